@@ -85,7 +85,7 @@ async fn execute_operation(
         };
     }
     let deployment = Deployment::open(env, ctx.clone())?;
-    deployment.ensure_configured(operation.needs_bucket())?;
+    deployment.ports().check_bindings(operation.needs_bucket())?;
     let Call { arguments, signal } = call.await?;
     let request = Request::decode(operation, &arguments)?;
     let target = request.target();
@@ -97,7 +97,7 @@ async fn execute_operation(
         call_log.borrow_mut().tool = Some(tools::find_tool(&call.toolset, &call.name)?.0.op());
     }
     if let Some(toolset) = request.toolset() {
-        deployment.ensure_configured(toolset.needs_bucket())?;
+        ports.check_bindings(toolset.needs_bucket())?;
     }
     let api_token = api_token(env)?;
     let (call_log, continues_in_object) = (Rc::clone(call_log), matches!(target, Target::Named(_)));

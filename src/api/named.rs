@@ -14,32 +14,38 @@ use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::WorkerPorts;
 use crate::cloudflare::directory_store::SqlDirectoryStore;
 use crate::cloudflare::named_workspaces::{DirectoryMessage, NamedMessage};
+use crate::cloudflare::workspace_store::SqlWorkspaceStore;
 use crate::model::named::Address;
 use crate::model::{Error, Result, json};
-use crate::ports::{Ports, WorkspaceStore};
+use crate::ports::WorkspaceStore;
 use crate::service::CancellationToken;
 use crate::service::workspace::{NamedWorkspace as Service, directory};
 
 object_class! {
     /// The Rust side of the Durable Object class `NamedWorkspace`.
-    NamedWorkspace, Service<WorkerPorts>, Deployment::open_named
+    NamedWorkspace, Service<WorkerPorts>
 }
 
 impl ObjectService for Service<WorkerPorts> {
     type Id = Address;
     type Message = NamedMessage;
+    type Storage = SqlWorkspaceStore;
     const KIND: &'static str = "workspace";
 
     fn parse_id(name: &str) -> Result<Address> {
         Address::parse(name)
     }
 
-    fn open(deployment: &Deployment, id: Address) -> Self {
-        deployment.named_workspace(id)
+    fn open_storage(ctx: &JsValue) -> Result<SqlWorkspaceStore> {
+        SqlWorkspaceStore::open(ctx)
     }
 
-    fn stored_id(deployment: &Deployment) -> Result<Option<Address>> {
-        Ok(deployment.ports().workspace_store()?.record()?.map(|record| record.address))
+    fn stored_id(store: &SqlWorkspaceStore) -> Result<Option<Address>> {
+        Ok(store.record()?.map(|record| record.address))
+    }
+
+    fn open(deployment: &Deployment, store: Rc<SqlWorkspaceStore>, id: Address) -> Self {
+        deployment.named_workspace(id, store)
     }
 
     fn target(id: Address) -> Target {

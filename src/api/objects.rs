@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
 
 use futures_util::FutureExt;
 use js_sys::Promise;
@@ -10,6 +11,7 @@ use js_sys::futures::future_to_promise;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
+use worker::Env;
 
 use super::access_log::{correlation_id, log_error};
 use super::memory_budget::MemoryBudget;
@@ -31,17 +33,25 @@ pub(super) trait ObjectService: Clone + 'static {
     type Id: Clone + PartialEq + Display + 'static;
     /// The messages of other objects.
     type Message: DeserializeOwned;
+    /// The durable storage of the object.
+    type Storage: 'static;
     /// What the object is for, in messages.
     const KIND: &'static str;
 
     /// Parses the name of the object.
     fn parse_id(name: &str) -> Result<Self::Id>;
 
-    /// Returns the service for `id`.
-    fn open(deployment: &Deployment, id: Self::Id) -> Self;
+    /// Opens the storage of the object with the state `ctx`.
+    ///
+    /// # Errors
+    /// [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew) when it has a later version.
+    fn open_storage(ctx: &JsValue) -> Result<Self::Storage>;
 
-    /// Returns the id in the storage of the object; `None` if it stores nothing yet.
-    fn stored_id(deployment: &Deployment) -> Result<Option<Self::Id>>;
+    /// Returns the id in the storage; `None` if it contains nothing yet.
+    fn stored_id(storage: &Self::Storage) -> Result<Option<Self::Id>>;
+
+    /// Returns the service for `id`.
+    fn open(deployment: &Deployment, storage: Rc<Self::Storage>, id: Self::Id) -> Self;
 
     /// Returns the target of the operations that the object runs.
     fn target(id: Self::Id) -> Target;
@@ -62,14 +72,14 @@ pub(super) trait ObjectService: Clone + 'static {
 /// An object with its service. It exists while the object is in memory, and so does the in-process state of the service.
 pub(super) struct Object<S: ObjectService> {
     name: Option<String>,
-    deployment: Result<Deployment>,
+    opened: Result<(Deployment, Rc<S::Storage>)>,
     memory_budget: MemoryBudget,
     service: RefCell<Option<(S::Id, S)>>,
 }
 
-/// Declares the class of an object for JavaScript, and how it opens its deployment.
+/// Declares the class of an object for JavaScript.
 macro_rules! object_class {
-    ($(#[$doc:meta])+ $Class:ident, $Service:ty, $open:path) => {
+    ($(#[$doc:meta])+ $Class:ident, $Service:ty) => {
         $(#[$doc])+
         #[wasm_bindgen]
         pub struct $Class(AssertUnwindSafe<Rc<Object<$Service>>>);
@@ -80,7 +90,7 @@ macro_rules! object_class {
             #[wasm_bindgen(constructor)]
             #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
             pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
-                Self(AssertUnwindSafe(Rc::new(Object::new(name, $open(&env, ctx)))))
+                Self(AssertUnwindSafe(Rc::new(Object::new(name, ctx, &env))))
             }
 
             /// Runs an operation for `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Returns an
@@ -116,8 +126,10 @@ macro_rules! object_class {
 pub(super) use object_class;
 
 impl<S: ObjectService> Object<S> {
-    pub fn new(name: Option<String>, deployment: Result<Deployment>) -> Self {
-        Self { name, deployment, memory_budget: MemoryBudget::default(), service: RefCell::default() }
+    pub fn new(name: Option<String>, ctx: JsValue, env: &Env) -> Self {
+        let opened =
+            Deployment::open(env, ctx.clone()).and_then(|deployment| Ok((deployment, Rc::new(S::open_storage(&ctx)?))));
+        Self { name, opened, memory_budget: MemoryBudget::default(), service: RefCell::default() }
     }
 
     /// Runs an operation.
@@ -147,7 +159,7 @@ impl<S: ObjectService> Object<S> {
     pub async fn alarm(&self) -> Result<()> {
         let id = match &self.name {
             Some(name) => Some(S::parse_id(name)?),
-            None => S::stored_id(self.deployed()?)?,
+            None => S::stored_id(&self.opened()?.1)?,
         };
         match id {
             Some(id) => self.service(&id)?.alarm().await,
@@ -167,21 +179,21 @@ impl<S: ObjectService> Object<S> {
         if self.name.as_ref().is_some_and(|name| *name != id.to_string()) {
             return Err(other_target::<S>());
         }
-        let deployment = self.deployed()?;
+        let (deployment, storage) = self.opened()?;
         let mut cached = self.service.borrow_mut();
         match &*cached {
             Some((own, service)) if own == id => Ok(service.clone()),
             Some(_) => Err(other_target::<S>()),
             None => {
-                let service = S::open(deployment, id.clone());
+                let service = S::open(deployment, Rc::clone(storage), id.clone());
                 *cached = Some((id.clone(), service.clone()));
                 Ok(service)
             }
         }
     }
 
-    fn deployed(&self) -> Result<&Deployment> {
-        self.deployment.as_ref().map_err(Clone::clone)
+    fn opened(&self) -> Result<&(Deployment, Rc<S::Storage>)> {
+        self.opened.as_ref().map_err(Clone::clone)
     }
 }
 

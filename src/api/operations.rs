@@ -12,21 +12,12 @@ use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 /// The largest arguments of an operation, in bytes of JSON. A ref is under 1 kB.
 pub(super) const MAX_ARGUMENTS: usize = 64 * 1024;
 
-/// Checks what an operation on one sandbox needs of the deployment.
-///
-/// # Errors
-/// Those of the bindings.
-pub fn check_deployment<P: Ports>(snapshotter: &CloudflareSandboxSnapshotter<P>, operation: Operation) -> Result<()> {
-    if operation.needs_bucket() { snapshotter.ready() } else { snapshotter.require_sandboxes() }
-}
-
 /// Runs an operation on one sandbox.
 pub async fn run_sandbox<P: Ports>(
     snapshotter: &CloudflareSandboxSnapshotter<P>,
     request: Request,
     abort: CancellationToken,
 ) -> Result<Value> {
-    check_deployment(snapshotter, request.operation())?;
     match request {
         Request::Snapshot(request) => to_json(&snapshotter.snapshot(request, abort).await?),
         Request::Restore(request) => to_json(&snapshotter.restore(request, abort).await?),

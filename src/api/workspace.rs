@@ -12,31 +12,37 @@ use super::objects::{Object, ObjectService, object_class, respond, run_alarm};
 use super::operations::{Request, Target, run_sandbox, to_json};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::WorkerPorts;
+use crate::cloudflare::ledger::SqlLedger;
 use crate::cloudflare::workspaces::Message;
 use crate::model::{Result, SandboxId, Selection};
-use crate::ports::{Ledger, Ports};
+use crate::ports::Ledger;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 object_class! {
     /// The Rust side of the Durable Object class `Workspace`.
-    Workspace, CloudflareSandboxSnapshotter<WorkerPorts>, Deployment::open_workspace
+    Workspace, CloudflareSandboxSnapshotter<WorkerPorts>
 }
 
 impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
     type Id = SandboxId;
     type Message = Message;
+    type Storage = SqlLedger;
     const KIND: &'static str = "sandbox";
 
     fn parse_id(name: &str) -> Result<SandboxId> {
         SandboxId::parse(name)
     }
 
-    fn open(deployment: &Deployment, id: SandboxId) -> Self {
-        deployment.snapshotter(id)
+    fn open_storage(ctx: &JsValue) -> Result<SqlLedger> {
+        SqlLedger::open(ctx)
     }
 
-    fn stored_id(deployment: &Deployment) -> Result<Option<SandboxId>> {
-        Ok(deployment.ports().ledger()?.workspace()?.map(|workspace| workspace.sandbox_id))
+    fn stored_id(ledger: &SqlLedger) -> Result<Option<SandboxId>> {
+        Ok(ledger.workspace()?.map(|workspace| workspace.sandbox_id))
+    }
+
+    fn open(deployment: &Deployment, ledger: Rc<SqlLedger>, id: SandboxId) -> Self {
+        deployment.snapshotter(id, ledger)
     }
 
     fn target(id: SandboxId) -> Target {

@@ -54,28 +54,8 @@ impl Deployment {
     /// # Errors
     /// [`Code::ConfigInvalid`] when a var is not valid. A missing binding is an error of the operation that needs it.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::build(env, ctx, |_| Err(Error::internal()), |_| Err(Error::internal()))
-    }
-
-    /// As [`open`](Self::open), in a Workspace object with the state `ctx`, which contains the ledger.
-    pub fn open_workspace(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::build(env, ctx, SqlLedger::open, |_| Err(Error::internal()))
-    }
-
-    /// As [`open`](Self::open), in a `NamedWorkspace` object with the state `ctx`, which contains its record.
-    pub fn open_named(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::build(env, ctx, |_| Err(Error::internal()), SqlWorkspaceStore::open)
-    }
-
-    fn build(
-        env: &Env,
-        ctx: JsValue,
-        ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
-        workspace_store: impl FnOnce(&JsValue) -> Result<SqlWorkspaceStore>,
-    ) -> Result<Self> {
         let config = Config { default_dir: default_dir(env)?, local_bucket: is_local_bucket(env)? };
-        let ports = WorkerPorts::build(env, ctx, ledger, workspace_store)?;
-        Ok(Self { ports: Rc::new(ports), config: Rc::new(config) })
+        Ok(Self { ports: Rc::new(WorkerPorts::open(env, ctx)?), config: Rc::new(config) })
     }
 
     /// Returns the names of the vars whose values are not valid.
@@ -89,25 +69,13 @@ impl Deployment {
     }
 
     /// Returns the service for one sandbox.
-    pub fn snapshotter(&self, id: SandboxId) -> CloudflareSandboxSnapshotter<WorkerPorts> {
-        CloudflareSandboxSnapshotter::new(id, Rc::clone(&self.ports), Rc::clone(&self.config))
+    pub fn snapshotter(&self, id: SandboxId, ledger: Rc<SqlLedger>) -> CloudflareSandboxSnapshotter<WorkerPorts> {
+        CloudflareSandboxSnapshotter::new(id, Rc::clone(&self.ports), ledger, Rc::clone(&self.config))
     }
 
     /// Returns the service for one named workspace.
-    pub fn named_workspace(&self, address: Address) -> NamedWorkspace<WorkerPorts> {
-        NamedWorkspace::new(address, Rc::clone(&self.ports), Rc::clone(&self.config))
-    }
-
-    /// Verifies that the sandbox binding exists and, with `needs_bucket`, the bucket binding.
-    ///
-    /// # Errors
-    /// [`Code::SandboxBindingMissing`] or [`Code::R2BindingMissing`].
-    pub fn ensure_configured(&self, needs_bucket: bool) -> Result<()> {
-        if needs_bucket {
-            self.ports.backups()?;
-        }
-        self.ports.sandboxes()?;
-        Ok(())
+    pub fn named_workspace(&self, address: Address, store: Rc<SqlWorkspaceStore>) -> NamedWorkspace<WorkerPorts> {
+        NamedWorkspace::new(address, Rc::clone(&self.ports), store, Rc::clone(&self.config))
     }
 }
 
@@ -136,28 +104,17 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
 pub struct WorkerPorts {
     sandboxes: Result<TimeLimited<SandboxStubs, WorkerClock>>,
     backups: Result<R2Backups>,
-    ledger: Result<SqlLedger>,
     sandbox_ledgers: Result<WorkspaceObjects>,
-    workspace_store: Result<SqlWorkspaceStore>,
     named_workspaces: Result<NamedWorkspaceObjects>,
     background: WaitUntil,
 }
 
 impl WorkerPorts {
-    /// Opens the ports outside of a Durable Object. A missing binding is an error of its port.
+    /// Opens the ports. A missing binding is an error of its port.
     ///
     /// # Errors
     /// [`Code::ConfigInvalid`] when a var that names a binding is not valid.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        Self::build(env, ctx, |_| Err(Error::internal()), |_| Err(Error::internal()))
-    }
-
-    fn build(
-        env: &Env,
-        ctx: JsValue,
-        ledger: impl FnOnce(&JsValue) -> Result<SqlLedger>,
-        workspace_store: impl FnOnce(&JsValue) -> Result<SqlWorkspaceStore>,
-    ) -> Result<Self> {
         let sandbox_binding = sandbox_binding(env)?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         Ok(Self {
@@ -166,9 +123,7 @@ impl WorkerPorts {
                 .map(|namespace| TimeLimited::new(Rc::new(SandboxStubs::new(namespace)), Rc::new(WorkerClock)))
                 .map_err(|_| Error::sandbox_binding_missing(&sandbox_binding)),
             backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| Error::r2_binding_missing(&r2_binding)),
-            ledger: ledger(&ctx),
             sandbox_ledgers: WorkspaceObjects::open(env),
-            workspace_store: workspace_store(&ctx),
             named_workspaces: NamedWorkspaceObjects::open(env),
             background: WaitUntil::of(ctx),
         })
@@ -194,16 +149,8 @@ impl Ports for WorkerPorts {
         self.backups.as_ref().map_err(Clone::clone)
     }
 
-    fn ledger(&self) -> Result<&SqlLedger> {
-        self.ledger.as_ref().map_err(Clone::clone)
-    }
-
     fn sandbox_ledgers(&self) -> Result<&WorkspaceObjects> {
         self.sandbox_ledgers.as_ref().map_err(Clone::clone)
-    }
-
-    fn workspace_store(&self) -> Result<&SqlWorkspaceStore> {
-        self.workspace_store.as_ref().map_err(Clone::clone)
     }
 
     fn named_workspaces(&self) -> Result<&NamedWorkspaceObjects> {

@@ -32,11 +32,11 @@ pub trait Ports: 'static {
     type Sandboxes: Sandboxes;
     /// The bucket that contains the backups.
     type Backups: BackupStore;
-    /// The ledger of the workspace.
+    /// The ledger of a sandbox, which only the object of the sandbox has.
     type Ledger: Ledger;
     /// The client for the ledgers of other sandboxes.
     type SandboxLedgerClient: SandboxLedgerClient;
-    /// The storage of a named workspace.
+    /// The storage of a named workspace, which only its object has.
     type WorkspaceStore: WorkspaceStore;
     /// The client for other named workspaces.
     type NamedWorkspaceClient: NamedWorkspaceClient;
@@ -52,13 +52,9 @@ pub trait Ports: 'static {
     /// Returns the bucket that contains the backups, or
     /// [`Code::R2BindingMissing`](crate::model::Code::R2BindingMissing).
     fn backups(&self) -> Result<&Self::Backups>;
-    /// Returns the ledger of the workspace, or [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew).
-    fn ledger(&self) -> Result<&Self::Ledger>;
     /// Returns the client for the ledgers of other sandboxes, or
     /// [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
     fn sandbox_ledgers(&self) -> Result<&Self::SandboxLedgerClient>;
-    /// Returns the storage of the named workspace whose object this is.
-    fn workspace_store(&self) -> Result<&Self::WorkspaceStore>;
     /// Returns the client for other named workspaces, or
     /// [`Code::WorkspaceBindingMissing`](crate::model::Code::WorkspaceBindingMissing).
     fn named_workspaces(&self) -> Result<&Self::NamedWorkspaceClient>;
@@ -68,6 +64,14 @@ pub trait Ports: 'static {
     fn entropy(&self) -> &Self::Entropy;
     /// Returns the runner for work that continues after the response.
     fn background(&self) -> &Self::Background;
+
+    /// Verifies that the sandboxes are configured and, with `needs_bucket`, the bucket, which is checked first.
+    fn check_bindings(&self, needs_bucket: bool) -> Result<()> {
+        if needs_bucket {
+            self.backups()?;
+        }
+        self.sandboxes().map(drop)
+    }
 }
 
 /// The clock.

@@ -11,7 +11,7 @@ use crate::ports::{Entropy, Ledger, Ports};
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the row of the workspace; a new one with defaults, which is not stored yet, when there is none.
     pub(super) fn workspace(&self) -> Result<WorkspaceRecord> {
-        let stored = self.ledger()?.workspace()?;
+        let stored = self.ledger.workspace()?;
         Ok(stored.unwrap_or_else(|| WorkspaceRecord {
             sandbox_id: (*self.id).clone(),
             root_id: root_of(&self.id),
@@ -42,7 +42,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         workspace.id_key = Some(id_key.clone());
         if is_new {
-            self.ledger()?.put_workspace(&workspace)?;
+            self.ledger.put_workspace(&workspace)?;
         }
         Ok((workspace, id_key))
     }
@@ -50,11 +50,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Schedules the alarm at `at`, unless an earlier one is set. Sets an overdue alarm again, because it may have been
     /// lost.
     pub(super) fn schedule_alarm(&self, at: Timestamp) -> Result<()> {
-        let ledger = self.ledger()?;
-        match ledger.alarm()? {
+        match self.ledger.alarm()? {
             Some(scheduled) if scheduled <= at && scheduled > self.now() => Ok(()),
-            Some(scheduled) => ledger.set_alarm(Some(scheduled.min(at))),
-            None => ledger.set_alarm(Some(at)),
+            Some(scheduled) => self.ledger.set_alarm(Some(scheduled.min(at))),
+            None => self.ledger.set_alarm(Some(at)),
         }
     }
 
@@ -64,11 +63,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         workspace: &WorkspaceRecord,
         mut snapshot: SnapshotRecord,
     ) -> Result<SnapshotRecord> {
-        let ledger = self.ledger()?;
         let candidate = workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.now());
         let stays = candidate.pinned || !candidate.dependents.is_empty() || candidate.protected_until.is_some();
         snapshot.expires_at = expires_at(&workspace.policy, &candidate).filter(|_| !stays);
-        ledger.put_snapshot(&snapshot)?;
+        self.ledger.put_snapshot(&snapshot)?;
         if let Some(expires_at) = snapshot.expires_at {
             self.schedule_alarm(expires_at)?;
         }
@@ -84,8 +82,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         binding: Option<&WorkspaceBinding>,
         marker: Option<&str>,
     ) -> Result<bool> {
-        let ledger = self.ledger()?;
-        if let Some(known) = ledger.workspace()? {
+        if let Some(known) = self.ledger.workspace()? {
             // The same named workspace may repeat its claim.
             let is_same_owner = known.decommissioned_at.is_none()
                 && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
@@ -99,7 +96,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             marked_at: None,
             ..self.workspace()?
         };
-        ledger.put_workspace(&workspace)?;
+        self.ledger.put_workspace(&workspace)?;
         Ok(true)
     }
 
@@ -111,7 +108,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<Option<SnapshotRecord>> {
         let mut cursor = None;
         loop {
-            let page = self.ledger()?.snapshot_page(cursor.as_ref(), None, page_rows)?;
+            let page = self.ledger.snapshot_page(cursor.as_ref(), None, page_rows)?;
             let is_last = page.len() < page_rows as usize;
             cursor = page.last().map(cursor_of);
             let found = page.into_iter().find(&matches);

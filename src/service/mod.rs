@@ -57,18 +57,20 @@ pub struct Config {
 /// The operations on one Cloudflare Sandbox, whose backups are in R2 and whose ledger is in its Workspace object.
 ///
 /// There is one ledger, so only one of these may exist at a time; its clones share the work in progress.
-pub struct CloudflareSandboxSnapshotter<P> {
+pub struct CloudflareSandboxSnapshotter<P: Ports> {
     id: Rc<SandboxId>,
     ports: Rc<P>,
+    ledger: Rc<P::Ledger>,
     config: Rc<Config>,
     in_process: Rc<InProcessState>,
 }
 
-impl<P> Clone for CloudflareSandboxSnapshotter<P> {
+impl<P: Ports> Clone for CloudflareSandboxSnapshotter<P> {
     fn clone(&self) -> Self {
         Self {
             id: Rc::clone(&self.id),
             ports: Rc::clone(&self.ports),
+            ledger: Rc::clone(&self.ledger),
             config: Rc::clone(&self.config),
             in_process: Rc::clone(&self.in_process),
         }
@@ -77,28 +79,21 @@ impl<P> Clone for CloudflareSandboxSnapshotter<P> {
 
 /// What all operations use. Each operation is in a file of its own.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns the snapshotter of the sandbox `id`. The ledger of `ports` must be the ledger of this sandbox.
-    pub fn new(id: SandboxId, ports: Rc<P>, config: Rc<Config>) -> Self {
-        Self { id: Rc::new(id), ports, config, in_process: Rc::default() }
+    /// Returns the snapshotter of the sandbox `id`, whose ledger is `ledger`.
+    pub fn new(id: SandboxId, ports: Rc<P>, ledger: Rc<P::Ledger>, config: Rc<Config>) -> Self {
+        Self { id: Rc::new(id), ports, ledger, config, in_process: Rc::default() }
     }
 
     /// Verifies that snapshots are configured. A caller should check this before it declares the capability.
     pub fn ready(&self) -> Result<()> {
-        self.backups()?;
-        self.sandboxes()?;
-        Ok(())
+        self.ports.check_bindings(true)
     }
 
     /// Begins every call: checks the configuration, and recovers what an earlier instance of the object left.
     async fn prepare_call(&self) -> Result<()> {
         self.ready()?;
-        self.ledger()?;
         self.ensure_recovered().await;
         Ok(())
-    }
-
-    fn ledger(&self) -> Result<&P::Ledger> {
-        self.ports.ledger()
     }
 
     fn backups(&self) -> Result<&P::Backups> {
@@ -132,9 +127,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn mint_snapshot_id(&self, key: &SigningKey) -> Result<SnapshotId> {
-        let ledger = self.ledger()?;
         draw_random(&*self.ports, |random| {
-            mint_snapshot_id(random, key).filter(|id| matches!(ledger.snapshot(id), Ok(None)))
+            mint_snapshot_id(random, key).filter(|id| matches!(self.ledger.snapshot(id), Ok(None)))
         })
     }
 }

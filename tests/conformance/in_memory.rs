@@ -77,7 +77,7 @@ impl suite::world::World for InMemory {
     async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId {
         self.fixture.world.write_file(id.as_str(), "/workspace/file", "first");
         self.fixture.world.advance_clock(MINUTE);
-        let snapshotter = self.fixture.world.snapshotter(id);
+        let snapshotter = self.fixture.world.snapshotter(id).unwrap();
         let run = async |operation, options| {
             let request = Request::decode(operation, &options).unwrap();
             run_sandbox(&snapshotter, request, CancellationToken::never()).await.unwrap()

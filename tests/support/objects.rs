@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::named::Address;
-use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
+use sandbox_snapshotter::model::{Code, Result, SandboxId};
 use sandbox_snapshotter::ports::{Background, Ports};
 use sandbox_snapshotter::service::CloudflareSandboxSnapshotter;
 use sandbox_snapshotter::service::calls::limits::TimeLimited;
@@ -86,37 +86,41 @@ impl<S: Scheduler> World<S> {
         }
         let group = self.last_group.get() + 1;
         self.last_group.set(group);
-        let (entrypoint, config) = (ObjectPorts { group, ..self.entrypoint() }, Rc::clone(&self.config));
-        let ports = |ports| Rc::new(S::ports(ports, key));
+        let (ports, config) = (ObjectPorts { group, ..self.entrypoint() }, Rc::clone(&self.config));
         let service = match key {
             ObjectKey::Sandbox(id) => {
-                let ports = ports(ObjectPorts { ledger: Some(self.ledger(id)), ..entrypoint });
-                ObjectService::Sandbox(SandboxService::<S>::new(id.clone(), ports, config))
+                let (ports, ledger) = S::sandbox_ports(ports, id, self.ledger(id));
+                ObjectService::Sandbox(SandboxService::<S>::new(id.clone(), ports, ledger, config))
             }
             ObjectKey::Workspace(address) => {
-                let ports = ports(ObjectPorts { workspace_store: Some(self.workspace_store(address)), ..entrypoint });
-                ObjectService::Workspace(NamedService::<S>::new(address.clone(), ports, config))
+                let (ports, store) = S::workspace_ports(ports, self.workspace_store(address));
+                ObjectService::Workspace(NamedService::<S>::new(address.clone(), ports, store, config))
             }
         };
         self.objects.borrow_mut().insert(key.clone(), Object { group, service: service.clone() });
         (group, service)
     }
 
-    /// Returns the service of a sandbox.
-    pub fn snapshotter(&self, id: &SandboxId) -> SandboxService<S> {
-        self.object(&ObjectKey::Sandbox(id.clone())).1.into_sandbox()
+    /// Returns the service of a sandbox. Fails if its ledger has a later version.
+    pub fn snapshotter(&self, id: &SandboxId) -> Result<SandboxService<S>> {
+        self.unless_missing(Code::LedgerTooNew, self.object(&ObjectKey::Sandbox(id.clone())).1.into_sandbox())
     }
 
-    /// Returns the service of a named workspace.
-    pub fn named_workspace(&self, address: &Address) -> NamedService<S> {
-        self.object(&ObjectKey::Workspace(address.clone())).1.into_workspace()
+    /// Returns the service of a named workspace. Fails if its store has a later version.
+    pub fn named_workspace(&self, address: &Address) -> Result<NamedService<S>> {
+        let service = self.object(&ObjectKey::Workspace(address.clone())).1.into_workspace();
+        self.unless_missing(Code::LedgerTooNew, service)
     }
 
-    /// Returns the ports of the entrypoint: all except a ledger and a workspace store.
+    /// Returns the ports of the entrypoint.
     pub fn entrypoint(&self) -> ObjectPorts<S> {
         let world = self.this();
         let sandboxes = TimeLimited::new(Rc::clone(&world), Rc::clone(&world));
-        ObjectPorts { world, sandboxes, ledger: None, workspace_store: None, group: 0 }
+        ObjectPorts { world, sandboxes, group: 0 }
+    }
+
+    fn unless_missing<T>(&self, code: Code, port: T) -> Result<T> {
+        if self.is_missing(code) { Err(error(code, "It is not there.", "Bind it.")) } else { Ok(port) }
     }
 }
 
@@ -125,15 +129,7 @@ pub struct ObjectPorts<S: Scheduler> {
     /// The world.
     pub world: Rc<World<S>>,
     sandboxes: TimeLimited<World<S>, World<S>>,
-    ledger: Option<Rc<MemoryLedger>>,
-    workspace_store: Option<Rc<MemoryWorkspaceStore>>,
     group: Group,
-}
-
-impl<S: Scheduler> ObjectPorts<S> {
-    fn unless_missing<T>(&self, code: Code, port: T) -> Result<T> {
-        if self.world.is_missing(code) { Err(error(code, "It is not there.", "Bind it.")) } else { Ok(port) }
-    }
 }
 
 impl<S: Scheduler> Ports for ObjectPorts<S> {
@@ -148,29 +144,19 @@ impl<S: Scheduler> Ports for ObjectPorts<S> {
     type Background = Self;
 
     fn sandboxes(&self) -> Result<&Self::Sandboxes> {
-        self.unless_missing(Code::SandboxBindingMissing, &self.sandboxes)
+        self.world.unless_missing(Code::SandboxBindingMissing, &self.sandboxes)
     }
 
     fn backups(&self) -> Result<&World<S>> {
-        self.unless_missing(Code::R2BindingMissing, &*self.world)
-    }
-
-    fn ledger(&self) -> Result<&MemoryLedger> {
-        let ledger = self.ledger.as_deref().ok_or_else(Error::internal)?;
-        self.unless_missing(Code::LedgerTooNew, ledger)
+        self.world.unless_missing(Code::R2BindingMissing, &*self.world)
     }
 
     fn sandbox_ledgers(&self) -> Result<&Self> {
-        self.unless_missing(Code::WorkspaceBindingMissing, self)
-    }
-
-    fn workspace_store(&self) -> Result<&MemoryWorkspaceStore> {
-        let store = self.workspace_store.as_deref().ok_or_else(Error::internal)?;
-        self.unless_missing(Code::LedgerTooNew, store)
+        self.world.unless_missing(Code::WorkspaceBindingMissing, self)
     }
 
     fn named_workspaces(&self) -> Result<&Self> {
-        self.unless_missing(Code::WorkspaceBindingMissing, self)
+        self.world.unless_missing(Code::WorkspaceBindingMissing, self)
     }
 
     fn clock(&self) -> &World<S> {

@@ -10,8 +10,8 @@ use sandbox_snapshotter::model::{BackupHandle, BackupId, BackupOptions, Code, Fa
 use sandbox_snapshotter::ports::Ports;
 
 use super::{
-    Backup, Group, HookCall, Image, Method, ObjectKey, ObjectPorts, ObjectService, RowChange, Sandbox, StoreChange,
-    World,
+    Backup, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, Method, ObjectKey, ObjectPorts, ObjectService,
+    RowChange, Sandbox, StoreChange, World,
 };
 
 /// Decides when calls take effect, which of them fail, and what the time is.
@@ -24,8 +24,18 @@ pub trait Scheduler: Sized + 'static {
     /// The ports of an object.
     type Ports: Ports;
 
-    /// Returns the ports of an object, which are in memory.
-    fn ports(ports: ObjectPorts<Self>, object: &ObjectKey) -> Self::Ports;
+    /// Returns the ports and the ledger of the object of a sandbox, which are in memory.
+    fn sandbox_ports(
+        ports: ObjectPorts<Self>,
+        id: &SandboxId,
+        ledger: Rc<MemoryLedger>,
+    ) -> (Rc<Self::Ports>, Rc<<Self::Ports as Ports>::Ledger>);
+
+    /// Returns the ports and the store of the object of a named workspace, which are in memory.
+    fn workspace_ports(
+        ports: ObjectPorts<Self>,
+        store: Rc<MemoryWorkspaceStore>,
+    ) -> (Rc<Self::Ports>, Rc<<Self::Ports as Ports>::WorkspaceStore>);
 
     /// Returns the current time, in milliseconds since 1970.
     fn now(&self) -> i64;

@@ -24,9 +24,12 @@ pub(in crate::service) const ANSWER_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes the record of a call that ended without an answer, so that the call can be repeated.
     pub(in crate::service) fn delete_unanswered_call(&self, key: &str) -> Result<()> {
-        let ledger = self.ledger()?;
-        let is_answered = ledger.idempotency_record(key)?.is_some_and(|record| record.answer.is_some());
-        if is_answered || self.in_process.is_key_leased(key) { Ok(()) } else { ledger.delete_idempotency_record(key) }
+        let is_answered = self.ledger.idempotency_record(key)?.is_some_and(|record| record.answer.is_some());
+        if is_answered || self.in_process.is_key_leased(key) {
+            Ok(())
+        } else {
+            self.ledger.delete_idempotency_record(key)
+        }
     }
 
     /// Runs `work` once for all calls with the key. Without a key, runs it always.
@@ -43,10 +46,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let Some(key) = key else { return work.await };
-        let ledger = self.ledger()?;
         let payload = fingerprint(operation, request)?;
         let _lease = loop {
-            match ledger.idempotency_record(key)? {
+            match self.ledger.idempotency_record(key)? {
                 Some(known)
                     if known.payload_hash != payload
                         && known.payload_hash != former_fingerprint(operation, request)? =>
@@ -65,18 +67,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             abort.check()?;
         };
         let record = IdempotencyRecord { key: key.to_owned(), payload_hash: payload, at: self.now(), answer: None };
-        ledger.put_idempotency_record(&record)?;
+        self.ledger.put_idempotency_record(&record)?;
         // The alarm reconciles the record, because the caller may never repeat the call.
         self.schedule_alarm(record.at.plus_millis(RETRY_DELAY_MILLIS))?;
         match work.await {
             Ok(answer) => {
                 // The work is done, so the caller gets its answer even if the answer can't be stored.
                 drop(self.save_answer(record, &answer));
-                let stored = ledger.idempotency_record(key).ok().flatten().and_then(|known| known.answer);
+                let stored = self.ledger.idempotency_record(key).ok().flatten().and_then(|known| known.answer);
                 Ok(stored.and_then(|stored| json::from_value(&stored).ok()).unwrap_or(answer))
             }
             Err(error) => {
-                drop(ledger.delete_idempotency_record(key));
+                drop(self.ledger.delete_idempotency_record(key));
                 Err(error)
             }
         }
@@ -84,13 +86,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Stores the answer of a call, unless one is stored already.
     pub(in crate::service) fn save_answer(&self, record: IdempotencyRecord, answer: &impl Serialize) -> Result<()> {
-        let ledger = self.ledger()?;
-        if ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
+        if self.ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
             return Ok(());
         }
         let answer = json::to_value(answer).map_err(Error::stored_answer_unreadable)?;
         let at = self.now();
-        ledger.put_idempotency_record(&IdempotencyRecord { answer: Some(answer), at, ..record })?;
+        self.ledger.put_idempotency_record(&IdempotencyRecord { answer: Some(answer), at, ..record })?;
         self.schedule_alarm(at.plus_millis(ANSWER_RETENTION_MILLIS))
     }
 }

@@ -25,11 +25,6 @@ use crate::ports::Ports;
 
 /// The operations on checkpoints. They need no bucket.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Verifies that sandboxes are configured, which checkpoints need.
-    pub fn require_sandboxes(&self) -> Result<()> {
-        self.sandboxes().map(drop)
-    }
-
     /// Creates a checkpoint. Replaces a checkpoint with the same name.
     pub async fn create_checkpoint(
         &self,
@@ -90,7 +85,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         call: CheckpointCall,
         abort: CancellationToken,
     ) -> Result<CheckpointOutcome> {
-        self.require_sandboxes()?;
+        self.ports.check_bindings(false)?;
         self.check_lineage_scope(&location.lineage_scope).await?;
         self.ensure_not_decommissioned()?;
         abort.check()?;

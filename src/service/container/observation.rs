@@ -157,7 +157,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// containers.
     fn legacy_capture_began_at(&self) -> Result<Option<Timestamp>> {
         const SEARCH_ROWS: u32 = 10;
-        let rows = self.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
+        let rows = self.ledger.snapshot_page(None, None, SEARCH_ROWS)?;
         let is_capture =
             |stored: Option<&crate::model::record::StoredBackup>| stored.is_some_and(|stored| !stored.imported);
         let captured =

@@ -61,7 +61,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the time before which a container must have started to be accepted; `None` when the container is not
     /// unverified.
     pub(super) fn unverified_since(&self) -> Result<Option<Timestamp>> {
-        let unfinished = self.ledger()?.unfinished_snapshots()?;
+        let unfinished = self.ledger.unfinished_snapshots()?;
         let from_captures = unfinished.iter().filter_map(|snapshot| match &snapshot.stage {
             Stage::Creating(progress) if progress.verification == Verification::DueUnverified => {
                 Some(progress.observation.observed_at)
@@ -89,7 +89,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Reads again from the ledger whether a capture leaves the container unverified: another call may have accepted
     /// the container in the meantime.
     pub(in crate::service) fn refresh_verification(&self, capture: &mut SnapshotRecord) -> Result<()> {
-        let known = self.ledger()?.snapshot(&capture.snapshot_id)?;
+        let known = self.ledger.snapshot(&capture.snapshot_id)?;
         if let Some(Stage::Creating(known)) = known.map(|known| known.stage)
             && let Stage::Creating(progress) = &mut capture.stage
         {
@@ -101,13 +101,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Accepts the container that runs now, whatever its age. Only a container that starts later is unverified, and
     /// captures in progress no longer leave this one unverified.
     pub(super) fn trust_from_now(&self) -> Result<Timestamp> {
-        let ledger = self.ledger()?;
-        for mut capture in ledger.unfinished_snapshots()? {
+        for mut capture in self.ledger.unfinished_snapshots()? {
             if let Stage::Creating(progress) = &mut capture.stage
                 && progress.verification == Verification::DueUnverified
             {
                 progress.verification = Verification::Due;
-                ledger.put_snapshot(&capture)?;
+                self.ledger.put_snapshot(&capture)?;
             }
         }
         self.save_unverified_since(self.now())
@@ -134,7 +133,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns whether work in progress may start a container: in this process, or in a sandbox that did not answer.
     fn may_start_container(&self) -> Result<bool> {
-        let unfinished = self.ledger()?.unfinished_snapshots()?;
+        let unfinished = self.ledger.unfinished_snapshots()?;
         let may_be_running = |stage: &Stage| matches!(stage, Stage::Creating(CaptureInProgress { backup: None, .. }));
         Ok(Rc::strong_count(&self.in_process.probes_started) > 1
             || unfinished.iter().any(|snapshot| may_be_running(&snapshot.stage)))
@@ -144,7 +143,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut workspace = self.workspace()?;
         if workspace.unverified != unverified {
             workspace.unverified = unverified;
-            self.ledger()?.put_workspace(&workspace)?;
+            self.ledger.put_workspace(&workspace)?;
         }
         Ok(())
     }

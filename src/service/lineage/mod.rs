@@ -99,11 +99,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the part of the lineage that the ledger of this workspace contains.
     pub fn describe(&self) -> Result<WorkspaceLineage> {
         let workspace = self.workspace()?;
-        let ledger = self.ledger()?;
-        let mut rows = ledger.snapshot_page(None, None, MAX_SNAPSHOTS + 1)?;
+        let mut rows = self.ledger.snapshot_page(None, None, MAX_SNAPSHOTS + 1)?;
         let truncated = rows.len() > MAX_SNAPSHOTS as usize;
         rows.truncate(MAX_SNAPSHOTS as usize);
-        let derivations = ledger.derived_sandboxes()?;
+        let derivations = self.ledger.derived_sandboxes()?;
         let derived = derivations.iter().filter(|row| row.task().is_none());
         Ok(WorkspaceLineage {
             root_id: workspace.root_id,

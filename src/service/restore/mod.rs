@@ -132,7 +132,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for _ in 0..DRAWS {
             let short_id = self.random_short_id()?;
             let minted = mint_sandbox_id(&self.id, kind, &short_id)?;
-            if self.ledger()?.derived_sandbox(&minted)?.is_some() {
+            if self.ledger.derived_sandbox(&minted)?.is_some() {
                 continue;
             }
             let Some(lease) = self.in_process.try_acquire(WorkKey::Sandbox(minted.clone())) else { continue };
@@ -150,8 +150,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Records the restore in the ledger, if the snapshot still exists.
     fn record_restore(&self, minted: SandboxId, snapshot_id: &SnapshotId, kind: DerivationKind) -> Result<Derivation> {
-        let ledger = self.ledger()?;
-        let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(|| Error::snapshot_deleted_during_call(snapshot_id))?;
+        let snapshot =
+            self.ledger.snapshot(snapshot_id)?.ok_or_else(|| Error::snapshot_deleted_during_call(snapshot_id))?;
         require_ready(&snapshot)?;
         let began_at = self.now();
         let derivation = Derivation {
@@ -161,18 +161,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             began_at,
             state: DerivedState::Pending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?),
         };
-        ledger.put_derived_sandbox(&derivation)?;
+        self.ledger.put_derived_sandbox(&derivation)?;
         Ok(derivation)
     }
 
     /// Records that the sandbox is ready: it depends on the snapshot, and the snapshot was used now.
     fn mark_ready(&self, derivation: &Derivation) -> Result<()> {
-        let ledger = self.ledger()?;
-        ledger.put_derived_sandbox(&Derivation {
+        self.ledger.put_derived_sandbox(&Derivation {
             state: DerivedState::Ready { needs_snapshot: true },
             ..derivation.clone()
         })?;
-        if let Some(mut snapshot) = ledger.snapshot(&derivation.snapshot_id)? {
+        if let Some(mut snapshot) = self.ledger.snapshot(&derivation.snapshot_id)? {
             snapshot.last_used_at = self.now();
             self.save_snapshot(&self.workspace()?, snapshot)?;
         }
@@ -183,7 +182,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// run in it.
     pub(super) fn mark_ending(&self, derivation: &Derivation) -> Result<()> {
         let state = DerivedState::Ending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?);
-        self.ledger()?.put_derived_sandbox(&Derivation { state, ..derivation.clone() })?;
+        self.ledger.put_derived_sandbox(&Derivation { state, ..derivation.clone() })?;
         self.update_expiration(&derivation.snapshot_id)
     }
 

@@ -82,8 +82,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Destroys the sandbox of a restore that failed or was interrupted, and checks it again until it stays down.
     pub(in crate::service) async fn reconcile_sandbox(&self, id: &SandboxId) -> Result<()> {
         let Some(_lease) = self.in_process.try_acquire(WorkKey::Sandbox(id.clone())) else { return Ok(()) };
-        let ledger = self.ledger()?;
-        let Some(derivation) = ledger.derived_sandbox(id)? else { return Ok(()) };
+        let Some(derivation) = self.ledger.derived_sandbox(id)? else { return Ok(()) };
         let task = match derivation.state {
             DerivedState::Ready { .. } => return Ok(()),
             DerivedState::Pending(_) => {
@@ -102,8 +101,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let backoff = if destroyed.is_ok() { Backoff::ENDED_SANDBOX } else { Backoff::FAILED_DESTROY };
         // Only a sandbox that stays down is gone: each check that finds it running starts over.
         let attempt = if is_down { task.attempt + 1 } else { 0 };
-        let Some(task) = self.schedule_check(backoff, attempt)? else { return ledger.delete_derived_sandbox(id) };
-        ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ending(task), ..derivation })?;
+        let Some(task) = self.schedule_check(backoff, attempt)? else { return self.ledger.delete_derived_sandbox(id) };
+        self.ledger.put_derived_sandbox(&Derivation { state: DerivedState::Ending(task), ..derivation })?;
         destroyed
     }
 }

@@ -54,7 +54,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn check_deletable(&self, snapshot: &SnapshotRecord, force: bool) -> Result<()> {
-        let derived = self.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
+        let derived = self.ledger.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
         let is_being_restored = derived.iter().any(|derivation| matches!(derivation.state, DerivedState::Pending(_)));
         if is_being_restored {
             return Err(Error::snapshot_in_use(&snapshot.snapshot_id, "a sandbox is being made from it"));
@@ -90,7 +90,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let at = self.now();
         let task = self.schedule_task(Backoff::DELETION, 0)?;
         snapshot.stage = Stage::Deleting { stored, removal: Removal { at, reason: reason.to_owned() }, task };
-        self.ledger()?.put_snapshot(&snapshot)?;
+        self.ledger.put_snapshot(&snapshot)?;
         call_context::record_deleted(&snapshot.snapshot_id);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes the objects of a removed snapshot from R2. If R2 fails, the alarm retries.
     pub(in crate::service) async fn finish_deletion(&self, id: &SnapshotId) -> Result<()> {
         let Some(_lease) = self.in_process.try_acquire(WorkKey::Snapshot(id.clone())) else { return Ok(()) };
-        let Some(mut snapshot) = self.ledger()?.snapshot(id)? else { return Ok(()) };
+        let Some(mut snapshot) = self.ledger.snapshot(id)? else { return Ok(()) };
         let mark = snapshot.backup_owner(&self.id);
         let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
         let deleted = self.delete_objects(&stored, &mark).await;
@@ -110,7 +110,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Stage::Deleting { stored, removal, task }
         };
         self.refresh_label(&mut snapshot)?;
-        self.ledger()?.put_snapshot(&snapshot)?;
+        self.ledger.put_snapshot(&snapshot)?;
         deleted.map_err(|error| {
             error.with_note("The snapshot itself is deleted. The alarm deletes its objects in R2 later.")
         })

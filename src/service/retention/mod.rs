@@ -37,7 +37,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let now = self.now();
         // The newest snapshot stays even when it has expired, until there is a newer one.
         let needs_full_pass = workspace.decommissioned_at.is_some() || !workspace.policy.is_time_only();
-        if needs_full_pass || !self.ledger()?.expiring_snapshots(now, 1)?.is_empty() {
+        if needs_full_pass || !self.ledger.expiring_snapshots(now, 1)?.is_empty() {
             self.schedule_alarm(now)?;
         }
         Ok(())
@@ -59,7 +59,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let mut workspace = self.workspace()?;
         workspace.policy = policy;
-        self.ledger()?.put_workspace(&workspace)?;
+        self.ledger.put_workspace(&workspace)?;
         for snapshot in self.ready_snapshots()? {
             self.save_snapshot(&workspace, snapshot)?;
         }
@@ -102,7 +102,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let now = self.now();
         loop {
-            let due = self.ledger()?.expiring_snapshots(now, PAGE_ROWS)?;
+            let due = self.ledger.expiring_snapshots(now, PAGE_ROWS)?;
             let is_last = due.len() < PAGE_ROWS as usize;
             if !due.is_empty() {
                 self.remove_expired(&policy, due).await?;
@@ -131,7 +131,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut all = Vec::new();
         let mut cursor: Option<SnapshotCursor> = None;
         loop {
-            let page = self.ledger()?.snapshot_page(cursor.as_ref(), None, PAGE_ROWS)?;
+            let page = self.ledger.snapshot_page(cursor.as_ref(), None, PAGE_ROWS)?;
             let is_last = page.len() < PAGE_ROWS as usize;
             cursor = page.last().map(cursor_of);
             all.extend(page.into_iter().filter(|row| row.state() == SnapshotState::Ready));
@@ -195,7 +195,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             } else if !policy.is_time_only() && snapshot.expires_at != decision.expires_at {
                 // With a policy that counts, the expiration of a snapshot depends on the others.
                 snapshot.expires_at = decision.expires_at;
-                self.ledger()?.put_snapshot(&snapshot)?;
+                self.ledger.put_snapshot(&snapshot)?;
             }
         }
         if !removed.is_empty() && !policy.is_time_only() {

@@ -22,7 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the workspaces that depend on each of these snapshots; snapshots without dependents are absent.
     pub(in crate::service) fn dependents_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<SnapshotId, Vec<SandboxId>>> {
         let mut dependents = BTreeMap::<_, Vec<_>>::new();
-        for derivation in self.ledger()?.derived_from(ids)?.into_iter().filter(Derivation::needs_snapshot) {
+        for derivation in self.ledger.derived_from(ids)?.into_iter().filter(Derivation::needs_snapshot) {
             dependents.entry(derivation.snapshot_id).or_default().push(derivation.sandbox_id);
         }
         Ok(dependents)
@@ -39,9 +39,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             snapshot_id: snapshot_id.clone(),
             task: self.schedule_task(Backoff::RELEASE, 0)?,
         };
-        let ledger = self.ledger()?;
-        ledger.put_workspace(workspace)?;
-        ledger.put_release(&release)?;
+        self.ledger.put_workspace(workspace)?;
+        self.ledger.put_release(&release)?;
         let snapshotter = self.clone();
         // The alarm retries a failed delivery.
         self.ports.background().run(async move { drop(snapshotter.deliver_release(&snapshot_id).await) }.boxed_local());
@@ -51,26 +50,24 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Delivers a release to the workspace of the snapshot. Schedules another attempt when that fails.
     pub(in crate::service) async fn deliver_release(&self, id: &SnapshotId) -> Result<()> {
         let Some(_lease) = self.in_process.try_acquire(WorkKey::Release(id.clone())) else { return Ok(()) };
-        let ledger = self.ledger()?;
-        let Some(release) = ledger.releases()?.into_iter().find(|release| release.snapshot_id == *id) else {
+        let Some(release) = self.ledger.releases()?.into_iter().find(|release| release.snapshot_id == *id) else {
             return Ok(());
         };
         let delivered = self.sandbox_ledgers()?.release(&release.origin_id, id, &self.id).await;
         if delivered.is_ok() {
-            return ledger.delete_release(id);
+            return self.ledger.delete_release(id);
         }
         let task = self.schedule_task(Backoff::RELEASE, release.task.attempt + 1)?;
-        ledger.put_release(&Release { task, ..release })
+        self.ledger.put_release(&Release { task, ..release })
     }
 
     /// Records that `dependent` no longer needs a snapshot, and schedules the expiration of that snapshot.
     pub fn release(&self, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<()> {
-        let ledger = self.ledger()?;
-        let Some(derivation) = ledger.derived_sandbox(dependent)? else {
+        let Some(derivation) = self.ledger.derived_sandbox(dependent)? else {
             // The release arrived before the reference was recorded. This row prevents that the reference is recorded
             // later.
             return derivation_kind_of(dependent).map_or(Ok(()), |kind| {
-                ledger.put_derived_sandbox(&Derivation {
+                self.ledger.put_derived_sandbox(&Derivation {
                     sandbox_id: dependent.clone(),
                     snapshot_id: snapshot_id.clone(),
                     kind,
@@ -83,14 +80,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         {
             return Ok(());
         }
-        ledger
+        self.ledger
             .put_derived_sandbox(&Derivation { state: DerivedState::Ready { needs_snapshot: false }, ..derivation })?;
         self.update_expiration(snapshot_id)
     }
 
     /// Recalculates when a snapshot expires, after a reference to it ended.
     pub(in crate::service) fn update_expiration(&self, snapshot_id: &SnapshotId) -> Result<()> {
-        if let Some(snapshot) = self.ledger()?.snapshot(snapshot_id)?
+        if let Some(snapshot) = self.ledger.snapshot(snapshot_id)?
             && snapshot.state() == SnapshotState::Ready
         {
             self.save_snapshot(&self.workspace()?, snapshot)?;

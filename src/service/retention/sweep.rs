@@ -119,12 +119,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes the backups that carry this workspace's owner mark and that its ledger does not own. Returns their
     /// number; with `dry_run`, deletes nothing.
     pub async fn sweep(&self, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize> {
-        let ledger = self.ledger()?;
         // Another deployment may keep backups of a sandbox with the same id in this bucket.
         let Some(id_key) = self.workspace()?.id_key else { return Ok(0) };
         let mut swept = 0;
         for (backup, snapshot_id) in backups.iter().filter(|(_, id)| is_minted_with(id, &id_key)) {
-            let is_owned = ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
+            let is_owned = self.ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));
             if is_owned {
                 continue;
             }

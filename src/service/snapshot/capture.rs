@@ -163,7 +163,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 task: self.schedule_task(Backoff::BACKUP_SEARCH, 0)?,
             }),
         };
-        self.ledger()?.put_snapshot(&record)?;
+        self.ledger.put_snapshot(&record)?;
         Ok((record, lease))
     }
 
@@ -177,25 +177,25 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         progress.expected_marker = Some(ExpectedMarker::Own(self.mark_container(progress).await?));
         self.refresh_label(&mut record)?;
         self.refresh_verification(&mut record)?;
-        if let Some(known) = self.ledger()?.snapshot(&record.snapshot_id)?
+        if let Some(known) = self.ledger.snapshot(&record.snapshot_id)?
             && let Stage::Creating(progress) = &mut record.stage
         {
             progress.discarded = known.is_discarded();
         }
-        self.ledger()?.put_snapshot(&record)?;
+        self.ledger.put_snapshot(&record)?;
         Ok(record)
     }
 
     /// Records the backup handle that the sandbox returned.
     fn record_backup(&self, mut record: SnapshotRecord, backup: &BackupHandle) -> Result<SnapshotRecord> {
-        let is_discarded = self.ledger()?.snapshot(&record.snapshot_id)?.is_some_and(|known| known.is_discarded());
+        let is_discarded = self.ledger.snapshot(&record.snapshot_id)?.is_some_and(|known| known.is_discarded());
         if let Stage::Creating(progress) = &mut record.stage {
             progress.backup = Some(backup.clone());
             progress.discarded = is_discarded;
         }
         self.refresh_label(&mut record)?;
         self.refresh_verification(&mut record)?;
-        self.ledger()?.put_snapshot(&record)?;
+        self.ledger.put_snapshot(&record)?;
         Ok(record)
     }
 
@@ -219,7 +219,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // From now on the marker identifies the container, whatever its age.
             (workspace.marker, workspace.unverified) = (Some(marker), None);
             workspace.marked_at = Some(record.began_at);
-            self.ledger()?.put_workspace(&workspace)?;
+            self.ledger.put_workspace(&workspace)?;
         }
         self.compare_with_predecessor(&mut workspace, &mut record, stored.size_bytes)?;
         record.last_used_at = stored.created_at;
@@ -244,7 +244,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             suspect: snapshot.suspect,
         };
         let taken = TakenSnapshot { snapshot: snapshot.to_ref(&workspace).ok_or_else(Error::internal)?, capture };
-        let answered_call = key.map(|key| self.ledger()?.idempotency_record(&key)).transpose()?.flatten();
+        let answered_call = key.map(|key| self.ledger.idempotency_record(&key)).transpose()?.flatten();
         if let Some(call) = answered_call {
             self.save_answer(call, &taken)?;
         }

@@ -9,17 +9,16 @@ use crate::service::CloudflareSandboxSnapshotter;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Marks a capture as discarded, so that recovery after a crash deletes its backup. Its label is free from now on.
     pub(super) fn mark_discarded(&self, id: &SnapshotId) -> Result<()> {
-        let ledger = self.ledger()?;
-        let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
+        let Some(mut capture) = self.ledger.snapshot(id)? else { return Ok(()) };
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
         progress.discarded = true;
-        ledger.put_snapshot(&capture)
+        self.ledger.put_snapshot(&capture)
     }
 
     /// Marks the captures that an earlier object began for the idempotency key `key` as discarded, because the same
     /// call begins again.
     pub(super) fn supersede(&self, key: &str) -> Result<()> {
-        for capture in self.ledger()?.unfinished_snapshots()? {
+        for capture in self.ledger.unfinished_snapshots()? {
             if let Stage::Creating(progress) = &capture.stage
                 && progress.key.as_deref() == Some(key)
             {
@@ -39,13 +38,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let saved = self
             .inherit_from_capture(&mut record)
             .and_then(|()| self.refresh_label(&mut record))
-            .and_then(|()| self.ledger())
-            .and_then(|ledger| ledger.put_snapshot(&record));
+            .and_then(|()| self.ledger.put_snapshot(&record));
         let (error, is_gone) = self.discard_backup(backup.id(), &mark, error).await;
-        let result = match self.ledger() {
-            Ok(ledger) if is_gone => ledger.delete_snapshot(&record.snapshot_id),
-            _ => saved,
-        };
+        let result = if is_gone { self.ledger.delete_snapshot(&record.snapshot_id) } else { saved };
         match result {
             Ok(()) => error,
             Err(ledger_error) => error.with_note(ledger_error.message()),
@@ -56,12 +51,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// reconciles it.
     pub(super) fn abandon_capture(&self, mut record: SnapshotRecord, failure: FailedBackup) -> Error {
         let saved = self.inherit_from_capture(&mut record).and_then(|()| {
-            let ledger = self.ledger()?;
             if failure.is_definite {
-                return ledger.delete_snapshot(&record.snapshot_id);
+                return self.ledger.delete_snapshot(&record.snapshot_id);
             }
             self.refresh_label(&mut record)?;
-            ledger.put_snapshot(&record)
+            self.ledger.put_snapshot(&record)
         });
         match saved {
             Ok(()) => failure.error,

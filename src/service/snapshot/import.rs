@@ -34,14 +34,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             mark => mark.clone(),
         };
         let (workspace, key) = self.ensure_initialized()?;
-        let ledger = self.ledger()?;
         let snapshot_id = match &owner {
             Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
             None => id_from_backup(backup)?,
         };
         // A backup that was made elsewhere belongs to the application, or to another deployment.
         let is_same_origin = owner.is_some() && is_minted_with(&snapshot_id, &key);
-        let snapshot = match ledger.snapshot(&snapshot_id)? {
+        let snapshot = match self.ledger.snapshot(&snapshot_id)? {
             Some(known) if known.stored().is_some_and(|stored| stored.backup.id() != backup.id()) => {
                 return Err(Error::import_mismatch(backup.id(), "is a copy of another backup"));
             }

@@ -19,7 +19,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let key = SigningKey::new(previous.unwrap_or(0) + 1, self.ports.entropy().random_bytes()?);
         workspace.keys.insert(0, key);
         workspace.keys.truncate(ACCEPTED_KEYS);
-        self.ledger()?.put_workspace(&workspace)?;
+        self.ledger.put_workspace(&workspace)?;
         Ok(KeyRotation { key: previous.unwrap_or(0) + 1, previous })
     }
 }

@@ -36,7 +36,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<(Label, Option<Label>)> {
         match requested {
             None => Ok((self.label_from_time(now)?, None)),
-            Some(label) if replace && self.ledger()?.snapshot_by_label(label)?.is_some() => {
+            Some(label) if replace && self.ledger.snapshot_by_label(label)?.is_some() => {
                 Ok((self.label_from_time(now)?, Some(label.clone())))
             }
             Some(label) => {
@@ -49,21 +49,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Gives a label to a snapshot, and stores the snapshot. If another snapshot has the label, that one gets a label
     /// made from its time.
     pub(super) fn assign_label(&self, snapshot: &mut SnapshotRecord, label: Label) -> Result<()> {
-        let ledger = self.ledger()?;
-        if let Some(mut other) = ledger.snapshot_by_label(&label)?
+        if let Some(mut other) = self.ledger.snapshot_by_label(&label)?
             && other.snapshot_id != snapshot.snapshot_id
         {
             other.label = self.label_from_time(other.created_at())?;
-            ledger.put_snapshot(&other)?;
+            self.ledger.put_snapshot(&other)?;
         }
         snapshot.label = label;
-        ledger.put_snapshot(snapshot)
+        self.ledger.put_snapshot(snapshot)
     }
 
     /// Updates the label of `snapshot` from the ledger: another snapshot may have taken it while this one was in
     /// progress.
     pub(in crate::service) fn refresh_label(&self, snapshot: &mut SnapshotRecord) -> Result<()> {
-        if let Some(known) = self.ledger()?.snapshot(&snapshot.snapshot_id)? {
+        if let Some(known) = self.ledger.snapshot(&snapshot.snapshot_id)? {
             snapshot.label = known.label;
         }
         Ok(())
@@ -71,11 +70,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns a label made from the time that no snapshot has.
     fn label_from_time(&self, time: Timestamp) -> Result<Label> {
-        let ledger = self.ledger()?;
         let mut number = 1;
         loop {
             let label = Label::default_at(time, number);
-            if ledger.snapshot_by_label(&label)?.is_none() {
+            if self.ledger.snapshot_by_label(&label)?.is_none() {
                 return Ok(label);
             }
             number += 1;
@@ -85,14 +83,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that a label is free. A capture that was discarded or whose Worker ended loses the label, because a
     /// caller that repeats its request must get it.
     fn ensure_label_free(&self, label: &Label) -> Result<()> {
-        let ledger = self.ledger()?;
-        let Some(mut other) = ledger.snapshot_by_label(label)? else { return Ok(()) };
+        let Some(mut other) = self.ledger.snapshot_by_label(label)? else { return Ok(()) };
         let is_abandoned = other.state() == SnapshotState::Creating
             && (other.is_discarded() || !self.in_process.is_leased(&WorkKey::Snapshot(other.snapshot_id.clone())));
         if !is_abandoned {
             return Err(Error::label_taken(label, &other.snapshot_id, &self.id));
         }
         other.label = self.label_from_time(other.began_at)?;
-        ledger.put_snapshot(&other)
+        self.ledger.put_snapshot(&other)
     }
 }

@@ -23,7 +23,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let workspace = self.workspace()?;
         let limit = request.limit as usize;
         let prefix = request.label_prefix.as_deref();
-        let mut rows = self.ledger()?.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
+        let mut rows = self.ledger.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
         let has_more = rows.len() > limit;
         rows.truncate(limit);
         let last = rows.last().filter(|_| has_more);

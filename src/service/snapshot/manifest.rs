@@ -14,7 +14,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
         self.prepare_call().await?;
         let Selected { workspace, snapshot } = self.select(&selection).await?;
-        let derived = self.ledger()?.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
+        let derived = self.ledger.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
         let stored = snapshot.stored();
         let backups = self.backups()?;
         let removal = match &snapshot.stage {

@@ -20,13 +20,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Without a known backup, searches R2 for one with the owner mark, and searches again later.
     pub(in crate::service) async fn reconcile_capture(&self, id: &SnapshotId) -> Result<()> {
         let Some(_lease) = self.in_process.try_acquire(WorkKey::Snapshot(id.clone())) else { return Ok(()) };
-        let ledger = self.ledger()?;
         // The capture may have finished since its task was listed.
-        let Some(mut capture) = ledger.snapshot(id)? else { return Ok(()) };
+        let Some(mut capture) = self.ledger.snapshot(id)? else { return Ok(()) };
         let mark = capture.backup_owner(&self.id);
         if matches!(&capture.stage, Stage::Creating(progress) if progress.verification == Verification::DueUnverified) {
             self.inherit_from_capture(&mut capture)?;
-            ledger.put_snapshot(&capture)?;
+            self.ledger.put_snapshot(&capture)?;
         }
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
         let found = match progress.backup.clone() {
@@ -49,10 +48,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // A failed search does not count either: the backup of the capture may still arrive.
             Err(_) => Some(self.schedule_failed_search(now.millis_since(capture.began_at), attempt)?),
         };
-        let Some(task) = next else { return ledger.delete_snapshot(&capture.snapshot_id) };
+        let Some(task) = next else { return self.ledger.delete_snapshot(&capture.snapshot_id) };
         progress.task = task;
         self.refresh_label(&mut capture)?;
-        ledger.put_snapshot(&capture)?;
+        self.ledger.put_snapshot(&capture)?;
         found.map(drop)
     }
 
@@ -77,7 +76,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(()) => self.verify_backup(None, backup, mark, &capture.dir, &expectation).await,
             Err(error) => Err(error),
         };
-        let known = self.ledger()?.snapshot(&capture.snapshot_id)?;
+        let known = self.ledger.snapshot(&capture.snapshot_id)?;
         let is_discarded = known.is_some_and(|known| known.is_discarded());
         match verified {
             Ok(_) if is_discarded => Ok(false),

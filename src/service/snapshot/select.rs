@@ -25,11 +25,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Selector::Ref { r#ref } = &selection.selector {
             check_signature(r#ref, &workspace)?;
         }
-        let ledger = self.ledger()?;
         let found = match &selection.selector {
-            Selector::Ref { r#ref } => ledger.snapshot(r#ref.snapshot_id())?,
-            Selector::Id { snapshot_id, .. } => ledger.snapshot(snapshot_id)?,
-            Selector::Label { label, .. } => ledger.snapshot_by_label(label)?,
+            Selector::Ref { r#ref } => self.ledger.snapshot(r#ref.snapshot_id())?,
+            Selector::Id { snapshot_id, .. } => self.ledger.snapshot(snapshot_id)?,
+            Selector::Label { label, .. } => self.ledger.snapshot_by_label(label)?,
         };
         let snapshot = found.ok_or_else(|| Error::snapshot_not_found(&selection.selector))?;
         if let Selector::Ref { r#ref } = &selection.selector {

@@ -49,7 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the newest ready snapshot of the same directory with the same exclusions.
     fn predecessor_of(&self, snapshot: &SnapshotRecord) -> Result<Option<SnapshotRecord>> {
-        let rows = self.ledger()?.snapshot_page(None, None, SEARCH_ROWS)?;
+        let rows = self.ledger.snapshot_page(None, None, SEARCH_ROWS)?;
         let has_same_scope = |row: &SnapshotRecord| {
             (&row.dir, &row.excludes, row.gitignore) == (&snapshot.dir, &snapshot.excludes, snapshot.gitignore)
         };
@@ -62,11 +62,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         let former = std::mem::replace(&mut workspace.protected, protected);
-        let ledger = self.ledger()?;
-        ledger.put_workspace(workspace)?;
+        self.ledger.put_workspace(workspace)?;
         for protected in former.iter().chain(&workspace.protected) {
             if let Some(row) =
-                ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready)
+                self.ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready)
             {
                 self.save_snapshot(workspace, row)?;
             }

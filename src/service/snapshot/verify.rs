@@ -52,7 +52,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn record_change(&self, id: &SnapshotId, damage: Option<String>) -> Result<()> {
-        let known = self.ledger()?.snapshot(id)?;
+        let known = self.ledger.snapshot(id)?;
         match known.as_ref().map(|snapshot| &snapshot.stage) {
             Some(Stage::Ready { stored }) if stored.damage.is_some() != damage.is_some() => {
                 self.update_stored(id, |stored| stored.damage = damage)
@@ -62,13 +62,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn update_stored(&self, id: &SnapshotId, update: impl FnOnce(&mut StoredBackup)) -> Result<()> {
-        let ledger = self.ledger()?;
-        if let Some(mut snapshot) = ledger.snapshot(id)?
+        if let Some(mut snapshot) = self.ledger.snapshot(id)?
             && let Stage::Ready { stored } = &mut snapshot.stage
         {
             stored.checked_at = self.now();
             update(stored);
-            ledger.put_snapshot(&snapshot)?;
+            self.ledger.put_snapshot(&snapshot)?;
         }
         Ok(())
     }

@@ -16,11 +16,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// The first error of these; the next alarm retries what failed.
     pub async fn alarm(&self) -> Result<()> {
-        let ledger = self.ledger()?;
         let now = self.now();
         // The next alarm is set first, in case that this one is interrupted.
         let fallback = now.plus_millis(RETRY_DELAY_MILLIS);
-        ledger.set_alarm(Some(fallback))?;
+        self.ledger.set_alarm(Some(fallback))?;
         self.ensure_recovered().await;
         let outcome = self.run_tasks(now).await;
         let outcome = outcome.and(self.run_retention().await);
@@ -32,14 +31,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// was requested while this one ran, and stays. `checked_until` is the time up to which expired snapshots were
     /// handled.
     fn clean_up(&self, checked_until: Timestamp, fallback: Timestamp) -> Result<()> {
-        let ledger = self.ledger()?;
         let now = self.now();
-        let answers_left = ledger.delete_answered_calls(now.plus_millis(-ANSWER_RETENTION_MILLIS))?;
-        let tombstones_left = ledger.delete_tombstones(now.plus_millis(-TOMBSTONE_MILLIS))?;
+        let answers_left = self.ledger.delete_answered_calls(now.plus_millis(-ANSWER_RETENTION_MILLIS))?;
+        let tombstones_left = self.ledger.delete_tombstones(now.plus_millis(-TOMBSTONE_MILLIS))?;
         let next_cleanup = (answers_left || tombstones_left).then(|| now.plus_millis(CLEANUP_INTERVAL_MILLIS));
-        let requested = ledger.alarm()?.filter(|at| *at != fallback);
+        let requested = self.ledger.alarm()?.filter(|at| *at != fallback);
         let times = [self.next_due(now)?, self.next_expiration(checked_until)?, next_cleanup, requested];
-        ledger.set_alarm(times.into_iter().flatten().min())
+        self.ledger.set_alarm(times.into_iter().flatten().min())
     }
 
     /// Returns the earliest time at which a task is due.
@@ -52,10 +50,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the next time after `checked_until` at which a snapshot expires. Skips snapshots that stay although they
     /// have expired.
     fn next_expiration(&self, checked_until: Timestamp) -> Result<Option<Timestamp>> {
-        let ledger = self.ledger()?;
         let mut limit = 2;
         loop {
-            let expiring = ledger.expiring_snapshots(Timestamp::MAX, limit)?;
+            let expiring = self.ledger.expiring_snapshots(Timestamp::MAX, limit)?;
             let next = expiring.iter().filter_map(|snapshot| snapshot.expires_at).find(|time| *time > checked_until);
             if next.is_some() || expiring.len() < limit as usize {
                 return Ok(next);

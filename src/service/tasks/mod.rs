@@ -91,7 +91,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns all tasks with the times at which they are due, in the order in which they run.
     fn tasks(&self) -> Result<Vec<(Timestamp, Task)>> {
-        let (ledger, workspace) = (self.ledger()?, self.workspace()?);
+        let (ledger, workspace) = (&self.ledger, self.workspace()?);
         let snapshots = ledger.unfinished_snapshots()?.into_iter().filter_map(|row| {
             let task = if matches!(row.stage, Stage::Creating(_)) { Task::Capture } else { Task::Deletion };
             Some((row.task()?.due_at, task(row.snapshot_id)))

@@ -15,9 +15,8 @@ impl<P: Ports> NamedWorkspace<P> {
     /// # Errors
     /// The first failure. The next alarm tries again.
     pub async fn alarm(&self) -> Result<()> {
-        let store = self.ports.workspace_store()?;
         // If this alarm is interrupted, the next one still fires.
-        store.set_alarm(Some(self.now().plus_millis(RETRY_DELAY_MILLIS)))?;
+        self.store.set_alarm(Some(self.now().plus_millis(RETRY_DELAY_MILLIS)))?;
         let outcome = {
             let _lock = self.lock_operation(&CancellationToken::never()).await?;
             let expired = self.stop_if_expired().await;
@@ -25,17 +24,16 @@ impl<P: Ports> NamedWorkspace<P> {
         };
         let outcome = outcome.and(self.run_former_tasks().await);
         let outcome = outcome.and(self.sync_directory().await);
-        match store.record()? {
+        match self.store.record()? {
             Some(record) => self.schedule_alarm(&record)?,
-            None => store.set_alarm(None)?,
+            None => self.store.set_alarm(None)?,
         }
         outcome
     }
 
     /// Stops the workspace if one of its time limits has passed.
     async fn stop_if_expired(&self) -> Result<()> {
-        let Some(record) = self.ports.workspace_store()?.record()?.filter(|record| record.state == State::Active)
-        else {
+        let Some(record) = self.store.record()?.filter(|record| record.state == State::Active) else {
             return Ok(());
         };
         let now = self.now();

@@ -87,7 +87,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     fn find_record(&self) -> Result<Option<NamedRecord>> {
-        Ok(self.ports.workspace_store()?.record()?.filter(NamedRecord::exists))
+        Ok(self.store.record()?.filter(NamedRecord::exists))
     }
 
     /// Starts the existing workspace if this call created it. Otherwise returns an error.
@@ -179,9 +179,8 @@ impl<P: Ports> NamedWorkspace<P> {
         source: Option<SnapshotKey>,
         creation: Option<KeyedCall>,
     ) -> Result<()> {
-        let store = self.ports.workspace_store()?;
         let now = self.now();
-        let previous = store.record()?;
+        let previous = self.store.record()?;
         let cause = match &source {
             Some(origin) => {
                 format!("created from the snapshot {} of {:?}", origin.snapshot_id, origin.origin_id.as_str())
@@ -217,8 +216,8 @@ impl<P: Ports> NamedWorkspace<P> {
             next_check_at: None,
         };
         record.record_transition(transition.clone());
-        store.put_record(&record)?;
-        store.log_transition(&self.address, &transition);
+        self.store.put_record(&record)?;
+        self.store.log_transition(&self.address, &transition);
         self.schedule_alarm(&record)?;
         self.notify_directory();
         Ok(())

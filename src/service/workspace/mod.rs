@@ -47,20 +47,21 @@ use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest};
 use crate::model::{Error, Result};
 use crate::ports::{Background, Ports, WorkspaceStore};
 
-/// One named workspace, whose record is in the [`WorkspaceStore`] of `ports`. Only one instance may exist at a time;
-/// its clones share its in-process state.
-pub struct NamedWorkspace<P> {
+/// One named workspace. Only one instance may exist at a time; its clones share its in-process state.
+pub struct NamedWorkspace<P: Ports> {
     address: Rc<Address>,
     ports: Rc<P>,
+    store: Rc<P::WorkspaceStore>,
     config: Rc<Config>,
     in_process: Rc<InProcessState>,
 }
 
-impl<P> Clone for NamedWorkspace<P> {
+impl<P: Ports> Clone for NamedWorkspace<P> {
     fn clone(&self) -> Self {
         Self {
             address: Rc::clone(&self.address),
             ports: Rc::clone(&self.ports),
+            store: Rc::clone(&self.store),
             config: Rc::clone(&self.config),
             in_process: Rc::clone(&self.in_process),
         }
@@ -115,9 +116,9 @@ enum CoalesceKey {
 }
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Returns the workspace with this address.
-    pub fn new(address: Address, ports: Rc<P>, config: Rc<Config>) -> Self {
-        Self { address: Rc::new(address), ports, config, in_process: Rc::default() }
+    /// Returns the workspace with this address, whose record is in `store`.
+    pub fn new(address: Address, ports: Rc<P>, store: Rc<P::WorkspaceStore>, config: Rc<Config>) -> Self {
+        Self { address: Rc::new(address), ports, store, config, in_process: Rc::default() }
     }
 
     /// Returns the description of the workspace. Starts nothing, and probes no sandbox.
@@ -128,12 +129,9 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Verifies that all bindings are configured. Every call begins with this check.
     fn ensure_configured(&self) -> Result<()> {
-        self.ports.backups()?;
-        self.ports.sandboxes()?;
+        self.ports.check_bindings(true)?;
         self.ports.sandbox_ledgers()?;
-        self.ports.named_workspaces()?;
-        self.ports.workspace_store()?;
-        Ok(())
+        self.ports.named_workspaces().map(drop)
     }
 
     /// Begins a call that changes the workspace. Calls with the same key may share one permit.
@@ -167,7 +165,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
     fn existing(&self) -> Result<NamedRecord> {
-        let record = self.ports.workspace_store()?.record()?.filter(NamedRecord::exists);
+        let record = self.store.record()?.filter(NamedRecord::exists);
         record.ok_or_else(|| Error::workspace_not_found(&self.address))
     }
 

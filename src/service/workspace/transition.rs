@@ -18,10 +18,9 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Changes the current record. No other change can occur between the read and the write.
     pub(super) fn update_record(&self, change: impl FnOnce(&mut NamedRecord)) -> Result<NamedRecord> {
-        let store = self.ports.workspace_store()?;
-        let mut record = store.record()?.ok_or_else(Error::internal)?;
+        let mut record = self.store.record()?.ok_or_else(Error::internal)?;
         change(&mut record);
-        store.put_record(&record)?;
+        self.store.put_record(&record)?;
         self.schedule_alarm(&record)?;
         Ok(record)
     }
@@ -33,12 +32,11 @@ impl<P: Ports> NamedWorkspace<P> {
         cause: &str,
         change: impl FnOnce(&mut NamedRecord),
     ) -> Result<NamedRecord> {
-        let store = self.ports.workspace_store()?;
-        let mut record = store.record()?.ok_or_else(Error::internal)?;
+        let mut record = self.store.record()?.ok_or_else(Error::internal)?;
         let transition = record.transition(to, self.now(), cause).ok_or_else(Error::internal)?;
         change(&mut record);
-        store.put_record(&record)?;
-        store.log_transition(&self.address, &transition);
+        self.store.put_record(&record)?;
+        self.store.log_transition(&self.address, &transition);
         self.schedule_alarm(&record)?;
         self.notify_directory();
         Ok(record)
@@ -58,15 +56,12 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Sets the alarm to the next due time.
     pub(in crate::service) fn schedule_alarm(&self, record: &NamedRecord) -> Result<()> {
-        let store = self.ports.workspace_store()?;
-        store.set_alarm(next_alarm(record, store.alarm()?, self.now()))
+        self.store.set_alarm(next_alarm(record, self.store.alarm()?, self.now()))
     }
 
     /// Writes the entry of the workspace to the Directory, if the Directory has an older version.
     pub(super) async fn sync_directory(&self) -> Result<()> {
-        let Some(record) =
-            self.ports.workspace_store()?.record()?.filter(|record| record.directory_version < record.version)
-        else {
+        let Some(record) = self.store.record()?.filter(|record| record.directory_version < record.version) else {
             return Ok(());
         };
         let updated =
@@ -81,7 +76,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// so no other operation runs. The interrupted operation is not complete, and the caller can repeat it; a task ends
     /// the sandbox that it may have started.
     pub(in crate::service) fn recover(&self) -> Result<()> {
-        let Some(record) = self.ports.workspace_store()?.record()? else { return Ok(()) };
+        let Some(record) = self.store.record()? else { return Ok(()) };
         let state = match record.state {
             State::Provisioning => State::Failed,
             State::Restoring => State::Stopped,

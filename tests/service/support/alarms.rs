@@ -47,7 +47,7 @@ impl Fixture {
         let store = self.world.workspace_store(address);
         self.world.advance_clock_to(store.alarm.due().expect("an alarm is set"));
         store.alarm.fire();
-        let named = self.world.named_workspace(address);
+        let named = self.world.named_workspace(address)?;
         PendingOperation::start_with_background(&self.world, async move { named.alarm().await }).answer()
     }
 

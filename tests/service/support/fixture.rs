@@ -4,9 +4,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{
-    Operation, Request, Target, check_deployment, run_entrypoint, run_named, run_sandbox,
-};
+use sandbox_snapshotter::api::operations::{Operation, Request, Target, run_entrypoint, run_named, run_sandbox};
 use sandbox_snapshotter::model::{
     BackupOwner, Code, Directory, Error, RestoreRequest, Result, SandboxId, SigningKey, SnapshotRef, SnapshotRequest,
     TakenSnapshot, WorkspaceRef, mint_snapshot_id,
@@ -70,7 +68,7 @@ impl Fixture {
 
     /// Returns the snapshotter of a sandbox.
     pub fn snapshotter(&self, id: &str) -> SandboxService {
-        self.world.snapshotter(&sandbox(id))
+        self.world.snapshotter(&sandbox(id)).unwrap()
     }
 
     /// Returns the ledger of a sandbox's workspace.
@@ -95,7 +93,7 @@ impl Fixture {
 
     /// Takes a snapshot, and returns it with the details of its capture.
     pub fn capture(&self, request: SnapshotRequest) -> Result<TakenSnapshot> {
-        let snapshotter = self.world.snapshotter(&request.sandbox_id);
+        let snapshotter = self.world.snapshotter(&request.sandbox_id)?;
         block_on(snapshotter.snapshot(request, CancellationToken::never()))
     }
 
@@ -114,13 +112,13 @@ impl Fixture {
 
     /// Restores a snapshot.
     pub fn restore(&self, snapshot: &SnapshotRef) -> Result<WorkspaceRef> {
-        let snapshotter = self.world.snapshotter(snapshot.origin_id());
+        let snapshotter = self.world.snapshotter(snapshot.origin_id())?;
         block_on(snapshotter.restore(RestoreRequest::of(snapshot.clone()), CancellationToken::never()))
     }
 
     /// Branches from a snapshot.
     pub fn branch(&self, snapshot: &SnapshotRef) -> Result<WorkspaceRef> {
-        let snapshotter = self.world.snapshotter(snapshot.origin_id());
+        let snapshotter = self.world.snapshotter(snapshot.origin_id())?;
         block_on(snapshotter.branch(RestoreRequest::of(snapshot.clone()), CancellationToken::never()))
     }
 
@@ -149,25 +147,14 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let world = Rc::clone(&self.world);
         let request = Request::decode(operation, arguments);
-        if operation.name().starts_with("workspaces/") {
-            return PendingOperation::start_with_background(&self.world, async move {
-                // The entrypoint checks these bindings first, too.
-                world.entrypoint().backups()?;
-                world.entrypoint().sandboxes()?;
-                let request = request?;
-                match request.target() {
-                    Target::Named(address) => run_named(&world.named_workspace(&address), request, abort).await,
-                    _ => run_entrypoint(&world.entrypoint(), request).await,
-                }
-            });
-        }
-        let in_background = operation.name().starts_with("checkpoints/");
+        let in_background = ["workspaces/", "checkpoints/"].iter().any(|area| operation.name().starts_with(area));
         let work = async move {
             // The entrypoint checks the deployment before the arguments.
-            check_deployment(&world.snapshotter(&sandbox("agent-42")), operation)?;
+            world.entrypoint().check_bindings(operation.needs_bucket())?;
             let request = request?;
             match request.target() {
-                Target::Sandbox(id) => run_sandbox(&world.snapshotter(&id), request, abort).await,
+                Target::Sandbox(id) => run_sandbox(&world.snapshotter(&id)?, request, abort).await,
+                Target::Named(address) => run_named(&world.named_workspace(&address)?, request, abort).await,
                 _ => run_entrypoint(&world.entrypoint(), request).await,
             }
         };

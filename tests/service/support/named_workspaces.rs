@@ -142,7 +142,7 @@ impl Fixture {
 
     /// Returns the object of a workspace.
     pub fn named_workspace(&self, name: &str) -> NamedService<Planned> {
-        self.world.named_workspace(&address(name))
+        self.world.named_workspace(&address(name)).unwrap()
     }
 
     /// Returns the store of a workspace.

@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::deadlines::Deadlines;
 use super::faults::FaultPlan;
 use super::memory::{
-    Event, Group, HookCall, Image, ObjectKey, ObjectPorts, ObjectService, Sandbox, Scheduler, SeededRng, Work,
+    Event, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, ObjectKey, ObjectPorts, ObjectService, Sandbox,
+    Scheduler, SeededRng, Work,
 };
 use super::{Method, PendingOperation, World, backup_id};
 
@@ -74,8 +75,19 @@ impl Scheduler for Planned {
     type ContainerNotes = ();
     type Ports = ObjectPorts<Self>;
 
-    fn ports(ports: ObjectPorts<Self>, _: &ObjectKey) -> ObjectPorts<Self> {
-        ports
+    fn sandbox_ports(
+        ports: ObjectPorts<Self>,
+        _: &SandboxId,
+        ledger: Rc<MemoryLedger>,
+    ) -> (Rc<ObjectPorts<Self>>, Rc<MemoryLedger>) {
+        (Rc::new(ports), ledger)
+    }
+
+    fn workspace_ports(
+        ports: ObjectPorts<Self>,
+        store: Rc<MemoryWorkspaceStore>,
+    ) -> (Rc<ObjectPorts<Self>>, Rc<MemoryWorkspaceStore>) {
+        (Rc::new(ports), store)
     }
 
     fn now(&self) -> i64 {

@@ -16,7 +16,7 @@ impl PlantedPorts {
     /// Returns the answer as it is read: the failure of R2 as the answer that the object of a snapshot is gone.
     fn misread_failure<T>(&self, id: &BackupId, answer: Result<Option<T>, Failure>) -> Result<Option<T>, Failure> {
         let is_of_snapshot = || {
-            let rows = self.ports.ledger().map(MemoryLedger::live_snapshots).unwrap_or_default();
+            let rows = self.memory_ledger().map(MemoryLedger::live_snapshots).unwrap_or_default();
             rows.iter().any(|row| row.stored().is_some_and(|stored| stored.backup.id() == id))
         };
         if answer.is_err() && self.is_planted(Bug::FailureRecordedAsDamage) && is_of_snapshot() {

@@ -29,8 +29,8 @@ macro_rules! pass_on {
 }
 
 impl PlantedPorts {
-    fn stored(&self) -> &MemoryLedger {
-        self.ports.ledger().unwrap()
+    pub(super) fn stored(&self) -> &MemoryLedger {
+        self.memory_ledger().expect("it is the object of a sandbox")
     }
 
     fn is_decommissioned(&self) -> bool {

@@ -105,7 +105,7 @@ impl SandboxLedgerClient for PlantedPorts {
         let place = Place::here();
         async move {
             if self.is_planted(Bug::LineageScopeNotChecked) && place.is_in("lineage/scope.rs") {
-                let workspace = self.ports.ledger().unwrap().workspace().unwrap();
+                let workspace = self.stored().workspace().unwrap();
                 return Ok(workspace.map_or_else(|| root_of(self.own()), |workspace| workspace.root_id));
             }
             self.client().root_id(id).await

@@ -32,7 +32,7 @@ use crate::history::Call;
 use messages::Lifecycle;
 
 pub use bug::Bug;
-pub use ports::PlantedPorts;
+pub use ports::{PlantedPorts, Storage};
 pub use requests::{as_decoded, as_received, run_derivation};
 
 /// The bug that is planted in a world, and what the bugs note about the world.

@@ -11,15 +11,22 @@ use sandbox_snapshotter::model::{BackupId, Result, SandboxId};
 use sandbox_snapshotter::ports::{Ledger, Ports};
 
 use super::Bug;
-use crate::memory::{ObjectKey, ObjectPorts};
+use crate::memory::{MemoryLedger, MemoryWorkspaceStore, ObjectPorts};
 use crate::world::{Simulation, World};
 
 /// The ports in memory, between which and the service the planted bug is played.
 pub struct PlantedPorts {
     pub(super) ports: ObjectPorts<Simulation>,
-    /// The sandbox of the object; absent for the object of a named workspace.
-    own: Option<SandboxId>,
+    storage: Storage,
     pub(super) notes: Notes,
+}
+
+/// The storage of an object.
+pub enum Storage {
+    /// The ledger of a sandbox.
+    Sandbox(SandboxId, Rc<MemoryLedger>),
+    /// The store of a named workspace.
+    Workspace(Rc<MemoryWorkspaceStore>),
 }
 
 /// What the bugs note about an object. A crash of the object removes it.
@@ -71,9 +78,8 @@ impl Place {
 
 impl PlantedPorts {
     /// Returns the ports of an object.
-    pub fn new(ports: ObjectPorts<Simulation>, object: &ObjectKey) -> Self {
-        let own = if let ObjectKey::Sandbox(id) = object { Some(id.clone()) } else { None };
-        Self { ports, own, notes: Notes::default() }
+    pub fn new(ports: ObjectPorts<Simulation>, storage: Storage) -> Self {
+        Self { ports, storage, notes: Notes::default() }
     }
 
     /// Returns the world.
@@ -88,12 +94,24 @@ impl PlantedPorts {
 
     /// Returns whether `id` is the sandbox of the object.
     pub(super) fn is_own(&self, id: &SandboxId) -> bool {
-        self.own.as_ref() == Some(id)
+        matches!(&self.storage, Storage::Sandbox(own, _) if own == id)
     }
 
     /// Returns the sandbox of the object.
     pub(super) fn own(&self) -> &SandboxId {
-        self.own.as_ref().expect("it is the object of a sandbox")
+        let Storage::Sandbox(id, _) = &self.storage else { panic!("it is the object of a named workspace") };
+        id
+    }
+
+    /// Returns the ledger; `None` for the object of a named workspace.
+    pub(super) fn memory_ledger(&self) -> Option<&MemoryLedger> {
+        if let Storage::Sandbox(_, ledger) = &self.storage { Some(ledger) } else { None }
+    }
+
+    /// Returns the store of the named workspace.
+    pub(super) fn memory_store(&self) -> &MemoryWorkspaceStore {
+        let Storage::Workspace(store) = &self.storage else { panic!("it is the object of a sandbox") };
+        store
     }
 
     /// Returns the place that calls the ledger.
@@ -120,7 +138,7 @@ impl PlantedPorts {
         &self,
         matches: impl Fn(&CaptureInProgress) -> bool,
     ) -> Option<(SnapshotRecord, CaptureInProgress)> {
-        let rows = self.ports.ledger().ok()?.unfinished_snapshots().unwrap();
+        let rows = self.memory_ledger()?.unfinished_snapshots().unwrap();
         rows.into_iter().find_map(|row| match &row.stage {
             Stage::Creating(progress) if matches(progress) => {
                 let progress = progress.clone();
@@ -150,16 +168,8 @@ impl Ports for PlantedPorts {
         self.ports.backups().map(|_| self)
     }
 
-    fn ledger(&self) -> Result<&Self> {
-        self.ports.ledger().map(|_| self)
-    }
-
     fn sandbox_ledgers(&self) -> Result<&Self> {
         self.ports.sandbox_ledgers().map(|_| self)
-    }
-
-    fn workspace_store(&self) -> Result<&Self> {
-        self.ports.workspace_store().map(|_| self)
     }
 
     fn named_workspaces(&self) -> Result<&Self::NamedWorkspaceClient> {

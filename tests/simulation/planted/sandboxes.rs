@@ -286,7 +286,7 @@ impl Sandboxes for PlantedPorts {
             self.all().destroy(id).await?;
         }
         if is_kept || (!self.is_own(id) && self.is_planted(Bug::DestroyNotRechecked)) {
-            self.ports.ledger().unwrap().delete_derived_sandbox(id).unwrap();
+            self.stored().delete_derived_sandbox(id).unwrap();
         }
         Ok(())
     }

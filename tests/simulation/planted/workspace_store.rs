@@ -3,29 +3,24 @@
 use sandbox_snapshotter::model::named::record::Task;
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::{Result, SandboxId, Timestamp};
-use sandbox_snapshotter::ports::{Ports, WorkspaceStore};
+use sandbox_snapshotter::ports::WorkspaceStore;
 
 use super::{Bug, PlantedPorts};
-use crate::memory::MemoryWorkspaceStore;
 
 impl PlantedPorts {
-    fn store(&self) -> &MemoryWorkspaceStore {
-        self.ports.workspace_store().unwrap()
-    }
-
     /// Returns the sandbox that a named workspace has.
     pub(super) fn current_sandbox(&self) -> Option<SandboxId> {
-        self.store().stored_record().map(|record| record.sandbox_id)
+        self.memory_store().stored_record().map(|record| record.sandbox_id)
     }
 }
 
 impl WorkspaceStore for PlantedPorts {
     fn record(&self) -> Result<Option<NamedRecord>> {
-        self.store().record()
+        self.memory_store().record()
     }
 
     fn put_record(&self, record: &NamedRecord) -> Result<()> {
-        let Some(before) = self.store().record()? else { return self.store().put_record(record) };
+        let Some(before) = self.memory_store().record()? else { return self.memory_store().put_record(record) };
         let mut record = record.clone();
         let is_recovery = record.state != before.state && record.history.first().is_some_and(is_by_recovery);
         if is_recovery && self.is_planted(Bug::TransitionNotReconciled) {
@@ -46,21 +41,21 @@ impl WorkspaceStore for PlantedPorts {
         if self.is_planted(Bug::ForkNotStored) {
             record.fork_calls.clear();
         }
-        self.store().put_record(&record)
+        self.memory_store().put_record(&record)
     }
 
     fn log_transition(&self, address: &Address, transition: &Transition) {
         if !is_by_recovery(transition) || !self.is_planted(Bug::TransitionNotReconciled) {
-            self.store().log_transition(address, transition);
+            self.memory_store().log_transition(address, transition);
         }
     }
 
     fn alarm(&self) -> Result<Option<Timestamp>> {
-        self.store().alarm()
+        self.memory_store().alarm()
     }
 
     fn set_alarm(&self, at: Option<Timestamp>) -> Result<()> {
-        self.store().set_alarm(at)
+        self.memory_store().set_alarm(at)
     }
 }
 

@@ -11,9 +11,10 @@ use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxId};
 use super::sandboxes::{ContainerNotes, SandboxNotes};
 use super::{AnswerLost, MAX_LATE_MILLIS, Simulation, World, observer};
 use crate::memory::{
-    Event, Group, Image, Method, ObjectKey, ObjectPorts, ObjectService, Sandbox, Scheduler, Service, Work,
+    Event, Group, Image, MemoryLedger, MemoryWorkspaceStore, Method, ObjectKey, ObjectPorts, ObjectService, Sandbox,
+    Scheduler, Service, Work,
 };
-use crate::planted::PlantedPorts;
+use crate::planted::{PlantedPorts, Storage};
 
 /// The duration of the slowest step of a call, in milliseconds.
 const MAX_STEP_MILLIS: u32 = 3000;
@@ -26,8 +27,21 @@ impl Scheduler for Simulation {
     type ContainerNotes = ContainerNotes;
     type Ports = PlantedPorts;
 
-    fn ports(ports: ObjectPorts<Self>, object: &ObjectKey) -> PlantedPorts {
-        PlantedPorts::new(ports, object)
+    fn sandbox_ports(
+        ports: ObjectPorts<Self>,
+        id: &SandboxId,
+        ledger: Rc<MemoryLedger>,
+    ) -> (Rc<PlantedPorts>, Rc<PlantedPorts>) {
+        let ports = Rc::new(PlantedPorts::new(ports, Storage::Sandbox(id.clone(), ledger)));
+        (Rc::clone(&ports), ports)
+    }
+
+    fn workspace_ports(
+        ports: ObjectPorts<Self>,
+        store: Rc<MemoryWorkspaceStore>,
+    ) -> (Rc<PlantedPorts>, Rc<PlantedPorts>) {
+        let ports = Rc::new(PlantedPorts::new(ports, Storage::Workspace(store)));
+        (Rc::clone(&ports), ports)
     }
 
     fn now(&self) -> i64 {

@@ -22,7 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn decommission_from(&self, address: Address) -> Result<Decommissioned> {
         let _lock = self.in_process.lifecycle_lock.lock().await;
-        if self.ledger()?.workspace()?.is_none() {
+        if self.ledger.workspace()?.is_none() {
             // A caller that ended early may still claim this sandbox. The row makes that claim fail once it is
             // decommissioned.
             let binding = WorkspaceBinding::new(address.clone(), self.config.default_dir.clone());
@@ -35,7 +35,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.schedule_reconcile()?;
         let mut workspace = self.workspace()?;
         workspace.decommissioned_at.get_or_insert(now);
-        self.ledger()?.put_workspace(&workspace)?;
+        self.ledger.put_workspace(&workspace)?;
         self.release_parent(&mut workspace)?;
         let (deleted, kept) = self.delete_unreferenced()?;
         for id in &deleted {

@@ -60,7 +60,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let binding = Some(binding);
         if workspace.binding != binding {
             workspace.binding = binding;
-            self.ledger()?.put_workspace(&workspace)?;
+            self.ledger.put_workspace(&workspace)?;
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
-        let binding = self.ledger()?.workspace()?.and_then(|row| row.binding);
+        let binding = self.ledger.workspace()?.and_then(|row| row.binding);
         let is_restoring = binding.is_some_and(|binding| binding.restore_task.is_some());
         if is_restoring { Err(Error::start_unfinished(&self.id)) } else { Ok(()) }
     }

@@ -12,7 +12,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// A repeated call returns the same result.
     pub async fn reserve(&self, request: &ReserveRequest) -> Result<bool> {
         self.prepare_call().await?;
-        let ledger = self.ledger()?;
         let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
         let reserved_before = self.is_reserved(request)?;
         if reserved_before == Some(false) {
@@ -43,7 +42,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(is_same);
         }
         require_ready(&self.require_snapshot(request)?)?;
-        ledger.put_derived_sandbox(&Derivation {
+        self.ledger.put_derived_sandbox(&Derivation {
             sandbox_id: sandbox_id.clone(),
             snapshot_id: snapshot_id.clone(),
             kind: *kind,
@@ -57,12 +56,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns whether the id is reserved for the snapshot and its sandbox still depends on it, or `None` if the ledger
     /// does not have the id.
     fn is_reserved(&self, request: &ReserveRequest) -> Result<Option<bool>> {
-        let derivation = self.ledger()?.derived_sandbox(&request.sandbox_id)?;
+        let derivation = self.ledger.derived_sandbox(&request.sandbox_id)?;
         Ok(derivation.map(|derivation| derivation.snapshot_id == request.snapshot_id && derivation.needs_snapshot()))
     }
 
     fn require_snapshot(&self, request: &ReserveRequest) -> Result<SnapshotRecord> {
-        self.ledger()?
+        self.ledger
             .snapshot(&request.snapshot_id)?
             .ok_or_else(|| Error::snapshot_not_listed(&self.id, &request.snapshot_id))
     }

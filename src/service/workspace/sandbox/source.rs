@@ -105,11 +105,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns a snapshot to a sandbox that was made from it and restores it now. This counts as a use of the snapshot.
     pub async fn get_for_restore(&self, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<RestoreSource> {
         self.prepare_call().await?;
-        let ledger = self.ledger()?;
         let gone = || Error::source_snapshot_missing(snapshot_id, dependent);
-        let snapshot = ledger.snapshot(snapshot_id)?.ok_or_else(gone)?;
+        let snapshot = self.ledger.snapshot(snapshot_id)?.ok_or_else(gone)?;
         let is_derived =
-            ledger.derived_sandbox(dependent)?.is_some_and(|derivation| derivation.snapshot_id == *snapshot_id);
+            self.ledger.derived_sandbox(dependent)?.is_some_and(|derivation| derivation.snapshot_id == *snapshot_id);
         if !is_derived {
             return Err(gone());
         }
@@ -134,11 +133,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Records a use of the snapshot: its time until expiration begins again.
     pub(super) fn mark_used(&self, id: &SnapshotId) -> Result<()> {
-        if let Some(mut snapshot) = self.ledger()?.snapshot(id)?
+        if let Some(mut snapshot) = self.ledger.snapshot(id)?
             && snapshot.state() == SnapshotState::Ready
         {
             snapshot.last_used_at = self.now();
-            self.ledger()?.put_snapshot(&snapshot)?;
+            self.ledger.put_snapshot(&snapshot)?;
             self.update_expiration(id)?;
         }
         Ok(())
