@@ -90,7 +90,7 @@ macro_rules! object_class {
             #[wasm_bindgen(constructor)]
             #[allow(clippy::needless_pass_by_value)] // JavaScript passes it by value.
             pub fn new(name: Option<String>, ctx: JsValue, env: Env) -> Self {
-                Self(AssertUnwindSafe(Rc::new(Object::new(name, ctx, &env))))
+                Self(AssertUnwindSafe(Rc::new(Object::new(name, &ctx, &env))))
             }
 
             /// Runs an operation for `id`. `arguments` is JSON, `signal` an `AbortSignal` or undefined. Returns an
@@ -126,9 +126,9 @@ macro_rules! object_class {
 pub(super) use object_class;
 
 impl<S: ObjectService> Object<S> {
-    pub fn new(name: Option<String>, ctx: JsValue, env: &Env) -> Self {
+    pub fn new(name: Option<String>, ctx: &JsValue, env: &Env) -> Self {
         let opened =
-            Deployment::open(env, ctx.clone()).and_then(|deployment| Ok((deployment, Rc::new(S::open_storage(&ctx)?))));
+            Deployment::open(env, ctx.clone()).and_then(|deployment| Ok((deployment, Rc::new(S::open_storage(ctx)?))));
         Self { name, opened, memory_budget: MemoryBudget::default(), service: RefCell::default() }
     }
 
