@@ -45,7 +45,7 @@ impl Exit {
         (Self::Failed, "failed; fails again until something changes"),
         (Self::Invalid, "invalid arguments, settings or input"),
         (Self::NotFound, "the object does not exist, or does not exist any more"),
-        (Self::Conflict, "the current state does not allow it, such as a taken tag or a snapshot with dependents"),
+        (Self::Conflict, "the current state does not allow it, such as a taken label or a snapshot with dependents"),
         (Self::Denied, "not permitted: the token is missing or wrong, or a policy refuses the call"),
         (Self::Transient, "transient failure; try again"),
         (Self::Exhausted, "a limit was reached"),

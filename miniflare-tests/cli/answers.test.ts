@@ -180,7 +180,7 @@ describe('a list', () => {
 });
 
 describe('on a terminal', () => {
-  test('`snapshot delete` deletes the snapshot that it showed, although the tag has moved', async () => {
+  test('`snapshot delete` deletes the snapshot that it showed, although the label has moved', async () => {
     const answer = ({ operation, options }: ReceivedCall) =>
       operation === 'get' ? SUMMARY : { snapshotId: options.snapshotId, removed: true };
     const received = await withAnswers(answer, async (address) => {

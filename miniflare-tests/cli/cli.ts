@@ -43,6 +43,14 @@ export interface FailureDocument {
   exitCode: number;
 }
 
+/** The answer of a fake server to `list` and `lineage`: a running sandbox without snapshots. */
+export const EMPTY = {
+  snapshots: [],
+  root: { sandboxId: 'origin', running: true, snapshots: [] },
+  sandboxes: 1,
+  truncated: false,
+};
+
 /** The program, configured for one server. */
 export class Cli implements AsyncDisposable {
   readonly #env: NodeJS.ProcessEnv;

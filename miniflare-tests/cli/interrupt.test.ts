@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, describe, test } from 'node:test';
 
-import { fakeServer, start, withServer, type Cli, type RunningCommand } from './cli.ts';
+import { EMPTY, fakeServer, start, withServer, type Cli, type RunningCommand } from './cli.ts';
 import { isUnpacking, until, type World } from '../world.ts';
 
 let world: World;
@@ -20,7 +20,7 @@ before(async () => {
     },
   }));
   await world.exec('origin', 'echo x > file');
-  await cli.print('snapshot', 'create', 'origin', '--tag', 'first');
+  await cli.print('snapshot', 'create', 'origin', '--label', 'first');
 });
 after(async () => {
   await cli[Symbol.asyncDispose]();
@@ -123,7 +123,7 @@ describe('an interrupt', () => {
     const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const blocking = fakeServer((_, response) => {
       reached.resolve();
-      void released.promise.then(() => response.end('{"snapshots":[]}'));
+      void released.promise.then(() => response.end(JSON.stringify(EMPTY)));
     });
     await withServer(blocking, async (address) => {
       const { child, ended } = cli.beginIgnoring('INT', ['snapshot', 'list', 'origin', '--address', address]);

@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 
-import { Cli, fakeServer, start, withServer } from './cli.ts';
+import { EMPTY, Cli, fakeServer, start, withServer } from './cli.ts';
 import { TOKEN, type World } from '../world.ts';
 
 let world: World;
@@ -16,7 +16,7 @@ before(async () => {
   ({ world, cli } = await start());
   address = `${await world.url('/')}`;
   await world.exec('origin', 'echo x > file');
-  await cli.print('snapshot', 'create', 'origin', '--tag', 'first');
+  await cli.print('snapshot', 'create', 'origin', '--label', 'first');
 });
 after(async () => {
   await cli[Symbol.asyncDispose]();
@@ -180,10 +180,10 @@ describe('a server', () => {
     const paths: (string | undefined)[] = [];
     const proxy = fakeServer((request, response) => {
       paths.push(request.url);
-      response.end('{"snapshots":[]}');
+      response.end(JSON.stringify(EMPTY));
     });
     await withServer(proxy, (address) => cli.print(...LIST, '--address', `${address}/behind/`));
-    assert.deepEqual(paths, ['/behind/v1/list']);
+    assert.deepEqual(paths, ['/behind/v1/list', '/behind/v1/lineage']);
   });
 
   test('whose API is closed reports how to open it', async () => {
@@ -276,7 +276,7 @@ describe('invalid arguments', () => {
       'INVALID_DIRECTORY',
       2,
     ]);
-    assert.deepEqual(await cli.code('snapshot', 'create', 'origin', '--tag', ' x'), ['INVALID_LABEL', 2]);
+    assert.deepEqual(await cli.code('snapshot', 'create', 'origin', '--label', ' x'), ['INVALID_LABEL', 2]);
   });
 
   test('are refused if they use the standard input twice', async () => {

@@ -24,47 +24,47 @@ beforeEach(async () => {
 });
 
 describe('`snapshot create`', () => {
-  test('prints the given tag', async () => {
-    const printed = await cli.print('snapshot', 'create', origin, '--tag', 'before it');
+  test('prints the given label', async () => {
+    const printed = await cli.print('snapshot', 'create', origin, '--label', 'before it');
     assert.match(
       printed,
-      /^snapshot +snap-\w{16}\ntag +before it\nsandbox +origin-\d+\ndirectory +\/workspace\nsize +4\.1 kB\n/,
+      /^snapshot +snap-\w{16}\nlabel +before it\nsandbox +origin-\d+\ndirectory +\/workspace\nsize +4\.1 kB\n/,
     );
     assert.deepEqual(await world.labels(origin), ['before it']);
   });
 
-  test('derives a tag from the time, which is unique within the same second', async () => {
-    const tags = [];
+  test('derives a label from the time, which is unique within the same second', async () => {
+    const labels = [];
     for (let count = 0; count < 3; count++)
-      tags.push((await cli.json('snapshot', 'create', origin)).capture.label);
-    for (const tag of tags) assert.match(tag, /^snap-\d{8}-\d{6}(-\d)?$/);
-    assert.equal(new Set(tags).size, 3);
-    assert.deepEqual(await world.labels(origin), tags.toReversed());
+      labels.push((await cli.json('snapshot', 'create', origin)).capture.label);
+    for (const label of labels) assert.match(label, /^snap-\d{8}-\d{6}(-\d)?$/);
+    assert.equal(new Set(labels).size, 3);
+    assert.deepEqual(await world.labels(origin), labels.toReversed());
   });
 
-  test('fails if the tag is taken, unless `--replace` is passed', async () => {
-    const create = ['snapshot', 'create', origin, '--tag', 'taken'];
+  test('fails if the label is taken, unless `--replace` is passed', async () => {
+    const create = ['snapshot', 'create', origin, '--label', 'taken'];
     await cli.print(...create);
     const { error, exitCode } = await cli.failure(...create);
     assert.deepEqual([error.code, error.kind, exitCode], ['LABEL_TAKEN', 'conflict', 4]);
     assert.equal((await cli.json(...create, '--replace')).capture.label, 'taken');
   });
 
-  test('refuses a tag with the form of an id, as `label` and `import` do', async () => {
-    const tag = 'snap-0123456789abcdef';
+  test('refuses a label with the form of an id, as `label` and `import` do', async () => {
+    const label = 'snap-0123456789abcdef';
     const handle = await cli.file('any.json', '{}');
-    await cli.print('snapshot', 'create', origin, '--tag', 'first');
+    await cli.print('snapshot', 'create', origin, '--label', 'first');
     for (const command of [
-      ['snapshot', 'create', origin, '--tag', tag],
-      ['snapshot', 'label', origin, 'first', '--to', tag],
-      ['snapshot', 'import', origin, '--backup', handle, '--tag', tag],
+      ['snapshot', 'create', origin, '--label', label],
+      ['snapshot', 'label', origin, 'first', '--to', label],
+      ['snapshot', 'import', origin, '--backup', handle, '--label', label],
     ])
       assert.deepEqual(await cli.code(...command), ['INVALID_LABEL', 2]);
   });
 
   test('reports remediations with flags of the command line', async () => {
-    await cli.print('snapshot', 'create', origin, '--tag', 'taken');
-    const { stderr } = await cli.run(['snapshot', 'create', origin, '--tag', 'taken']);
+    await cli.print('snapshot', 'create', origin, '--label', 'taken');
+    const { stderr } = await cli.run(['snapshot', 'create', origin, '--label', 'taken']);
     assert.match(stderr, /^error\[LABEL_TAKEN\]: .*\nhelp: .*`--replace`.*\ncorrelation id: \w+\n$/);
   });
 
@@ -94,25 +94,25 @@ describe('`snapshot create`', () => {
 
 describe('`snapshot list`', () => {
   test('prints the newest snapshot first, with sizes and ages', async () => {
-    await cli.print('snapshot', 'create', origin, '--tag', 'one');
-    const two = await cli.id('snapshot', 'create', origin, '--tag', 'two');
+    await cli.print('snapshot', 'create', origin, '--label', 'one');
+    const two = await cli.id('snapshot', 'create', origin, '--label', 'two');
     await cli.print('snapshot', 'pin', origin, 'two');
     const [head, ...rest] = (await cli.print('snapshot', 'list', origin)).trimEnd().split('\n');
-    assert.match(head ?? '', /^ID +TAG +SIZE +TAKEN +EXPIRES +STATE$/);
+    assert.match(head ?? '', /^ID +LABEL +SIZE +TAKEN +EXPIRES +STATE$/);
     assert.match(rest[0] ?? '', new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +ready, pinned$`));
     assert.match(rest[1] ?? '', /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +in 30 days +ready$/);
     assert.equal((await cli.print('snapshot', 'list', origin, '--quiet')).split('\n')[0], two);
   });
 
   test('reads all pages, or one page', async () => {
-    for (const tag of ['a-1', 'a-2', 'b-1'])
-      await cli.print('snapshot', 'create', origin, '--tag', tag, '--fresh');
+    for (const label of ['a-1', 'a-2', 'b-1'])
+      await cli.print('snapshot', 'create', origin, '--label', label, '--fresh');
     const labels = async (...options: string[]) => {
       const { snapshots, cursor } = await cli.json('snapshot', 'list', origin, ...options);
       return { labels: snapshots.map(({ label }: { label: string }) => label), cursor };
     };
     assert.deepEqual(await labels(), { labels: ['b-1', 'a-2', 'a-1'], cursor: undefined });
-    assert.deepEqual((await labels('--tag-prefix', 'a-', '--no-check')).labels, ['a-2', 'a-1']);
+    assert.deepEqual((await labels('--label-prefix', 'a-', '--no-check')).labels, ['a-2', 'a-1']);
     const first = await labels('--limit', '2');
     assert.deepEqual(first.labels, ['b-1', 'a-2']);
     assert.deepEqual(await labels('--limit', '2', '--cursor', first.cursor), {
@@ -135,9 +135,9 @@ describe('`snapshot list`', () => {
   });
 
   test('prints an empty list if there are no snapshots', async () => {
-    assert.equal(await cli.print('snapshot', 'list', 'unused'), 'There are no snapshots.\n');
-    assert.deepEqual(await cli.json('snapshot', 'list', 'unused'), { snapshots: [] });
-    assert.equal(await cli.print('snapshot', 'list', 'unused', '--quiet'), '');
+    assert.equal(await cli.print('snapshot', 'list', origin), 'There are no snapshots.\n');
+    assert.deepEqual(await cli.json('snapshot', 'list', origin), { snapshots: [] });
+    assert.equal(await cli.print('snapshot', 'list', origin, '--quiet'), '');
   });
 
   test('escapes invisible characters in labels', async () => {
@@ -152,10 +152,10 @@ describe('`snapshot list`', () => {
 describe('one snapshot', () => {
   let id: string;
   beforeEach(async () => {
-    id = await cli.id('snapshot', 'create', origin, '--tag', 'first');
+    id = await cli.id('snapshot', 'create', origin, '--label', 'first');
   });
 
-  test('is shown by its id and by its tag', async () => {
+  test('is shown by its id and by its label', async () => {
     const shown = await cli.json('snapshot', 'show', origin, id);
     const { ageSeconds, checkedAt, ...known } = await cli.json('snapshot', 'show', origin, 'first');
     assert.deepEqual({ ...known, ageSeconds: shown.ageSeconds, checkedAt: shown.checkedAt }, shown);
@@ -182,11 +182,11 @@ describe('one snapshot', () => {
     assert.equal((await cli.json('snapshot', 'unpin', origin, id)).pinned, false);
   });
 
-  test('gets a new tag', async () => {
+  test('gets a new label', async () => {
     assert.equal((await cli.json('snapshot', 'label', origin, 'first', '--to', 'second')).label, 'second');
     const taken = ['snapshot', 'label', origin, await cli.id('snapshot', 'create', origin), '--to', 'second'];
     assert.deepEqual(await cli.code(...taken), ['LABEL_TAKEN', 4]);
-    assert.match(await cli.print(...taken, '--replace'), /\ntag +second\n/);
+    assert.match(await cli.print(...taken, '--replace'), /\nlabel +second\n/);
   });
 
   test('is deleted, and does not exist afterwards', async () => {
@@ -242,7 +242,7 @@ describe('`restore` and `branch`', () => {
   });
 
   test('read a ref from a file, also from the output of `snapshot show`', async () => {
-    await cli.print('snapshot', 'create', origin, '--tag', 'first');
+    await cli.print('snapshot', 'create', origin, '--label', 'first');
     const shown = await cli.file(
       'shown.json',
       await cli.print('snapshot', 'show', origin, 'first', '--json'),
@@ -272,7 +272,7 @@ describe('`restore` and `branch`', () => {
 test('`snapshot import` imports a backup that the SDK created directly', async () => {
   const backup = await world.backUp(origin);
   const handle = await cli.file('handle.json', JSON.stringify(backup));
-  const options = ['--backup', handle, '--tag', 'imported', '--expires', '1d'];
+  const options = ['--backup', handle, '--label', 'imported', '--expires', '1d'];
   const { ref, capture } = await cli.json('snapshot', 'import', origin, ...options);
   assert.deepEqual([ref.originId, capture.label], [origin, 'imported']);
   assert.equal(await world.exec(await cli.id('restore', origin, 'imported'), 'cat file'), 'x\n');

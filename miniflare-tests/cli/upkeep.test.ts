@@ -26,9 +26,9 @@ beforeEach(async () => {
   await world.exec(origin, 'echo x > file');
 });
 
-/** Takes snapshots with these tags. */
-async function take(...tags: string[]) {
-  for (const tag of tags) await cli.print('snapshot', 'create', origin, '--fresh', '--tag', tag);
+/** Takes snapshots with these labels. */
+async function take(...labels: string[]) {
+  for (const label of labels) await cli.print('snapshot', 'create', origin, '--fresh', '--label', label);
 }
 
 /** Returns the output of `printf` for a format without directives. */
@@ -46,7 +46,7 @@ describe('retention', () => {
     const plan = await cli.print('retention', 'plan', origin, '--keep-last', '1');
     assert.match(
       plan,
-      /^policy: expires 30 days after the last use; keeps the newest 1\nID +TAG +TAKEN +DECISION +REASON\n/,
+      /^policy: expires 30 days after the last use; keeps the newest 1\nID +LABEL +TAKEN +DECISION +REASON\n/,
     );
     assert.match(plan, / three +\S.* kept +the newest snapshot that can be restored\n/);
     assert.match(
@@ -290,4 +290,25 @@ test('`man` writes one manual page per command', async () => {
   const { stdout } = await cli.shell(`ls ${folder}`);
   for (const page of ['snapshotter.1', 'snapshotter-snapshot-create.1', 'snapshotter-workspace-start.1'])
     assert.ok(stdout.split('\n').includes(page), page);
+});
+
+describe('an unknown sandbox', () => {
+  for (const command of [
+    ['lineage', 'notebok'],
+    ['lineage', 'notebok', '--no-check'],
+    ['snapshot', 'list', 'notebok'],
+    ['key', 'rotate', 'notebok', '--yes'],
+  ])
+    test(`is reported by \`${command.join(' ')}\`, with the workspace of a similar name`, async () => {
+      await world.workspace('notebook').getOrCreate();
+      const { exitCode, error } = await cli.failure(...command);
+      assert.deepEqual([exitCode, error.code], [3, 'SANDBOX_UNKNOWN']);
+      assert.match(error.message, /^Nothing is known of the sandbox "notebok": /);
+      assert.equal(error.remediation, 'Did you mean the workspace @notebook?');
+    });
+
+  test('is not a running sandbox without snapshots', async () => {
+    assert.match(await cli.print('snapshot', 'list', origin), /^There are no snapshots/);
+    assert.match(await cli.print('lineage', origin), new RegExp(`^${origin}  running`));
+  });
 });

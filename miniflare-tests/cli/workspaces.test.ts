@@ -151,10 +151,10 @@ describe('a workspace', () => {
     assert.match(failed.stderr, /^error\[NAME_TAKEN\]: .*\nhelp: .*`workspace create --or-start`/);
   });
 
-  test('goes back to an earlier snapshot by its tag', async () => {
+  test('goes back to an earlier snapshot by its label', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo before > file');
-    await cli.print('snapshot', 'create', `@${name}`, '--tag', 'before');
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'before');
     await world.exec(sandbox, 'echo after > file');
     const { sandboxId } = await cli.json('workspace', 'update', name, '--back-to', 'before');
     assert.notEqual(sandboxId, sandbox);
@@ -166,7 +166,7 @@ describe('a workspace', () => {
     await world.exec(sandbox, 'echo x > file');
     const ref = await cli.file(
       'ref.json',
-      await cli.print('snapshot', 'create', `@${name}`, '--tag', 'first', '--json'),
+      await cli.print('snapshot', 'create', `@${name}`, '--label', 'first', '--json'),
     );
     for (const [index, source] of [
       ['--from-workspace', name],
@@ -215,10 +215,10 @@ describe('a name instead of a sandbox id', () => {
   async function workspaceWithFormerSandbox() {
     const former = await cli.id('workspace', 'create', name);
     await world.exec(former, 'echo former > file');
-    await cli.print('snapshot', 'create', `@${name}`, '--tag', 'former');
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'former');
     await cli.print('workspace', 'update', name, '--back-to', 'former');
     const present = await world.workspace(name).sandboxId();
-    await cli.print('snapshot', 'create', `@${name}`, '--tag', 'present');
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'present');
     return { former, present };
   }
 
@@ -248,7 +248,7 @@ describe('a name instead of a sandbox id', () => {
     );
   });
 
-  test('selects a snapshot of a former sandbox by its tag', async () => {
+  test('selects a snapshot of a former sandbox by its label', async () => {
     const { former } = await workspaceWithFormerSandbox();
     const made = await cli.id('restore', `@${name}`, 'former');
     assert.ok(made.startsWith(`${former}-restored-`), made);
@@ -260,7 +260,7 @@ describe('a name instead of a sandbox id', () => {
 
   test('selects all sandboxes for retention', async () => {
     await workspaceWithFormerSandbox();
-    await cli.print('snapshot', 'create', `@${name}`, '--fresh', '--tag', 'newest');
+    await cli.print('snapshot', 'create', `@${name}`, '--fresh', '--label', 'newest');
     const labels = async () => {
       const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
       return snapshots.map(({ label }: { label: string }) => label);

@@ -10,8 +10,8 @@ pub struct SnapshotSelector {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME", required_unless_present = "from_ref")]
     pub target: Option<String>,
-    /// The id or the tag of the snapshot
-    #[arg(value_name = "ID|TAG", required_unless_present = "from_ref")]
+    /// The id or the label of the snapshot
+    #[arg(value_name = "ID|LABEL", required_unless_present = "from_ref")]
     pub snapshot: Option<String>,
     /// The ref of the snapshot in JSON, instead of both: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-", conflicts_with_all = ["target", "snapshot"])]

@@ -1,7 +1,7 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -15,6 +15,7 @@ pub mod policy;
 pub mod retention;
 pub mod shell;
 pub mod snapshot;
+pub mod tools;
 pub mod workspace;
 
 use std::path::PathBuf;
@@ -43,7 +44,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  snapshotter snapshot create agent-42 --tag before-upgrade
+  snapshotter snapshot create agent-42 --label before-upgrade
   snapshotter restore agent-42 before-upgrade
   snapshotter snapshot create agent-42 --json | snapshotter branch --ref -
   snapshotter workspace start notebook
@@ -110,6 +111,12 @@ pub enum Command {
     Key(maintenance::Key),
     /// Delete the backups that the snapshotter created and that no snapshot owns; asks for confirmation
     Sweep(maintenance::Sweep),
+    /// Give language models tools
+    #[command(subcommand)]
+    Tools(tools::Tools),
+    /// Connect editors and agents over the Model Context Protocol
+    #[command(subcommand)]
+    Mcp(tools::Mcp),
     /// Check the address, the token and the deployment
     Doctor(maintenance::Doctor),
     /// Print the completion script of a shell

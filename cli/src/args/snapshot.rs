@@ -14,7 +14,7 @@ pub enum Snapshot {
     #[command(after_help = "\
 Examples:
   snapshotter snapshot create agent-42
-  snapshotter snapshot create agent-42 --tag before-upgrade --expires 7d
+  snapshotter snapshot create agent-42 --label before-upgrade --expires 7d
   snapshotter snapshot create @notebook --exclude '*.log' --compression zstd
   snapshotter snapshot create agent-42 --json > ref.json")]
     Create(Create),
@@ -22,7 +22,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   snapshotter snapshot list agent-42
-  snapshotter snapshot list @notebook --tag-prefix before-
+  snapshotter snapshot list @notebook --label-prefix before-
   snapshotter snapshot list agent-42 --quiet | head -1")]
     List(List),
     /// Show all details of a snapshot
@@ -52,7 +52,7 @@ Example:
 Example:
   snapshotter snapshot unpin agent-42 before-upgrade")]
     Unpin(Pin),
-    /// Change the tag of a snapshot
+    /// Change the label of a snapshot
     #[command(after_help = "\
 Example:
   snapshotter snapshot label agent-42 snap-9rbk8d2dduhnwf6u --to works")]
@@ -60,7 +60,7 @@ Example:
     /// Import a backup that the SDK created directly
     #[command(after_help = "\
 Example:
-  snapshotter snapshot import agent-42 --backup handle.json --tag imported")]
+  snapshotter snapshot import agent-42 --backup handle.json --label imported")]
     Import(Import),
 }
 
@@ -71,11 +71,11 @@ pub struct Create {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The tag of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]
-    #[arg(long, short, value_name = "TAG")]
-    pub tag: Option<String>,
-    /// Take the tag from another snapshot that has it
-    #[arg(long, requires = "tag")]
+    /// The label of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]
+    #[arg(long, short, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// Take the label from another snapshot that has it
+    #[arg(long, requires = "label")]
     pub replace: bool,
     /// The directory to capture [default: the deployment's default directory, usually /workspace]
     #[arg(long, value_name = "DIR")]
@@ -129,9 +129,9 @@ pub struct List {
     /// The sandbox, or @NAME for the present and all former sandboxes of a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// List only snapshots whose tag starts with this text
+    /// List only snapshots whose label starts with this text
     #[arg(long, value_name = "TEXT")]
-    pub tag_prefix: Option<String>,
+    pub label_prefix: Option<String>,
     /// Do not check in R2 which snapshots can be restored
     #[arg(long)]
     pub no_check: bool,
@@ -187,10 +187,10 @@ pub struct Label {
     /// The snapshot.
     #[command(flatten)]
     pub selector: SnapshotSelector,
-    /// The new tag
-    #[arg(long, value_name = "TAG")]
+    /// The new label
+    #[arg(long, value_name = "LABEL")]
     pub to: String,
-    /// Take the tag from another snapshot that has it
+    /// Take the label from another snapshot that has it
     #[arg(long)]
     pub replace: bool,
 }
@@ -204,11 +204,11 @@ pub struct Import {
     /// The handle that `createBackup` returned, in JSON
     #[arg(long, value_name = "FILE|-")]
     pub backup: PathBuf,
-    /// The tag of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]
-    #[arg(long, short, value_name = "TAG")]
-    pub tag: Option<String>,
-    /// Take the tag from another snapshot that has it
-    #[arg(long, requires = "tag")]
+    /// The label of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]
+    #[arg(long, short, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// Take the label from another snapshot that has it
+    #[arg(long, requires = "label")]
     pub replace: bool,
     /// The snapshot expires this long after its last use; 0 means never [default: the retention policy decides]
     #[arg(long, value_name = "TIME")]

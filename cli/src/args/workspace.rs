@@ -99,7 +99,7 @@ pub struct Source {
     #[arg(long = "from-workspace", value_name = "NAME")]
     pub workspace: Option<String>,
     /// Start from the files of a snapshot
-    #[arg(long = "from-snapshot", num_args = 2, value_names = ["SANDBOX|@NAME", "ID|TAG"])]
+    #[arg(long = "from-snapshot", num_args = 2, value_names = ["SANDBOX|@NAME", "ID|LABEL"])]
     pub snapshot: Option<Vec<String>>,
     /// Start from the files of the snapshot whose ref is in this JSON file
     #[arg(long = "from-ref", value_name = "FILE|-")]
@@ -282,7 +282,7 @@ pub struct Update {
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Go back to this snapshot, in a new sandbox
-    #[arg(long, value_name = "ID|TAG")]
+    #[arg(long, value_name = "ID|LABEL")]
     pub back_to: Option<String>,
     /// Go back to the snapshot although it is stale
     #[arg(long, requires = "back_to")]

@@ -54,6 +54,11 @@ impl Context {
         Ok(Answer { key, ..answer })
     }
 
+    /// Returns the URL of a path on the server.
+    pub fn url(&self, path: &str) -> String {
+        self.server.url(path)
+    }
+
     /// Prints an answer, and returns the exit status of the command.
     pub fn show<T: Show>(&self, answer: &Answer<T>) -> Result<Exit> {
         self.output.show(answer)?;

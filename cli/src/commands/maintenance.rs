@@ -15,13 +15,13 @@ pub fn lineage(context: &Context, command: &Lineage) -> Result<Exit> {
     let lineage_scope = context.lineage_scope(&command.scope)?;
     let request =
         LineageRequest { sandbox_id: context.sandbox(&command.target)?, check: !command.no_check, lineage_scope };
-    context.show::<Tree>(&context.call_read_only("lineage", &request)?)
+    context.show::<Tree>(&context.lineage_of_known(&request)?)
 }
 
 /// `key`
 pub fn key(context: &Context, command: &Key) -> Result<Exit> {
     let Key::Rotate(command) = command;
-    let sandbox_id = context.sandbox(&command.target)?;
+    let sandbox_id = context.known_sandbox(&command.target)?;
     confirm(&command.confirmation, || {
         Ok(Some(format!("Refs of {sandbox_id} that were signed before its last rotation become invalid.")))
     })?;

@@ -12,6 +12,7 @@ mod settings;
 mod shell;
 mod snapshot;
 mod target;
+mod tools;
 mod workspace;
 
 use crate::args::{Cli, Command};
@@ -33,6 +34,8 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Lineage(command) => maintenance::lineage(&context()?, &command),
         Command::Key(command) => maintenance::key(&context()?, &command),
         Command::Sweep(command) => maintenance::sweep(&context()?, &command),
+        Command::Tools(command) => tools::tools(&context()?, &command),
+        Command::Mcp(command) => tools::mcp(&context()?, &command),
         Command::Doctor(_) => doctor::run(&cli.global, output),
         Command::Completions(command) => shell::completions(&command),
         Command::Man(command) => shell::man(command.dir.as_deref()),

@@ -16,7 +16,7 @@ use super::confirm::confirm;
 use super::context::{Context, key_or_new};
 use super::documents;
 use super::lists;
-use super::target::parse_tag;
+use super::target::parse_label;
 use crate::args::common::Paging;
 use crate::args::snapshot::{Compression, Create, Delete, Import, Label as LabelArgs, List, Restore, Snapshot};
 use crate::exit::Exit;
@@ -66,7 +66,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     let threads = command.compression_threads;
     let request = SnapshotRequest {
         dir: directory(command.dir.as_deref())?,
-        label: command.tag.as_deref().map(parse_tag).transpose()?,
+        label: command.label.as_deref().map(parse_label).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|duration| duration.0),
         excludes: command.excludes,
@@ -103,16 +103,22 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
     let request = ListRequest {
         cursor: paging.cursor.as_deref().map(SnapshotCursor::parse).transpose()?,
         limit: paging.limit.unwrap_or(limit),
-        label_prefix: command.tag_prefix.clone(),
+        label_prefix: command.label_prefix.clone(),
         // The output of `--quiet` does not contain the results of the check.
         check: !command.no_check && (context.output.json || !context.output.quiet),
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         ..ListRequest::of(present.clone())
     };
-    let prefix = command.tag_prefix.as_deref().filter(|prefix| !prefix.is_empty());
-    let empty_message = prefix.map(|prefix| format!("There are no snapshots whose tag begins with {prefix:?}."));
+    let prefix = command.label_prefix.as_deref().filter(|prefix| !prefix.is_empty());
+    let empty_message = prefix.map(|prefix| format!("There are no snapshots whose label begins with {prefix:?}."));
     if sandboxes.len() == 1 {
-        return lists::show(context, paging, empty_message, |cursor| page(context, &request, present, cursor));
+        return lists::show(context, paging, empty_message, |cursor| {
+            let page = page(context, &request, present, cursor)?;
+            if cursor.is_none() && page.value.snapshots.is_empty() {
+                context.known_sandbox(&command.target)?;
+            }
+            Ok(page)
+        });
     }
     lists::show_whole(context, &list_all(context, paging, &request, &sandboxes)?, empty_message)
 }
@@ -160,7 +166,7 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
         confirm(&command.confirmation, || {
             let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
             let effect = delete_effect(&snapshot);
-            // The tag may move to another snapshot before the user answers.
+            // The label may move to another snapshot before the user answers.
             if let Selector::Label { sandbox_id, .. } = &selection.selector {
                 let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
                 selection.selector = Selector::Id { sandbox_id, snapshot_id };
@@ -183,14 +189,14 @@ fn delete_effect(snapshot: &Summary) -> String {
 }
 
 fn label(context: &Context, command: &LabelArgs) -> Result<Exit> {
-    let (new_label, replace) = (parse_tag(&command.to)?, command.replace);
+    let (new_label, replace) = (parse_label(&command.to)?, command.replace);
     let selection = context.select_snapshot(&command.selector)?;
     context.show::<Summary>(&context.call_mutating("label", &LabelRequest { selection, new_label, replace })?)
 }
 
 fn import(context: &Context, command: &Import) -> Result<Exit> {
     let request = ImportRequest {
-        label: command.tag.as_deref().map(parse_tag).transpose()?,
+        label: command.label.as_deref().map(parse_label).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|duration| duration.0),
         ..ImportRequest::of(context.sandbox(&command.target)?, documents::json(&command.backup)?)

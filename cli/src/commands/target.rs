@@ -2,17 +2,22 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter_client::model::answer::Summary;
-use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
+use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
+use sandbox_snapshotter_client::model::named::answer::{WorkspaceDescription, WorkspacePage};
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter_client::model::request::LineageScope;
+use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope, ListWorkspacesRequest};
 use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, SnapshotId};
 
 use super::context::Context;
 use super::documents;
 use crate::args::common;
+use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::answer::Answer;
 use crate::output::snapshots::names;
+
+/// The minimum similarity of a name that is suggested, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.85;
 
 /// A sandbox or a named workspace.
 pub enum Target {
@@ -50,6 +55,63 @@ impl Context {
         }
     }
 
+    /// As [`sandbox`](Self::sandbox). Fails if the server knows nothing of the sandbox.
+    pub fn known_sandbox(&self, target: &str) -> Result<SandboxId> {
+        let id = self.sandbox(target)?;
+        if let Target::Sandbox(id) = Target::parse(target)? {
+            self.lineage_of_known(&LineageRequest { check: true, ..LineageRequest::of(id) })?;
+        }
+        Ok(id)
+    }
+
+    /// Returns the lineage of a sandbox. Fails if the server knows nothing of the sandbox: every id is valid, so a
+    /// misspelled one has an empty lineage.
+    pub fn lineage_of_known(&self, request: &LineageRequest) -> Result<Answer<Tree>> {
+        let tree = self.call_read_only::<Tree>("lineage", request)?;
+        let TreeSandbox { sandbox_id, lineage, workspace, running, snapshots, problem } = &tree.value.root;
+        let is_unknown = lineage.is_none() && workspace.is_none() && problem.is_none() && snapshots.is_empty();
+        // Without the check, it is not known whether the container is running.
+        let is_running = match running {
+            None if !request.check => {
+                self.call_read_only::<Tree>("lineage", &LineageRequest { check: true, ..request.clone() })?
+                    .value
+                    .root
+                    .running
+            }
+            running => *running,
+        };
+        if is_unknown && is_running == Some(false) { Err(self.unknown_sandbox(sandbox_id)) } else { Ok(tree) }
+    }
+
+    /// Returns the failure of a sandbox of which the server knows nothing. Suggests the named workspace with the most
+    /// similar name.
+    pub fn unknown_sandbox(&self, id: &SandboxId) -> Failure {
+        let request = ListWorkspacesRequest {
+            limit: ListWorkspacesRequest::MAX_LIMIT,
+            ..ListWorkspacesRequest::of(Tenant::default_tenant())
+        };
+        let page = self.call_read_only::<WorkspacePage>("workspaces/list", &request);
+        let workspaces = page.map(|page| page.value.workspaces).unwrap_or_default();
+        let similarity = |name: &str| strsim::jaro_winkler(name, id.as_str());
+        let similar = workspaces
+            .iter()
+            .map(|workspace| workspace.name.as_str())
+            .filter(|name| similarity(name) > MIN_SIMILARITY)
+            .max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
+        let remediation = match similar {
+            Some(name) => format!("Did you mean the workspace @{name}?"),
+            None => {
+                "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists them."
+                    .into()
+            }
+        };
+        let message = format!(
+            "Nothing is known of the sandbox {:?}: it has no snapshots, and its container is not running.",
+            id.as_str()
+        );
+        Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, remediation)
+    }
+
     /// Returns the lineage scope of the caller.
     pub fn lineage_scope(&self, given: &common::LineageScope) -> Result<LineageScope> {
         let sandbox_id = given.lineage_scope.as_deref().map(|target| self.sandbox(target)).transpose()?;
@@ -79,14 +141,14 @@ impl Context {
             (Some(path), ..) => read_selector(path)?,
             (None, Some(target), Some(snapshot)) => self.find_snapshot(target, snapshot, &lineage_scope)?,
             _ => {
-                let remediation = "Pass SANDBOX or @NAME with ID or TAG, or pass `--ref`.";
+                let remediation = "Pass SANDBOX or @NAME with ID or LABEL, or pass `--ref`.";
                 return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
             }
         };
         Ok(Selection { selector, lineage_scope })
     }
 
-    /// Finds the snapshot with an id or a tag; for a named workspace, in its present and all former sandboxes.
+    /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target)?;
         if sandboxes.len() > 1 {
@@ -114,16 +176,16 @@ pub fn read_selector(path: &Path) -> Result<Selector> {
     Ok(Selector::Ref { r#ref: documents::snapshot_ref(path)? })
 }
 
-/// Parses a new tag. A tag with the form of a snapshot id is refused, because arguments of this form are ids.
-pub fn parse_tag(text: &str) -> Result<Label> {
+/// Parses a new label. A label with the form of a snapshot id is refused, because arguments of this form are ids.
+pub fn parse_label(text: &str) -> Result<Label> {
     if SnapshotId::parse(text).is_ok() {
-        let message = format!("The tag {text:?} has the form of a snapshot id, so no command could select it.");
-        return Err(Failure::invalid(Code::InvalidLabel.as_str(), message, "Pass another tag."));
+        let message = format!("The label {text:?} has the form of a snapshot id, so no command could select it.");
+        return Err(Failure::invalid(Code::InvalidLabel.as_str(), message, "Pass another label."));
     }
     Ok(Label::parse(text)?)
 }
 
-/// Parses a text as a snapshot id if it has the form of one, and otherwise as a tag.
+/// Parses a text as a snapshot id if it has the form of one, and otherwise as a label.
 fn selector(sandbox_id: SandboxId, snapshot: &str) -> Result<Selector> {
     Ok(match SnapshotId::parse(snapshot) {
         Ok(snapshot_id) => Selector::Id { sandbox_id, snapshot_id },
@@ -159,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_is_an_id_or_a_tag() {
+    fn a_snapshot_is_an_id_or_a_label() {
         let of = |text| selector(SandboxId::parse("agent-42").unwrap(), text).unwrap();
         assert!(matches!(of("snap-9rbk8d2dduhnwf6u"), Selector::Id { .. }));
         assert!(matches!(of("snap-20261120-050000"), Selector::Label { .. }));
@@ -167,10 +229,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_with_the_form_of_an_id_is_refused() {
-        assert_eq!(parse_tag("snap-9rbk8d2dduhnwf6u").err().as_ref().and_then(Failure::code), Some("INVALID_LABEL"));
+    fn a_label_with_the_form_of_an_id_is_refused() {
+        assert_eq!(parse_label("snap-9rbk8d2dduhnwf6u").err().as_ref().and_then(Failure::code), Some("INVALID_LABEL"));
         for text in ["snap-20261120-050000", "snap-9rbk8d2dduhnwf6", "before"] {
-            assert_eq!(parse_tag(text).unwrap().as_str(), text);
+            assert_eq!(parse_label(text).unwrap().as_str(), text);
         }
     }
 }

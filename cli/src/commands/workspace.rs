@@ -155,7 +155,7 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
     context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
 }
 
-/// Finds the snapshot of a workspace with an id or a tag.
+/// Finds the snapshot of a workspace with an id or a label.
 fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Result<SnapshotId> {
     if let Ok(id) = SnapshotId::parse(snapshot) {
         return Ok(id);

@@ -3,8 +3,8 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`health`]: the text output of
-//!   each answer
+//! - [`snapshots`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`], [`health`]: the text
+//!   output of each answer
 
 pub mod answer;
 pub mod checkpoints;
@@ -18,6 +18,7 @@ pub mod spinner;
 mod stream;
 pub mod style;
 pub mod table;
+mod tools;
 pub mod tree;
 pub mod workspaces;
 

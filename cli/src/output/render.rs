@@ -101,7 +101,7 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "force" => "--force",
         "fresh" => "--fresh",
         "idempotencyKey" => "--idempotency-key",
-        "labelPrefix" => "--tag-prefix",
+        "labelPrefix" => "--label-prefix",
         "limit" => "--limit",
         "maxBytes" => "--max-bytes",
         "onDiverged" => "--on-diverged",

@@ -35,7 +35,7 @@ impl Show for Retention {
         };
         let mut text = format!("policy: {}\n", policy(&self.policy));
         if !self.decisions.is_empty() {
-            text += &table(["ID", "TAG", "TAKEN", "DECISION", "REASON"], self.decisions.iter().map(row));
+            text += &table(["ID", "LABEL", "TAKEN", "DECISION", "REASON"], self.decisions.iter().map(row));
         }
         let total = match (self.evicted, self.dry_run) {
             (0, true) => "No snapshot would be removed.".to_owned(),

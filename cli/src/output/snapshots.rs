@@ -18,7 +18,7 @@ impl Show for TakenSnapshot {
         let (snapshot, capture) = (&self.snapshot, &self.capture);
         details([
             ("snapshot", snapshot.snapshot_id().to_string()),
-            ("tag", capture.label.to_string()),
+            ("label", capture.label.to_string()),
             ("sandbox", snapshot.origin_id().to_string()),
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
@@ -68,7 +68,7 @@ impl Show for Page {
             ]
         };
         let rows =
-            table_with_numbers(2, ["ID", "TAG", "SIZE", "TAKEN", "EXPIRES", "STATE"], self.snapshots.iter().map(row));
+            table_with_numbers(2, ["ID", "LABEL", "SIZE", "TAKEN", "EXPIRES", "STATE"], self.snapshots.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
@@ -172,7 +172,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
     let why = snapshot.restorable.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     vec![
         ("snapshot", snapshot.snapshot_id.to_string()),
-        ("tag", snapshot.label.to_string()),
+        ("label", snapshot.label.to_string()),
         ("state", snapshot.state.as_str().to_owned()),
         ("restorable", format!("{restorable}{why}")),
         ("directory", snapshot.dir.to_string()),

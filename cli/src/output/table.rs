@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn empty_details_are_omitted() {
         assert_eq!(
-            details([("id", "x".into()), ("tag", String::new()), ("size", "1 B".into())]),
+            details([("id", "x".into()), ("label", String::new()), ("size", "1 B".into())]),
             "id    x\nsize  1 B\n"
         );
     }

@@ -66,6 +66,11 @@ impl Server {
         call.read(|| request.call())
     }
 
+    /// Returns the URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        self.address.url(path)
+    }
+
     /// Begins a call: its time limit starts now and covers all of its attempts.
     fn begin_call(&self) -> Call<'_> {
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));

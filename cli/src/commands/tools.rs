@@ -1,0 +1,65 @@
+//! The commands for tools of language models.
+
+use sandbox_snapshotter_client::model::named::Address;
+use sandbox_snapshotter_client::model::request::{GrantRequest, NameStyle, ToolWorkspace, Toolset};
+use sandbox_snapshotter_client::model::tool::ToolGrant;
+use serde_json::json;
+
+use super::context::Context;
+use super::target::Target;
+use crate::args::tools::{Config, ConfigFormat, Grant, Mcp, ToolGroup, Tools};
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::answer::Answer;
+use crate::output::print_json;
+
+/// `tools`
+pub fn tools(context: &Context, command: &Tools) -> Result<Exit> {
+    let Tools::Grant(grant) = command;
+    context.show::<ToolGrant>(&create_grant(context, grant)?)
+}
+
+/// `mcp`
+pub fn mcp(context: &Context, command: &Mcp) -> Result<Exit> {
+    let Mcp::Config(Config { format, grant }) = command;
+    let ToolGrant { token, .. } = create_grant(context, grant)?.value;
+    let server = json!({
+        "type": "http",
+        "url": context.url("/mcp"),
+        "headers": { "Authorization": format!("Bearer {token}") },
+    });
+    let servers = json!({ "snapshotter": server });
+    print_json(&match format {
+        ConfigFormat::Common => json!({ "mcpServers": servers }),
+        ConfigFormat::Vscode => json!({ "servers": servers }),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn create_grant(context: &Context, grant: &Grant) -> Result<Answer<ToolGrant>> {
+    let workspaces = grant.targets.iter().map(|target| workspace(target, grant)).collect::<Result<_>>()?;
+    let style = if grant.flat { NameStyle::Flat } else { NameStyle::Namespaced };
+    let toolset = Toolset { workspaces, style, read_only: grant.read_only };
+    context.call_mutating("tools/grant", &GrantRequest { toolset, expiration_seconds: grant.expires.0 })
+}
+
+/// Returns the declaration of a workspace, with the tools of the grant.
+fn workspace(target: &str, grant: &Grant) -> Result<ToolWorkspace> {
+    let (snapshot, checkpoint) = (grant.only != Some(ToolGroup::Checkpoints), grant.only != Some(ToolGroup::Snapshots));
+    let named = |text: &str| ToolWorkspace {
+        name: ToolWorkspace::to_tool_name(text, grant.flat),
+        snapshot,
+        checkpoint: Some(checkpoint),
+        sandbox_id: None,
+        dir: None,
+        workspace: None,
+        tenant: None,
+        allow_cross_lineage: false,
+    };
+    Ok(match Target::parse(target)? {
+        Target::Sandbox(id) => ToolWorkspace { sandbox_id: Some(id.clone()), ..named(id.as_str()) },
+        Target::Named(Address { tenant, name }) => {
+            ToolWorkspace { workspace: Some(name.clone()), tenant: Some(tenant), ..named(name.as_str()) }
+        }
+    })
+}

@@ -1,0 +1,68 @@
+// The commands for tools of language models: grants, and the configuration of editors.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import type { World } from '../world.ts';
+
+let world: World;
+let cli: Cli;
+
+before(async () => {
+  ({ world, cli } = await start());
+  await world.workspace('notebook').getOrCreate();
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Returns the names of the tools that a token permits. */
+async function toolsOf(token: string): Promise<string[]> {
+  const { status, body } = await world.fetch('/mcp', {
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.result.tools.map(({ name }: { name: string }) => name).sort();
+}
+
+test('`tools grant` permits the tools of a workspace', async () => {
+  const token = (await cli.print('tools', 'grant', '@notebook', '--quiet')).trimEnd();
+  const names = await toolsOf(token);
+  assert.ok(names.includes('workspace__notebook__snapshot'), names.join());
+  assert.ok(names.includes('workspace__notebook__snapshot_create'), names.join());
+});
+
+test('`tools grant` permits less with `--only` and `--read-only`', async () => {
+  const token = (
+    await cli.print('tools', 'grant', '@notebook', '--only', 'snapshots', '--read-only', '--quiet')
+  ).trimEnd();
+  const all = await toolsOf((await cli.print('tools', 'grant', '@notebook', '--quiet')).trimEnd());
+  const few = await toolsOf(token);
+  assert.ok(few.length > 0 && few.length < all.length, few.join());
+  assert.ok(
+    few.every((name) => all.includes(name) && !name.endsWith('__snapshot')),
+    few.join(),
+  );
+});
+
+test('`tools grant` prints when the token expires', async () => {
+  const printed = await cli.print('tools', 'grant', 'agent-42', '@notebook', '--expires', '8h', '--flat');
+  assert.match(printed, /^token {4}\S+\nexpires {2}\S+ \(in (7|8) h.*\)\n$/);
+});
+
+test('`mcp config` prints what a client needs', async () => {
+  const { mcpServers } = JSON.parse(await cli.print('mcp', 'config', '@notebook'));
+  const { type, url, headers } = mcpServers.snapshotter;
+  assert.deepEqual([type, url], ['http', `${await world.url('/mcp')}`]);
+  const names = await toolsOf(headers.Authorization.replace('Bearer ', ''));
+  assert.ok(names.includes('workspace__notebook__snapshot'));
+  const { servers } = JSON.parse(await cli.print('mcp', 'config', '@notebook', '--format', 'vscode'));
+  assert.equal(servers.snapshotter.url, url);
+});
