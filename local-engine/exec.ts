@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from './api-error.ts';
@@ -83,7 +84,7 @@ export class Exec {
     const user = User ? asUser(User) : [];
     // Clears the variables of the engine. The last value of a variable applies.
     const env = ['env', '-i', '-C', WorkingDir || '/', '--', `PATH=${PATH}`, ...(Env ?? [])];
-    const output = detached ? undefined : openOutput();
+    const output = detached ? undefined : openOutput(tmpdir());
     const [stdout, stderr] = output?.ends ?? [];
     const child = spawn('nsenter', [...this.#container.namespaces, ...user, ...env, ...command], {
       env: { PATH },

@@ -13,9 +13,9 @@ export interface Output {
   close(): void;
 }
 
-/** Makes a pair of pipes. */
-export function openOutput(): Output {
-  const paths = [`/run/${randomUUID()}`, `/run/${randomUUID()}`];
+/** Makes a pair of pipes. Their names are in a folder until this returns. */
+export function openOutput(folder = '/run'): Output {
+  const paths = [`${folder}/${randomUUID()}`, `${folder}/${randomUUID()}`];
   const { status, stderr } = spawnSync('mkfifo', paths);
   if (status !== 0) throw new Error(`mkfifo: ${stderr}`);
   const [stdout, errors] = paths.map((path) => {
