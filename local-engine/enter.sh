@@ -9,7 +9,7 @@ set -euo pipefail
 umask 022
 state=$1 node=$2
 shift 2
-root=$state/root tools=/opt/local-engine
+root=$state/root tools=/opt/local-engine layers=/.local-engine
 
 # /proc is still that of the host, so this is the pid to which the engine can send a signal.
 read -r pid _ </proc/self/stat
@@ -30,19 +30,37 @@ share() {
   mount --rbind "$1" "$target"
   while read -r mounted; do
     case $mounted in "$target" | "$target"/*) read_only "$mounted" ;; esac
-  done < <(while read -r _ _ _ _ mounted _; do printf '%b\n' "${mounted//\\/\\0}"; done </proc/self/mountinfo)
+  done < <(mounts)
+}
+
+# mounts: prints the directories and files that are mounted.
+mounts() {
+  local mounted
+  while read -r _ _ _ _ mounted _; do printf '%b\n' "${mounted//\\/\\0}"; done </proc/self/mountinfo
+}
+
+# layer PATH: mounts a directory of the host into the private root, where root of the host can change it. The changes are in
+# $layers, and so in snapshots. Fails if the kernel does not permit it.
+layer() {
+  local changes=$root$layers$1 work=$root$layers/work$1 mounted
+  mkdir -p "$root$1" "$changes" "$work"
+  mount -t overlay overlay -o "lowerdir=$1,upperdir=$changes,workdir=$work" "$root$1" 2>/dev/null || return
+  # An overlay does not have the mounts below the directory, such as Docker's of /etc/hosts.
+  while read -r mounted; do
+    case $mounted in "$1"/*) share "$mounted" ;; esac
+  done < <(mounts)
 }
 
 mkdir "$root"
 mount -t tmpfs -o mode=755 tmpfs "$root"
 if [ -f "$state/files.tar" ]; then # the files of a snapshot
-  tar -xpf "$state/files.tar" --xattrs --numeric-owner -C "$root"
+  tar -xpf "$state/files.tar" --xattrs --xattrs-include='*' --numeric-owner -C "$root"
 fi
 for path in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 /nix; do
   if [ -L "$path" ]; then
     cp -P "$path" "$root$path"
   elif [ -d "$path" ]; then
-    share "$path"
+    { [ $# -gt 0 ] && layer "$path"; } || share "$path"
   fi
 done
 for program in $LOCAL_ENGINE_HIDDEN; do

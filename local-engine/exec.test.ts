@@ -16,6 +16,9 @@ before(async () => {
 });
 after(() => fixture[Symbol.asyncDispose]());
 
+/** A user namespace of another user has no other user, and can't change files of the host's root. */
+const withoutRoot = process.getuid?.() !== 0 && 'needs root';
+
 const sh = (command: string, container = box) => container.run(['sh', '-c', command]);
 const print = async (command: string, container = box) => (await sh(command, container)).stdout;
 
@@ -31,7 +34,7 @@ test('a command starts in the root directory, with PATH and its own variables on
   assert.equal((await box.run(['pwd'], { cwd: '/var/tmp' })).stdout, '/var/tmp\n');
 });
 
-test('a command runs as another user', async () => {
+test('a command runs as another user', { skip: withoutRoot }, async () => {
   assert.equal((await box.run(['id', '-u'], { user: '1000' })).stdout, '1000\n');
 });
 
@@ -146,6 +149,22 @@ test('another container starts with the files of a snapshot, except those of /ru
     'cat /opt/tool/o /workspace/hard /home/h; stat -c "%a %h %Y" /workspace/w; ls /run/r 2>/dev/null; pgrep -c sleep';
   assert.equal(await print(list, other), 'o\nw\nh\n4751 2 1700000123\n0\n');
   assert.deepEqual((await other.inspect())?.labels, { run: 'two' });
+});
+
+test('a snapshot has the changes of the files of the image', { skip: withoutRoot }, async () => {
+  const change = `echo 'echo installed' >/usr/local/bin/tool && chmod +x /usr/local/bin/tool
+    echo changed >>/etc/passwd; rm /usr/bin/stty; rm -r /usr/share/doc; mkdir /usr/share/doc`;
+  assert.equal((await sh(change)).stderr, '');
+  const { id } = await box.snapshot();
+  const list = 'tool; tail -n 1 /etc/passwd; command -v stty; ls /usr/share/doc';
+  for (const name of ['changed', 'changed-again']) {
+    const other = fixture.container(name);
+    await other.start({ containerSnapshot: { id } });
+    assert.equal(await print(list, other), 'installed\nchanged\n');
+  }
+  const plain = fixture.container('unchanged');
+  await plain.start();
+  assert.equal(await print('command -v tool; command -v stty', plain), '/usr/bin/stty\n');
 });
 
 test('a start from a snapshot that is gone fails', async () => {

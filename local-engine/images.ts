@@ -20,11 +20,14 @@ const EXTRA_PROGRAMS = ['git', 'mksquashfs', 'unsquashfs', 'zstd'];
 /** How workerd names snapshots. */
 const SNAPSHOT = /^workerd-container-snap-/;
 
+/** The mounts of the host in a container. Where they are writable, their changes are in `/.local-engine`. */
+const MOUNTS = ['dev', 'proc', 'usr', 'etc', 'bin', 'sbin', 'lib*', 'nix', 'opt/local-engine'];
+
 /**
- * What a snapshot omits, relative to the root: mounts of the host, and `/run`, which production does not keep. Files on
- * other file systems are omitted in any case.
+ * What a snapshot omits, relative to the root: mounts, what overlays need while they are mounted, and `/run`, which production
+ * does not keep. Files on other file systems are omitted in any case.
  */
-const OMITTED = ['run', 'dev', 'proc', 'usr', 'etc', 'bin', 'sbin', 'lib*', 'nix', 'opt/local-engine'];
+const OMITTED = [...MOUNTS, '.local-engine/work', 'run'];
 
 /** An image, as a container uses it. */
 export interface Image {
@@ -81,6 +84,7 @@ export class Images {
       const options = [
         '--one-file-system',
         '--xattrs',
+        '--xattrs-include=*', // of overlays, too
         '--sparse',
         '--numeric-owner',
         '--anchored',
