@@ -12,6 +12,9 @@ const UPGRADED =
 /** The time for which the state of a command that has ended can be read, in milliseconds. */
 const KEPT_MS = 60_000;
 
+/** The exit code of a command whose container ended. */
+const KILLED = 137;
+
 /** All commands of an engine. */
 export class ExecApi {
   readonly #execs = new Map<string, Exec>();
@@ -36,12 +39,16 @@ export class ExecApi {
     const exec = this.#find(id);
     const [, input] = await readUpgradeBody(socket, head, Number(request.headers['content-length'] ?? 0));
     socket.write(UPGRADED);
+    const fail = (code: number, message: string) => {
+      exec.exitCode = code;
+      endFailed(socket, message);
+    };
     try {
       await exec.announce();
     } catch (error) {
-      exec.exitCode = 1;
-      return endFailed(socket, (error as Error).message);
+      return fail(1, (error as Error).message);
     }
+    if (!exec.canStart) return fail(KILLED, 'The container ended');
     connectExec(this.#start(exec, false), socket, input, exec.tty);
   }
 

@@ -5,11 +5,11 @@ import { startContainers, type ContainersFixture, type TestContainer } from './t
 
 let fixture: ContainersFixture;
 let box: TestContainer;
-let fault: ((command: string) => void) | undefined;
+let fault: ((command: string) => void | Promise<void>) | undefined;
 
 before(async () => {
   fixture = await startContainers({
-    onCall: ({ method, command = '' }) => void (method === 'container.exec' && fault?.(command)),
+    onCall: ({ method, command = '' }) => (method === 'container.exec' ? fault?.(command) : undefined),
   });
   box = fixture.container('box');
   await box.start({ labels: { run: 'one' }, env: { SECRET: 'of the start' } });
@@ -134,6 +134,15 @@ test('a kill of the container ends a command in it', async () => {
     ),
     0,
   );
+});
+
+test('a command whose container ends before it starts was killed', async () => {
+  const container = fixture.container('ended');
+  await container.start();
+  const id = await container.objectId();
+  fault = () => fixture.engine.kill(id);
+  assert.equal((await container.run(['true'])).exitCode, 137);
+  fault = undefined;
 });
 
 test('another container starts with the files of a snapshot, except those of /run', async () => {

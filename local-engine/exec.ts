@@ -68,6 +68,11 @@ export class Exec {
     return this.#process?.pid ?? process.pid;
   }
 
+  /** Whether its container still runs. */
+  get canStart(): boolean {
+    return this.#container.state === 'running';
+  }
+
   get running(): boolean {
     return this.exitCode === null;
   }
