@@ -84,6 +84,7 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
       assert.equal(await world.exec(second.ref.sandboxId, 'cat file'), '1\n2\n');
     });
 
+    // The commands of the other class share no shell, and so no working directory.
     if (PUBLISHED_CLASS)
       test('the default session of a restored sandbox works', async () => {
         await world.exec('session', 'mkdir -p deep/er && echo x > deep/er/file');
