@@ -7,35 +7,44 @@ import { checkHost } from '../local-engine/index.ts';
 import type { Mode } from './local.ts';
 import { at, environment } from './setup.mjs';
 
-/** An environment of the test matrix: a version of the Sandbox SDK, and a mode of archive transfer. */
+/** An environment of the test matrix: a class of sandboxes, and for that of the SDK 0.12 a mode of archive transfer. */
 export interface Column {
   name: string;
   mode: Mode;
+  /** The suites that `npm test` also runs in this column: they are fast, and cover most of what differs in it. */
+  fast: string[];
 }
 
-/** All columns. */
+/** All columns. `npm test` runs all suites in the first one. */
 export const COLUMNS: Column[] = [
-  { name: '0.12-local', mode: 'local' },
-  { name: '0.12-production', mode: 'production' },
+  { name: '0.12-local', mode: 'local', fast: [] },
+  {
+    name: '0.12-production',
+    mode: 'production',
+    fast: suites(
+      '{adopt,coalescing,import,lineage,main-job,sweep}',
+      'workspaces/{environment,fork,lifecycle,rollback,sessions,stop}',
+    ),
+  },
+  {
+    name: 'container',
+    mode: 'container',
+    fast: suites('main-job', 'workspaces/{lifecycle,recovery,stop}'),
+  },
 ];
 
 /** Returns the suites of snapshots, workspaces, checkpoints and recovery. */
 export function matrixSuites(): string[] {
   const names =
     'abort,adopt,coalescing,concurrent-calls,excludes,failures,fidelity,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep,unanswered';
-  const folders = ['workspaces', 'checkpoints'].map((folder) => `miniflare-tests/${folder}/*.test.ts`);
-  return globSync([`miniflare-tests/{${names}}.test.ts`, ...folders], { cwd: at() }).sort();
+  return suites(`{${names}}`, '{checkpoints,workspaces}/*');
 }
 
-/** Returns the suites that `npm test` also runs in production mode: they are fast, and cover most of that mode. */
-export function productionSuites(): string[] {
-  const snapshots = 'adopt,coalescing,import,lineage,main-job,sweep';
-  const workspaces = 'environment,fork,lifecycle,rollback,sessions,stop';
+/** Returns the suites whose names match one of these patterns. */
+function suites(...patterns: string[]): string[] {
   return globSync(
-    [`miniflare-tests/{${snapshots}}.test.ts`, `miniflare-tests/workspaces/{${workspaces}}.test.ts`],
-    {
-      cwd: at(),
-    },
+    patterns.map((pattern) => `miniflare-tests/${pattern}.test.ts`),
+    { cwd: at() },
   ).sort();
 }
 

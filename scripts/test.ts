@@ -1,12 +1,12 @@
-// `npm test`: runs all tests, native and in workerd, and some end-to-end suites also in production mode. The last line is
-// `N passed, M failed`.
+// `npm test`: runs all tests, native and in workerd, and some end-to-end suites also in the other columns of the
+// test matrix. The last line is `N passed, M failed`.
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 import { TEST_FEATURES, at, environment } from './setup.mjs';
-import { COLUMNS, productionSuites, runColumn, sum, type Count } from './suites.ts';
+import { COLUMNS, runColumn, sum, type Count } from './suites.ts';
 
 /** The number of test files that run at the same time. They mostly wait for Workers. */
 const CONCURRENCY = Math.max(2, availableParallelism() - 1);
@@ -53,9 +53,7 @@ const counts = [
     /^ℹ pass (\d+)\nℹ fail (\d+)/gm,
   ),
 ];
-for (const column of COLUMNS) {
-  if (column.mode === 'production') counts.push(await runColumn(column, productionSuites(), CONCURRENCY));
-}
+for (const column of COLUMNS) counts.push(await runColumn(column, column.fast, CONCURRENCY));
 
 const { passed, failed } = sum(counts);
 console.log(`${passed} passed, ${failed} failed`);
