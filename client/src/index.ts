@@ -1,3 +1,4 @@
+export type { SnapshotterBinding } from './binding.ts';
 export { SnapshotterClient, type ClientOptions } from './client.ts';
 export type { ClientCode, ErrorCode } from './codes.ts';
 export {

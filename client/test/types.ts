@@ -14,6 +14,7 @@ import {
   type CallOptions,
   type Kind,
   type OperationName,
+  type SnapshotterBinding,
   type SnapshotRef,
   type SnapshotterError,
 } from '../src/index.ts';
@@ -169,4 +170,17 @@ export async function models(
   // @ts-expect-error: a workspace is declared by an object
   await client.toolset({ workspaces: ['code'] });
   return { ai, chatTools, messages, responseTools, input, anthropicTools, results };
+}
+
+export async function bindings(env: { SNAPSHOTTER: SnapshotterBinding }) {
+  const taken = await env.SNAPSHOTTER.snapshot({ sandboxId: 'x' });
+  same<typeof taken, Answer<'snapshot'>>();
+  const { workspaces } = env.SNAPSHOTTER;
+  const started = await workspaces.start({ name: 'n', signal: new AbortController().signal });
+  same<typeof started, Answer<'workspaces/start'>>();
+  await env.SNAPSHOTTER['workspaces/start']({ name: 'n' });
+  // @ts-expect-error: an option of another operation
+  await env.SNAPSHOTTER.snapshot({ name: 'n' });
+  // @ts-expect-error: not an operation
+  await workspaces.rename({ name: 'n' });
 }
