@@ -11,7 +11,7 @@ use crate::model::answer::Check;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::DirectoryListing;
-use crate::model::{BackupId, BackupMetadata, Error, Failure, Probe, SandboxId};
+use crate::model::{ArchiveFormat, BackupId, BackupMetadata, Error, Failure, Probe, SandboxId};
 use crate::service::calls::failures::{self, During};
 use crate::service::snapshot::verify;
 
@@ -82,7 +82,7 @@ pub fn metadata_of(id: &BackupId, bytes: &[u8]) -> Result<BackupMetadata, Failur
     backups::parse_metadata(id, bytes)
 }
 
-/// Checks the first bytes of an archive of a given size.
+/// Checks the first bytes of a squashfs of a given size.
 pub fn header_of(head: &[u8], size_bytes: u64) -> Check {
-    verify::check_header_bytes(head, size_bytes)
+    verify::check_header_bytes(ArchiveFormat::Squashfs, head, size_bytes)
 }

@@ -114,6 +114,8 @@ impl Sandboxes for SandboxStubs {
         struct State {
             status: String,
             last_change: f64,
+            /// Only the class of the client has it.
+            container_id: Option<String>,
         }
         let state: State = self.call(id, "getState", &[]).await?;
         let status = match state.status.as_str() {
@@ -122,7 +124,8 @@ impl Sandboxes for SandboxStubs {
             "stopping" | "stopped" | "stopped_with_code" => Status::Down,
             other => return Err(Failure::protocol("getState", format!("the status {other:?}"))),
         };
-        Ok(SandboxStatus { status, last_change: state.last_change })
+        let identifies_container = state.container_id.is_some();
+        Ok(SandboxStatus { status, last_change: state.last_change, identifies_container })
     }
 
     async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {

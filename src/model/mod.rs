@@ -4,6 +4,7 @@
 //! the Worker uses. All input is parsed into one of these types at the edge of the Worker and is valid from then on. The
 //! types are pure: no I/O, no clock, no randomness.
 
+pub mod archive_format;
 pub mod backup_credentials;
 pub mod backup_owner;
 pub mod checkpoint_call;
@@ -18,6 +19,7 @@ pub mod stored_backup;
 pub mod task;
 pub mod web_origin;
 
+pub use archive_format::ArchiveFormat;
 pub use backup_owner::BackupOwner;
 pub use mint::{ShortId, derivation_kind_of, is_minted_with, mint_sandbox_id, mint_snapshot_id, root_of};
 pub use sandbox::{Arrival, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status};

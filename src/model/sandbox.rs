@@ -10,6 +10,9 @@ pub struct SandboxStatus {
     /// When the status was last set, in milliseconds of the sandbox's own clock. Every start of a container sets it,
     /// and so does a reconnection. If two reads return the same value, no container was started between them.
     pub last_change: f64,
+    /// Whether nothing but the start or the end of a container changes `last_change`, so that it identifies the
+    /// container. That of the SDK (0.12) also changes with a reconnection.
+    pub identifies_container: bool,
 }
 
 /// Whether a container is running.

@@ -1,7 +1,7 @@
 //! Backup handles and metadata of the SDK.
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{BackupHandle, BackupMetadata, Timestamp};
+use sandbox_snapshotter::model::{ArchiveFormat, BackupHandle, BackupMetadata, Timestamp};
 use serde_json::{Value, json};
 
 use super::support::cases;
@@ -18,6 +18,8 @@ fn metadata(created_at: i64, ttl: f64) -> BackupMetadata {
         size_bytes: 4096,
         ttl,
         created_at: Timestamp::from_millis(created_at),
+        format: ArchiveFormat::Squashfs,
+        entries: None,
     }
 }
 

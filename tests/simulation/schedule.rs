@@ -74,6 +74,7 @@ fn create_sandboxes(world: &Rc<World>) {
             excludes: Vec::new(),
             compression: None,
             local_bucket: world.config.local_bucket,
+            expected_last_change: None,
         };
         let handle = world.store_backup(capture, &options);
         world.history.borrow_mut().app_backups.push((id, handle));

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
-    ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage,
-    BackupOptions, BackupOwner, Failure, SandboxId, Timestamp,
+    ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind,
+    BackupObjectPage, BackupOptions, BackupOwner, Failure, SandboxId, Timestamp,
 };
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
@@ -129,6 +129,8 @@ impl<S: Scheduler> World<S> {
             size_bytes: archive.len() as u64,
             ttl: options.ttl as f64,
             created_at: now,
+            format: ArchiveFormat::Squashfs,
+            entries: None,
         };
         let mut handle = json!({ "id": id, "dir": options.dir });
         if options.local_bucket {

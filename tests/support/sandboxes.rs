@@ -165,6 +165,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
         let read = |sandbox: &mut Sandbox<S>, _| SandboxStatus {
             status: sandbox.status.unwrap_or(Status::Down),
             last_change: sandbox.last_change as f64,
+            identifies_container: false,
         };
         self.call_sandbox_object(Method::Status, id, read).await
     }

@@ -8,6 +8,9 @@ use crate::model::{Arrival, BackupHandle};
 /// The maximum number of processes below a mount that the script kills.
 const MAX_KILLS: u32 = 50;
 
+/// The file in the containers of the class of the client, which contains the id of the container.
+const CLASS_FILE: &str = "/run/sandbox-snapshotter.container";
+
 /// Verifies that a backup has arrived in the directory and that every process works in its files, and then replaces the
 /// container marker `from` with `to`. Prints `done`; `other` where the container has another marker; `below <pid>
 /// <name>` where the script cannot kill a process below the mount; or `place <kind of the directory>` where the backup
@@ -17,16 +20,21 @@ const MAX_KILLS: u32 = 50;
 /// sees none of the files, and what it writes is lost. Its path does not show this; only its device does. Such
 /// processes belong to shell sessions that were opened since the container started. The script kills them, and the SDK
 /// opens the sessions again. The container's server uses paths, so its own working directory does not matter.
+///
+/// A class over `ctx.container` unpacks every archive, also one of a handle that the SDK would mount.
 pub(in crate::cloudflare) fn verify_arrival(
     backup: &BackupHandle,
     from: &ContainerMarker,
     to: &ContainerMarker,
     may_be_empty: bool,
 ) -> String {
-    let wanted = match (backup.is_local(), may_be_empty) {
-        (true, true) => r#"[ "$place" = full ] || [ "$place" = empty ]"#,
-        (true, false) => r#"[ "$place" = full ]"#,
-        (false, _) => r#"[ "$kind" = fuse.fuse-overlayfs ] && [ -z "${lower##*/$backup[_/]*}" ] && [ -n "$lower" ]"#,
+    let unpacked =
+        if may_be_empty { r#"[ "$place" = full ] || [ "$place" = empty ]"# } else { r#"[ "$place" = full ]"# };
+    let mounted = r#"[ "$kind" = fuse.fuse-overlayfs ] && [ -z "${lower##*/$backup[_/]*}" ] && [ -n "$lower" ]"#;
+    let wanted = if backup.is_local() {
+        unpacked.to_owned()
+    } else {
+        format!("if [ -e {CLASS_FILE} ]; then {unpacked}; else {mounted}; fi")
     };
     format!(
         r#"{FILE_NAMES}{dir}; backup={id}; {LOCK_MARKER}{READ_MARKER}if [ "$now" != {to} ] && [ "$now" != {from} ]; then echo other; exit; fi

@@ -179,12 +179,21 @@ pub struct ContainerObservation {
     pub observed_at: Timestamp,
     /// See [`SandboxStatus::last_change`].
     pub last_change: f64,
+    /// See [`SandboxStatus::identifies_container`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub identifies_container: bool,
 }
 
 impl ContainerObservation {
     /// Returns the observation of a container that was running at `observed_at`.
     pub const fn new(status: SandboxStatus, observed_at: Timestamp) -> Self {
-        Self { observed_at, last_change: status.last_change }
+        let SandboxStatus { last_change, identifies_container, .. } = status;
+        Self { observed_at, last_change, identifies_container }
+    }
+
+    /// Returns the [`expected_last_change`](crate::model::BackupOptions::expected_last_change) of a capture.
+    pub fn expected_last_change(&self) -> Option<f64> {
+        self.identifies_container.then_some(self.last_change)
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) enum During {
 
 /// Returns the error for a failure of a sandbox.
 pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> Error {
+    if sdk_code(&failure) == Some("CONTAINER_REPLACED") {
+        return Error::container_replaced(id, "was replaced").caused_by(failure);
+    }
     let code = code_of(&failure, during);
     let doing = match during {
         During::Probe => "probing",
@@ -36,6 +39,9 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Hook => "running a hook in",
         During::Checkpoint => "running a checkpoint call in",
     };
+    if sdk_code(&failure) == Some("TOOL_MISSING") {
+        return Error::tool_missing(doing, id, failure);
+    }
     Error::sandbox_failed(code, doing, id, failure)
 }
 
@@ -93,6 +99,8 @@ fn code_of(failure: &Failure, during: During) -> Code {
         Some("CONTAINER_UNAVAILABLE" | "SERVICE_NOT_RESPONDING" | "RESOURCE_BUSY") => Code::SandboxUnavailable,
         Some(_) if failure.http_status == Some(503) => Code::SandboxUnavailable,
         Some("INTERNAL_ERROR") | None if is_transient(failure) => Code::SandboxUnavailable,
+        Some("TOOL_MISSING") => Code::SandboxUnsupported,
+        Some("CONTAINER_REPLACED") => Code::SandboxReplaced,
         None if lacks_method(failure) => Code::SandboxUnsupported,
         _ => fallback,
     }
@@ -136,6 +144,12 @@ fn code_of_class(class: &str) -> Option<&'static str> {
         "ProcessNotFoundError" => "PROCESS_NOT_FOUND",
         "ProcessError" => "PROCESS_ERROR",
         "SandboxError" => "INTERNAL_ERROR",
+        // Those of the class of the client, which the SDK does not have.
+        "BackupIntegrityError" => "BACKUP_INTEGRITY",
+        "BackupTransferError" => "BACKUP_TRANSFER",
+        "ContainerReplacedError" => "CONTAINER_REPLACED",
+        "ToolMissingError" => "TOOL_MISSING",
+        "NoSpaceError" => "NO_SPACE",
         _ => return None,
     })
 }
@@ -211,6 +225,8 @@ mod tests {
         ("FileNotFoundError", "FILE_NOT_FOUND"),
         ("PermissionDeniedError", "PERMISSION_DENIED"),
         ("SandboxError", "INTERNAL_ERROR"),
+        ("ContainerReplacedError", "CONTAINER_REPLACED"),
+        ("ToolMissingError", "TOOL_MISSING"),
     ];
 
     #[test]
@@ -279,6 +295,16 @@ mod tests {
     fn class_without_method_is_unsupported() {
         let failure = Failure::new("TypeError", "The RPC receiver does not implement the method \"createBackup\".");
         assert_eq!(code(failure, During::Backup), Code::SandboxUnsupported);
+    }
+
+    #[test]
+    fn missing_tool_is_named_with_a_remediation() {
+        let failure =
+            Failure::new("ToolMissingError", "The image has no unsquashfs. Install squashfs-tools in the image.");
+        let error = from_sandbox(failure.clone(), &SandboxId::parse("agent-42").unwrap(), During::Restore);
+        assert_eq!((error.code(), is_definite(&failure)), (Code::SandboxUnsupported, true));
+        assert!(error.message().ends_with("Install squashfs-tools in the image."), "{}", error.message());
+        assert!(error.remediation().contains("image"), "{}", error.remediation());
     }
 
     #[test]

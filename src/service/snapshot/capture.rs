@@ -89,6 +89,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             excludes: request.excludes,
             compression: request.compression,
             local_bucket: self.config.local_bucket,
+            expected_last_change: progress.observation.expected_last_change(),
         };
         let session = match self.sandboxes() {
             Ok(sandboxes) => sandboxes.open_session(&self.id),

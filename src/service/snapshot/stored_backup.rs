@@ -3,7 +3,9 @@
 use futures_util::future::join;
 
 use crate::model::record::StoredBackup;
-use crate::model::{ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupOwner, Code, Error, Result, Timestamp};
+use crate::model::{
+    ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupOwner, Code, Error, Result, Timestamp,
+};
 use crate::ports::{BackupStore, Ports};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
@@ -75,21 +77,31 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns whether the archive of a backup contains an empty directory only. The header of a squashfs (version 4.0)
-    /// records the number of inodes, which includes the directory itself.
+    /// records the number of inodes, which includes the directory itself; for other formats, the metadata records the
+    /// number of entries.
     ///
     /// # Errors
     /// [`Code::StorageUnavailable`] when R2 does not answer.
     pub(in crate::service) async fn is_empty_archive(&self, id: &BackupId) -> Result<bool> {
         const INODES: std::ops::Range<usize> = 4..8;
+        let head = self.read_archive_prefix(id, 8).await?;
+        if head.starts_with(b"hsqs") {
+            let inodes = head.get(INODES).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+            return Ok(inodes == Some(1));
+        }
+        let metadata = self.head_backup(id).await?.metadata;
+        Ok(metadata.format != ArchiveFormat::Squashfs && metadata.entries == Some(0))
+    }
+
+    /// Returns the first bytes of an archive, or all of a shorter one; none when there is no archive.
+    pub(super) async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Vec<u8>> {
         let head = self
             .retry(async || {
-                let head = self.backups()?.read_archive_prefix(id, 8).await;
+                let head = self.backups()?.read_archive_prefix(id, length).await;
                 head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
             })
             .await?;
-        let head = head.unwrap_or_default();
-        let inodes = head.get(INODES).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-        Ok(head.starts_with(b"hsqs") && inodes == Some(1))
+        Ok(head.unwrap_or_default())
     }
 
     /// Verifies that the objects in R2 match the ledger's record of the backup, and that the backup can be restored

@@ -4,13 +4,13 @@ use super::select::{Selected, require_ready};
 use super::stored_backup::{BackupHead, is_definite};
 use crate::model::answer::{Check, Verification};
 use crate::model::record::{Stage, StoredBackup};
-use crate::model::{Result, Selection, SnapshotId};
-use crate::ports::{BackupStore, Ledger, Ports};
+use crate::model::{ArchiveFormat, Result, Selection, SnapshotId};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::calls::failures::from_storage;
 
-/// The length of the header of a squashfs archive (version 4.0), in bytes.
-const HEADER_BYTES: u32 = 96;
+/// The number of bytes from the begin of an archive that identify its format: the header of a squashfs (version 4.0) has
+/// 96 bytes, and the first header of a tar 512.
+const HEADER_BYTES: u32 = 512;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum. Returns the result of
@@ -29,7 +29,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(error) => checks.push(failed("objects", error.message())),
             Ok(found) => {
                 checks.push(passed("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
-                checks.push(self.check_header(stored).await?);
+                let head = self.read_archive_prefix(stored.backup.id(), HEADER_BYTES).await?;
+                checks.push(check_header_bytes(found.metadata.format, &head, stored.size_bytes));
                 checks.push(check_checksum(stored, found));
             }
         }
@@ -71,28 +72,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         Ok(())
     }
-
-    /// Reads the header of the archive from R2 and checks it.
-    async fn check_header(&self, stored: &StoredBackup) -> Result<Check> {
-        let id = stored.backup.id();
-        let head = self
-            .retry(async || {
-                let head = self.backups()?.read_archive_prefix(id, HEADER_BYTES).await;
-                head.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))
-            })
-            .await?;
-        Ok(check_header_bytes(&head.unwrap_or_default(), stored.size_bytes))
-    }
 }
 
-/// Checks the header of an archive of `size_bytes` bytes: that of a squashfs begins with its magic number, and records
-/// the length of the archive.
-pub(crate) fn check_header_bytes(head: &[u8], size_bytes: u64) -> Check {
-    let length = head.get(40..48).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
-    match length {
-        _ if !head.starts_with(b"hsqs") => {
-            failed("header", "The archive does not begin with the magic number of squashfs.")
-        }
+/// Checks the first bytes of an archive of `size_bytes` bytes: its magic number, and the length that a squashfs records.
+pub(crate) fn check_header_bytes(format: ArchiveFormat, head: &[u8], size_bytes: u64) -> Check {
+    let name = format.as_str();
+    let Some((offset, magic)) = format.magic() else {
+        let detail = "The archive has a format that this version can't check.".to_owned();
+        return Check { name: "header".into(), ok: None, detail };
+    };
+    if !head.get(offset..).is_some_and(|bytes| bytes.starts_with(magic)) {
+        return failed("header", &format!("The archive does not begin with the magic number of {name}."));
+    }
+    if format != ArchiveFormat::Squashfs {
+        return passed("header", name.to_owned());
+    }
+    match head.get(40..48).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) {
         Some(length) if length <= size_bytes => passed("header", format!("squashfs, {length} bytes used")),
         _ => failed("header", "The archive is shorter than its header records."),
     }

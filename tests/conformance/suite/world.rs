@@ -42,6 +42,7 @@ pub fn backup_options(name: &str) -> BackupOptions {
         excludes: Vec::new(),
         compression: None,
         local_bucket: true,
+        expected_last_change: None,
     }
 }
 

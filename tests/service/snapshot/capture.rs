@@ -155,6 +155,7 @@ fn default_request_uses_default_directory_and_longest_ttl() {
         excludes: Vec::new(),
         compression: None,
         local_bucket: true,
+        expected_last_change: None,
     };
     assert_eq!(fixture.world.backup_options(), [expected]);
 }

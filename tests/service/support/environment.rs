@@ -185,6 +185,7 @@ impl World {
             excludes: Vec::new(),
             compression: None,
             local_bucket: false,
+            expected_last_change: None,
         };
         let capture = self.capture(&sandbox(id), &options);
         self.store_backup(capture, &options)

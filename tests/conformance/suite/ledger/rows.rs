@@ -105,6 +105,7 @@ pub fn creating(number: i64) -> SnapshotRecord {
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 1_795_150_800_000.25,
+            identifies_container: true,
         },
         verification: Verification::DueUnverified,
         expected_marker: Some(ExpectedMarker::Own("k3f9x2ab".into())),
@@ -178,7 +179,11 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
 /// A capture with a known backup and with every field.
 pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
-        observation: ContainerObservation { observed_at: minute_after_start(number), last_change: 0.0 },
+        observation: ContainerObservation {
+            observed_at: minute_after_start(number),
+            last_change: 0.0,
+            identifies_container: false,
+        },
         verification: Verification::Due,
         expected_marker: Some(ExpectedMarker::Foreign("kept k3f9x2ab".into())),
         adopts: false,

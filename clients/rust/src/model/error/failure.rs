@@ -10,6 +10,16 @@ impl Error {
         Self::new(code, message, remediation(code)).caused_by(cause)
     }
 
+    /// [`Code::SandboxUnsupported`], when the image of the sandbox lacks a program, which `cause` names.
+    pub fn tool_missing(doing: &str, id: &SandboxId, cause: Failure) -> Self {
+        Self::new(
+            Code::SandboxUnsupported,
+            format!("The image lacks a program while {doing} the sandbox {:?}: {}", id.as_str(), cause.message),
+            "Install the program in the image of the container, and deploy the image.",
+        )
+        .caused_by(cause)
+    }
+
     /// [`Code::StorageUnavailable`], when R2 gave no definite answer.
     pub fn storage_unavailable(doing: &str, cause: Failure) -> Self {
         Self::new(
