@@ -1,11 +1,9 @@
 // `npm run <command>`: installs and builds what the command needs, then runs it.
 
-import { rmSync } from 'node:fs';
-
 import { build } from './build.mjs';
+import { buildProgram, packClient, packProgram } from './pack.mjs';
 import {
   TEST_FEATURES,
-  at,
   chromium,
   clientGenerators,
   output,
@@ -111,10 +109,14 @@ const commands = {
   },
   pack: () => {
     packages();
-    rmSync(at('client/dist'), { recursive: true, force: true });
-    for (const project of ['build', 'container'])
-      run('tsc', ['--project', `client/tsconfig.${project}.json`]);
-    run('npm', ['pack', './client', ...args]);
+    // `npm run pack -- client` and `-- cli` pack one of them.
+    const isWhole = !['client', 'cli'].includes(args[0] ?? '');
+    const rest = isWhole ? args : args.slice(1);
+    if (isWhole || args[0] === 'client') packClient(rest);
+    if (isWhole || args[0] === 'cli') {
+      rust();
+      packProgram(buildProgram(), rest);
+    }
   },
   deploy: () => {
     packages(); // wrangler runs `npm run build`.

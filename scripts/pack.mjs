@@ -1,0 +1,35 @@
+// `npm run pack`: packs the TypeScript client and the command line as npm packages.
+
+import { chmodSync, copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+import { at, run } from './setup.mjs';
+
+/** The target of the packed program. It is linked statically, so it runs on every Linux on x64. */
+const TARGET = 'x86_64-unknown-linux-musl';
+
+/** Packs the client. */
+export function packClient(/** @type {string[]} */ args) {
+  rmSync(at('client/dist'), { recursive: true, force: true });
+  for (const project of ['build', 'container']) run('tsc', ['--project', `client/tsconfig.${project}.json`]);
+  run('npm', ['pack', './client', ...args]);
+}
+
+/** Builds the command line for the package, and returns the path of the program. */
+export function buildProgram() {
+  run('rustup', ['target', 'add', TARGET]);
+  run('cargo', ['build', '--release', '--package', 'snapshotter-cli', '--locked', '--target', TARGET], {
+    CC_x86_64_unknown_linux_musl: process.env.CC_x86_64_unknown_linux_musl ?? 'gcc',
+    CARGO_PROFILE_RELEASE_STRIP: 'symbols',
+  });
+  return join(resolve(at(), process.env.CARGO_TARGET_DIR ?? 'target'), TARGET, 'release/snapshotter');
+}
+
+/** Packs a program as the command line. */
+export function packProgram(/** @type {string} */ program, /** @type {string[]} */ args) {
+  const packed = at('cli/npm/bin/snapshotter');
+  mkdirSync(dirname(packed), { recursive: true });
+  copyFileSync(program, packed);
+  chmodSync(packed, 0o755);
+  run('npm', ['pack', './cli/npm', ...args]);
+}
