@@ -28,6 +28,9 @@ describe('a page', () => {
   for (const [path, type] of [
     ['/', 'text/html; charset=utf-8'],
     ['/docs', 'text/html; charset=utf-8'],
+    ['/docs/snapshots', 'text/html; charset=utf-8'],
+    ['/docs/errors', 'text/html; charset=utf-8'],
+    ['/docs/reference.js', 'text/javascript; charset=utf-8'],
     ['/openapi.json', 'application/json'],
   ] as const) {
     test(`at ${path} requires no token`, async () => {
@@ -58,7 +61,7 @@ describe('a page', () => {
   });
 
   test('loads only what the Worker serves', async () => {
-    for (const path of ['/', '/docs']) {
+    for (const path of ['/', '/docs', '/docs/snapshots']) {
       const html = await (await get(path)).text();
       for (const [, link = ''] of html.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]+)"/g)) {
         if (!link.startsWith('data:')) assert.equal((await get(link)).status, 200, `${path}: ${link}`);
@@ -82,7 +85,7 @@ describe('a page', () => {
 
   test('refuses every other method than GET and HEAD', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      for (const path of ['/', '/docs', '/openapi.json', '/healthz']) {
+      for (const path of ['/', '/docs', '/docs/snapshots', '/openapi.json', '/healthz']) {
         const { status, headers, body } = await getProblem(path, method);
         assert.deepEqual([status, body.code], [405, 'METHOD_NOT_ALLOWED'], `${method} ${path}`);
         assert.equal(headers.get('allow'), 'GET, HEAD');
@@ -96,6 +99,7 @@ describe('a page', () => {
     for (const [path, location] of [
       ['/docs/', '/docs'],
       ['/docs/?a=b', '/docs?a=b'],
+      ['/docs/snapshots/', '/docs/snapshots'],
       ['/healthz/', '/healthz'],
     ] as const) {
       const { status, headers } = await get(path, { redirect: 'manual' });

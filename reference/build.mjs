@@ -1,28 +1,42 @@
-// The API document and its page, which is made of it here, so that reading it takes no script.
+// The API document and its pages. The pages are made here, so that reading them takes no script; a script adds the search.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { build, transform } from 'esbuild';
+import { build } from 'esbuild';
 
 import { at } from '../scripts/setup.mjs';
 
-/** The API document, and its page. The program that makes the page is built into the folder. */
+/** Returns the API document and its pages. The program that makes the pages is built into the folder. */
 export async function referencePages(/** @type {string} */ folder) {
   const document = JSON.parse(readFileSync(at('reference/openapi.json'), 'utf8'));
-  const { page } = await program(at('reference/src/page.tsx'), join(folder, 'reference.mjs'));
+  const { pages, searchIndex } = await program(join(folder, 'reference.mjs'));
+  const html = (await pages(document)).map((/** @type {{ path: string, body: string }} */ page) => ({
+    ...page,
+    type: 'text/html; charset=utf-8',
+  }));
+  const define = { SEARCH_INDEX: JSON.stringify(searchIndex(document)) };
   return [
     { path: '/openapi.json', type: 'application/json', body: JSON.stringify(document) },
-    { path: '/docs', type: 'text/html; charset=utf-8', body: page(document) },
-    { path: '/docs/reference.css', type: 'text/css; charset=utf-8', body: await stylesheet() },
+    ...html,
+    {
+      path: '/docs/reference.js',
+      type: 'text/javascript; charset=utf-8',
+      body: await bundled('src/browser/main.ts', define),
+    },
+    {
+      path: '/docs/reference.css',
+      type: 'text/css; charset=utf-8',
+      body: await bundled('src/style/main.css'),
+    },
   ];
 }
 
-/** A program in TypeScript, which is built first. */
-async function program(/** @type {string} */ path, /** @type {string} */ outfile) {
+/** Builds and imports the program that makes the pages. */
+async function program(/** @type {string} */ outfile) {
   await build({
-    entryPoints: [path],
+    entryPoints: [at('reference/src/pages.tsx')],
     outfile,
     bundle: true,
     format: 'esm',
@@ -34,7 +48,20 @@ async function program(/** @type {string} */ path, /** @type {string} */ outfile
   return import(pathToFileURL(outfile).href);
 }
 
-async function stylesheet() {
-  const css = readFileSync(at('reference/src/reference.css'), 'utf8');
-  return (await transform(css, { loader: 'css', minify: true })).code;
+/** Bundles a module or a style sheet with its imports. */
+async function bundled(
+  /** @type {string} */ entry,
+  /** @type {Record<string, string> | undefined} */ define = {},
+) {
+  const entryPoints = [at('reference', entry)];
+  const { outputFiles } = await build({
+    entryPoints,
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    target: 'es2022',
+    define,
+  });
+  return outputFiles[0]?.text ?? '';
 }

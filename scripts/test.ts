@@ -22,6 +22,7 @@ const suites = globSync(
     'local-engine/*.test.ts',
     'client/test/*.test.ts',
     'console/test/*.test.ts',
+    'reference/test/*.test.ts',
     'miniflare-tests/**/*.test.ts',
     'bench/*.test.ts',
     'stress/*.test.ts',

@@ -60,16 +60,58 @@ describe('the Worker', () => {
     assert.deepEqual(await answer.json(), DOCUMENT);
   });
 
-  test('serves the page of the document without scripts and with valid links', async () => {
-    const answer = await fetch(await world.url('/docs'));
-    assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-    const html = await answer.text();
-    assert.doesNotMatch(html, /<script|<style| style=| on\w+=/);
-    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
-    assert.equal(new Set(ids).size, ids.length, 'every id is unique');
-    for (const [, link] of html.matchAll(/ href="#([^"]+)"/g)) assert.ok(ids.includes(link), link);
-    for (const { path } of OPERATIONS) assert.ok(html.includes(`</span> ${path}</a>`), path);
-    for (const [, link] of html.matchAll(/ href="(\/[^"]*)"/g))
-      assert.equal((await fetch(await world.url(link ?? ''))).status, 200, link);
+  describe('serves the pages of the document', () => {
+    const PAGES = ['/docs', ...DOCUMENT.tags.map(({ name }) => `/docs/${name}`), '/docs/errors'];
+    const pages = new Map<string, { html: string; ids: string[] }>();
+
+    before(async () => {
+      for (const path of PAGES) {
+        const answer = await fetch(await world.url(path));
+        const type = answer.headers.get('content-type');
+        assert.deepEqual([answer.status, type], [200, 'text/html; charset=utf-8']);
+        const html = await answer.text();
+        pages.set(path, { html, ids: [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id ?? '') });
+      }
+    });
+
+    test('with unique ids, and without scripts and styles in the HTML', () => {
+      for (const [path, { html, ids }] of pages) {
+        assert.doesNotMatch(html, /<script(?! type="module" src="\/docs\/reference.js"><\/script>)/, path);
+        assert.doesNotMatch(html, /<style| style=| on\w+=/, path);
+        assert.equal(new Set(ids).size, ids.length, path);
+      }
+    });
+
+    test('with valid links', async () => {
+      const others = new Set<string>();
+      for (const [page, { html }] of pages)
+        for (const [, link = ''] of html.matchAll(/ href="([^"]+)"/g)) {
+          const [path, id] = link.split('#');
+          const target = pages.get(path || page);
+          if (!target) others.add(link);
+          else if (id !== undefined) assert.ok(target.ids.includes(id), `${page}: ${link}`);
+        }
+      for (const link of others) assert.equal((await fetch(await world.url(link))).status, 200, link);
+    });
+
+    test('with every operation on the page of its group, and in the list of the start page', () => {
+      for (const { path, route } of OPERATIONS) {
+        const id = path.slice(1).replaceAll('/', '-');
+        assert.ok(pages.get(`/docs/${route.tags[0]}`)?.html.includes(`</span> ${path}</a>`), path);
+        assert.ok(pages.get('/docs')?.html.includes(`<a href="/docs/${route.tags[0]}#${id}">`), path);
+      }
+    });
+
+    test('with every error code', () => {
+      const codes: string[] = DOCUMENT.components['schemas']?.['Code']?.['enum'];
+      for (const code of codes) assert.ok(pages.get('/docs/errors')?.ids.includes(code), code);
+    });
+
+    test('with the permitted selections of a snapshot in words', () => {
+      const [, html = ''] =
+        /<section id="v1-restore"([^]*?)<\/section>/.exec(pages.get('/docs/snapshots')?.html ?? '') ?? [];
+      const text = html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+      assert.match(text, /Pass exactly one of: ref sandboxId and snapshotId sandboxId and label /);
+    });
   });
 });

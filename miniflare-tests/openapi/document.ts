@@ -22,6 +22,7 @@ export interface Route {
 export interface Document {
   openapi: string;
   info: { version: string };
+  tags: { name: string }[];
   paths: Record<string, Record<string, Route>>;
   components: Record<string, Record<string, Schema>>;
 }

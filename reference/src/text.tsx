@@ -1,22 +1,18 @@
 // Texts of the document: paragraphs, lists and code.
 
-import { Fragment } from 'preact';
-
 /** A line with its code. */
 export function Line({ text }: { text: string }) {
   const parts = text.split(/`([^`]+)`/);
   return <>{parts.map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}</>;
 }
 
-/** A text of several paragraphs, some of which may be lists. */
+/** A text of paragraphs and lists. */
 export function Text({ text }: { text: string }) {
-  const paragraphs = text.split(/\n\n/);
+  const paragraphs = text.split('\n\n').map((paragraph) => paragraph.split('\n'));
   return (
     <>
-      {paragraphs.map((paragraph, index) => {
-        const lines = paragraph.split('\n');
-        const isList = lines.every((line) => line.startsWith('- '));
-        return isList ? (
+      {paragraphs.map((lines, index) =>
+        lines.every((line) => line.startsWith('- ')) ? (
           <ul key={index}>
             {lines.map((line) => (
               <li key={line}>
@@ -28,22 +24,13 @@ export function Text({ text }: { text: string }) {
           <p key={index}>
             <Line text={lines.join(' ')} />
           </p>
-        );
-      })}
+        ),
+      )}
     </>
   );
 }
 
-/** A text within something else: its paragraphs one after the other. */
-export function Inline({ text }: { text: string }) {
-  return (
-    <>
-      {text.split(/\n+/).map((line, index) => (
-        <Fragment key={index}>
-          {index > 0 && <br />}
-          <Line text={line.replace(/^- /, '– ')} />
-        </Fragment>
-      ))}
-    </>
-  );
+/** Writes the first letter of a word in upper case. */
+export function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -1,0 +1,58 @@
+// Finds operations, fields and error codes by their names, and by the words in their descriptions.
+
+import type { Target } from '../search-index.ts';
+
+/** A result of the search. */
+export interface Result {
+  kind: 'operation' | 'field' | 'type' | 'error';
+  name: string;
+  text: string;
+  url: string;
+}
+
+/** Returns the results of a query, best first. */
+export function find(index: Target[], query: string): Result[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [];
+  return index
+    .flatMap(resultsOf)
+    .map((result) => ({ result, score: score(result, words) }))
+    .filter(({ score }) => score > 0)
+    .sort((one, other) => other.score - one.score)
+    .map(({ result }) => result);
+}
+
+function resultsOf({ kind, name, text, url, fields }: Target): Result[] {
+  const of = kind === 'operation' ? `Option of ${name}` : `Field of ${name}`;
+  const inner = fields.map((field): Result => ({
+    kind: 'field',
+    name: field,
+    text: of,
+    url: `${url}.${field}`,
+  }));
+  return [{ kind, name, text, url }, ...inner];
+}
+
+const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1 };
+
+/** Rates a result; 0 if it does not have all words. */
+function score({ kind, name, text }: Result, words: string[]): number {
+  const rates = words.map((word) => rate(name.toLowerCase(), text.toLowerCase(), word));
+  if (rates.includes(0)) return 0;
+  const average = rates.reduce((sum, rate) => sum + rate, 0) / words.length;
+  return Math.max(average, rate(name.toLowerCase(), '', words.join(''))) + KINDS[kind];
+}
+
+/** Rates a word: the whole name or a part of it first, then its start, then the rest. */
+function rate(name: string, text: string, word: string): number {
+  const plain = (part: string) => part.replaceAll(/[ _-]/g, '');
+  const parts = name.split(/[^a-z0-9]+/);
+  if (name === word || plain(name) === plain(word)) return 100;
+  if (parts.includes(word)) return 99;
+  if (name.startsWith(word)) return 60;
+  if (parts.some((part) => part.startsWith(word))) return 50;
+  if (name.includes(word) || plain(name).includes(plain(word))) return 30;
+  return new RegExp(String.raw`(?:^|\W)${word.replaceAll(/[^a-z0-9]/g, String.raw`\$&`)}`).test(text)
+    ? 10
+    : 0;
+}

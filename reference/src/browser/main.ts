@@ -1,0 +1,16 @@
+// The script of the pages. The pages are complete without it, except for the search.
+
+import { chooseLanguage, copyCode } from './code.ts';
+import { showNestedTypes } from './nested.ts';
+import { followFormerLink } from './former-links.ts';
+import { search } from './search.ts';
+import { stored } from './storage.ts';
+
+const theme = stored('snapshotter-theme');
+if (theme) document.documentElement.dataset['theme'] = theme;
+
+followFormerLink();
+chooseLanguage();
+copyCode();
+showNestedTypes();
+search();

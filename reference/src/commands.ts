@@ -1,0 +1,55 @@
+// The commands of the command line that call the operations with the examples of the API document.
+
+/** A command for each operation that has one. The tests run each of them. */
+export const COMMANDS: Record<string, string> = {
+  snapshot: `snapshotter snapshot create agent-42 \\
+  --tag 'before the refactoring' \\
+  --exclude node_modules \\
+  --idempotency-key 5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11`,
+  restore: `snapshotter restore --ref ref.json \\
+  --idempotency-key 0b9ad0b8-2c5e-4c53-8b0e-6a3b1f6d9c20`,
+  branch: "snapshotter branch agent-42 'before the refactoring'",
+  list: 'snapshotter snapshot list agent-42 --limit 20',
+  manifest: "snapshotter snapshot show agent-42 'before the refactoring'",
+  verify: "snapshotter snapshot verify agent-42 'before the refactoring'",
+  label: `snapshotter snapshot label agent-42 'before the refactoring' \\
+  --to 'version 1'`,
+  pin: "snapshotter snapshot pin agent-42 'before the refactoring'",
+  unpin: "snapshotter snapshot unpin agent-42 'before the refactoring'",
+  delete: 'snapshotter snapshot delete agent-42 snap-vzkj5jgorqajfh2y',
+  import: `snapshotter snapshot import agent-42 \\
+  --backup handle.json \\
+  --tag nightly`,
+  lineage: 'snapshotter lineage agent-42',
+  retention: 'snapshotter retention show agent-42',
+  setRetention: `snapshotter retention set agent-42 \\
+  --keep-last 10 \\
+  --keep-daily 7 \\
+  --expires 30d \\
+  --yes`,
+  applyRetention: 'snapshotter retention plan agent-42',
+  rotateKey: 'snapshotter key rotate agent-42 --yes',
+  sweep: 'snapshotter sweep --dry-run',
+  'workspaces/create': `snapshotter workspace create acme/project \\
+  --env NODE_ENV=development \\
+  --idle 15m \\
+  --after-start '[ ! -f package.json ] || npm ci'`,
+  'workspaces/getOrCreate': 'snapshotter workspace create acme/project --or-start',
+  'workspaces/getByName': 'snapshotter workspace show acme/project',
+  'workspaces/list': 'snapshotter workspace list --tenant acme --limit 20',
+  'workspaces/start': 'snapshotter workspace start acme/project',
+  'workspaces/stop': 'snapshotter workspace stop acme/project',
+  'workspaces/fork': 'snapshotter workspace fork acme/project --new-name experiment',
+  'workspaces/update': `snapshotter workspace update acme/project \\
+  --back-to snap-vyspb3eg2jo2a1wh`,
+  'workspaces/delete': 'snapshotter workspace delete acme/project --yes',
+  'checkpoints/create': `snapshotter checkpoint create agent-42 tests-pass \\
+  --message 'All tests pass'`,
+  'checkpoints/list': 'snapshotter checkpoint list agent-42',
+  'checkpoints/restore': 'snapshotter checkpoint restore agent-42 tests-pass --yes',
+  'checkpoints/diff': 'snapshotter checkpoint diff agent-42 tests-pass',
+  health: 'snapshotter doctor',
+};
+
+/** The files that the commands read, with the option of the operation that each contains. */
+export const FILES: Record<string, string> = { 'ref.json': 'ref', 'handle.json': 'backup' };

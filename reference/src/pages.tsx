@@ -1,0 +1,40 @@
+// The pages of the API document, as HTML.
+
+import type { ComponentChildren } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+
+import type { Document } from './document.ts';
+import { Errors } from './errors.tsx';
+import { examplesOf } from './examples.ts';
+import { Group } from './group.tsx';
+import { Layout } from './layout.tsx';
+import { Start } from './start.tsx';
+import { capital } from './text.tsx';
+
+/** A page. */
+export interface Page {
+  path: string;
+  body: string;
+}
+
+/** Returns the start page, a page for each group, and the page of the errors. */
+export async function pages(document: Document): Promise<Page[]> {
+  const examples = await examplesOf(document);
+  const page = (path: string, title: string, content: ComponentChildren): Page => {
+    const html = (
+      <Layout document={document} path={path} title={title}>
+        {content}
+      </Layout>
+    );
+    return { path, body: `<!doctype html>${renderToString(html)}` };
+  };
+  return [
+    page('/docs', 'HTTP API', <Start document={document} />),
+    ...document.tags.map(({ name }) =>
+      page(`/docs/${name}`, capital(name), <Group document={document} tag={name} examples={examples} />),
+    ),
+    page('/docs/errors', 'Errors', <Errors document={document} />),
+  ];
+}
+
+export { searchIndex } from './search-index.ts';

@@ -1,0 +1,43 @@
+// What the search finds: operations, fields and error codes.
+
+import { codesOf, optionsOf, routesOf, type Document } from './document.ts';
+import { fieldsOf } from './schema.ts';
+import { typesOfRoutes } from './types.ts';
+
+/** An operation, a type or an error code. */
+export interface Target {
+  kind: 'operation' | 'type' | 'error';
+  name: string;
+  text: string;
+  /** The address. That of a field has its name after a dot. */
+  url: string;
+  fields: string[];
+}
+
+/** Returns the targets of the search. */
+export function searchIndex(document: Document): Target[] {
+  const { schemas } = document.components;
+  const operations = document.tags.flatMap(({ name: tag }) =>
+    routesOf(document, tag).map((place): Target => {
+      const options = optionsOf(place);
+      const fields = options ? fieldsOf(document, options.schema).map(({ name }) => name) : [];
+      const url = `/docs/${tag}#${place.id}`;
+      return { kind: 'operation', name: place.name, text: place.route.summary, url, fields };
+    }),
+  );
+  const types = new Map<string, Target>();
+  for (const { name: tag } of document.tags)
+    for (const name of typesOfRoutes(document, routesOf(document, tag))) {
+      if (types.has(name)) continue;
+      const fields = fieldsOf(document, schemas[name] ?? {}).map(({ name }) => name);
+      types.set(name, { kind: 'type', name, text: 'Type', url: `/docs/${tag}#type-${name}`, fields });
+    }
+  const errors = codesOf(document).map(({ code, meaning }): Target => ({
+    kind: 'error',
+    name: code,
+    text: meaning,
+    url: `/docs/errors#${code}`,
+    fields: [],
+  }));
+  return [...operations, ...types.values(), ...errors];
+}

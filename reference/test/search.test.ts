@@ -1,0 +1,45 @@
+// The search of the pages.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { find } from '../src/browser/find.ts';
+import { codesOf } from '../src/document.ts';
+import { searchIndex } from '../src/search-index.ts';
+import { DOCUMENT } from './document.ts';
+
+const INDEX = searchIndex(DOCUMENT);
+const names = (query: string, count = 5) =>
+  find(INDEX, query)
+    .slice(0, count)
+    .map(({ kind, name }) => `${kind} ${name}`);
+
+describe('the search finds', () => {
+  test('every operation and every error code first by its name', () => {
+    for (const { kind, name } of INDEX.filter(({ kind }) => kind === 'operation'))
+      assert.deepEqual(names(name, 1), [`${kind} ${name}`]);
+    for (const { code } of codesOf(DOCUMENT))
+      assert.deepEqual(names(code.toLowerCase(), 1), [`error ${code}`]);
+  });
+
+  test('a field in every operation and type that has it', () => {
+    const results = find(INDEX, 'idempotencyKey').filter(({ kind }) => kind === 'field');
+    assert.ok(results.some(({ url }) => url === '/docs/snapshots#v1-snapshot.idempotencyKey'));
+    assert.ok(results.some(({ url }) => url === '/docs/workspaces#v1-workspaces-fork.idempotencyKey'));
+  });
+
+  test('an operation by a part of its name', () => {
+    assert.deepEqual(names('fork', 1), ['operation workspaces/fork']);
+    assert.deepEqual(names('get or create', 1), ['operation workspaces/getOrCreate']);
+    assert.deepEqual(names('snap', 1), ['operation snapshot']);
+  });
+
+  test('an error code by words of its meaning or with spaces', () => {
+    assert.ok(names('name taken').includes('error NAME_TAKEN'));
+    assert.ok(names('idempotency different call').includes('error IDEMPOTENCY_CONFLICT'));
+  });
+
+  test('nothing for an empty query, for other words, and for characters of regular expressions', () => {
+    for (const query of ['', '   ', 'xyzzy', '(((', '\\', '[a']) assert.deepEqual(names(query), [], query);
+  });
+});
