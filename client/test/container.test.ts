@@ -10,9 +10,9 @@ import { build } from 'esbuild';
 const ENTRY = fileURLToPath(new URL('../src/container/index.ts', import.meta.url));
 
 /** The largest size of the class in a Worker, in bytes of gzip. */
-const MAX_BYTES = 8000;
+const MAX_BYTES = 8192;
 
-test('the class imports nothing but the runtime, and has at most 8 kB', async () => {
+test('the class imports nothing but the runtime, and has at most 8 kB (8,192 bytes)', async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: [ENTRY],
     bundle: true,

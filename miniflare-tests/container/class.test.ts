@@ -89,6 +89,27 @@ test('each container has another id, and a state that starts none', async () => 
   await world.sandbox('identity', 'createBackup', { ...options, expectedContainer: other });
 });
 
+test('a capture or a restore that expects a container starts none', async () => {
+  const id = await world.sandbox('expected', 'startContainer');
+  const { lastChange, containerId } = await world.sandbox('expected', 'getState');
+  assert.equal(containerId, id);
+  const backup = await world.backUp('expected', { expectedLastChange: lastChange });
+  await world.kill('expected');
+  const object = await world.objectId('expected');
+  const refused = async (expected: object) => {
+    assert.equal(await codeOf(world.backUp('expected', expected)), 'CONTAINER_REPLACED');
+    const restore = world.sandbox('expected', 'restoreBackup', { ...backup, ...expected });
+    assert.equal(await codeOf(restore), 'CONTAINER_REPLACED');
+  };
+  await refused({ expectedContainer: id });
+  await refused({ expectedLastChange: lastChange });
+  await refused({ expectedLastChange: (await world.sandbox('expected', 'getState')).lastChange });
+  assert.equal(world.running().includes(object), false);
+  await world.sandbox('expected', 'startContainer');
+  await refused({ expectedContainer: id });
+  await refused({ expectedLastChange: lastChange });
+});
+
 test('the same container is recognized after the object ended', async () => {
   const id = await world.sandbox('restarts', 'startContainer');
   await world.exec('restarts', 'echo 1 >file');

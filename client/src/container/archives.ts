@@ -3,7 +3,7 @@ import { Sha256, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
 import { open, run } from './process.ts';
-import { CAPTURE_SQUASHFS, CAPTURE_TAR, DISCARD, NO_SPACE, RECEIVE, RESTORE, UNPACK } from './scripts.ts';
+import { CAPTURE_SQUASHFS, CAPTURE_TAR, NO_SPACE, RECEIVE, RESTORE, UNPACK, WORK_DIR } from './scripts.ts';
 
 /** The default time to live of a backup, in seconds. */
 const DEFAULT_TTL_SECONDS = 3 * 24 * 3600;
@@ -14,8 +14,16 @@ const TTL_MARGIN_MS = 60_000;
 /** The directories that can be captured, and restored. */
 const ROOTS = ['/workspace', '/home', '/tmp', '/var/tmp', '/app'];
 
+/** The container that a capture or a restore expects. Without it: the one that runs, or a new one. */
+export interface Expected {
+  /** Its id. */
+  expectedContainer?: string;
+  /** The `lastChange` of its state, which no other container of the sandbox has. */
+  expectedLastChange?: number;
+}
+
 /** The options of `createBackup`. */
-export interface BackupOptions {
+export interface BackupOptions extends Expected {
   /** The directory: in /workspace, /home, /tmp, /var/tmp or /app. */
   dir: string;
   /** A name, stored with the backup. */
@@ -28,8 +36,6 @@ export interface BackupOptions {
   excludes?: string[];
   /** The compression of the archive. */
   compression?: { format?: 'gzip' | 'lz4' | 'zstd'; threads?: number };
-  /** The id of the container to capture. Without it: the container that runs, or a new one. */
-  expectedContainer?: string;
 }
 
 /** The handle of a backup. */
@@ -72,7 +78,8 @@ export async function capture(
     check(exitCode, await stderr, 'BACKUP_CREATE_FAILED', `${dir} can't be archived`);
     if (size === 0) throw new SandboxError('BACKUP_CREATE_FAILED', `The archive of ${dir} is empty.`);
   });
-  const treeBytes = Number.parseInt(await stderr, 10) * 1024;
+  const [tree = 0, entries = 1] = (await stderr).split(' ').map(Number);
+  const own = format !== 'squashfs' && { format };
   const metadata: Metadata = {
     id,
     dir,
@@ -80,11 +87,11 @@ export async function capture(
     ...stored,
     ttl,
     createdAt: new Date().toISOString(),
-    treeBytes,
-    ...(format !== 'squashfs' && { format }),
+    treeBytes: tree * 1024,
+    ...(own && { ...own, entries: entries - 1 }),
   };
   await backups.putMetadata(metadata);
-  return { id, dir, localBucket: true, ...(format !== 'squashfs' && { format }) };
+  return { id, dir, localBucket: true, ...own };
 }
 
 /** Replaces a directory with the files of a backup. */
@@ -126,7 +133,7 @@ export async function restore(
   const received = await hash.end();
   const damaged = sha256 !== undefined && received !== sha256;
   if (damaged || fed !== sizeBytes) {
-    await run(container, ['/bin/sh', '-c', DISCARD, 'sh', expected, archive]);
+    await run(container, ['rm', '-f', `${WORK_DIR}/${archive}`]);
     if (fed !== sizeBytes)
       throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} was received in part.`);
     throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256 than its metadata.`);
@@ -162,10 +169,10 @@ function archiver(
   }
   requireTool(state, 'tar', 'squashfs-tools, or tar,');
   const [archive, command] = state.tools.includes('zstd')
-    ? (['tar+zstd', ['zstd', '-q', '-c', '-T0', '-1']] as const)
+    ? (['tar+zstd', ['-I', 'zstd -q -T0 -1']] as const)
     : state.tools.includes('gzip')
-      ? (['tar+gzip', ['gzip', '-c', '-1']] as const)
-      : (['tar', ['cat']] as const);
+      ? (['tar+gzip', ['-I', 'gzip -1']] as const)
+      : (['tar', []] as const);
   return { format: archive, script: CAPTURE_TAR, command: [...command] };
 }
 

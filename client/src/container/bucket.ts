@@ -30,6 +30,8 @@ export interface Metadata {
   format?: Format;
   /** The size of the files, in bytes. */
   treeBytes?: number;
+  /** The number of files and directories in an archive of tar, without the directory itself. The header of a squashfs has it. */
+  entries?: number;
 }
 
 /** The format of an archive. */

@@ -2,6 +2,7 @@
  * The identity of a container: one run of a container has one id, which is stored before the container starts. A label of the
  * container has the id, and so has a file in it, which every capture and restore compares in its own command.
  */
+import type { Expected } from './archives.ts';
 import { SandboxError } from './errors.ts';
 import { run } from './process.ts';
 
@@ -89,7 +90,16 @@ export class ContainerIdentity {
     const isOwn = await this.#isRunning(stored.id);
     // Another call may have replaced the container in the meantime.
     if (isOwn || this.stored.id !== stored.id) return this.stored;
-    return this.#store({ ready: false, changedAt: Date.now(), tools: [] });
+    return this.#change();
+  }
+
+  /** Returns the running container. Throws unless it is the expected one; starts none. */
+  async expect({ expectedContainer, expectedLastChange }: Expected): Promise<ContainerRun> {
+    const current = await this.current();
+    const run = current.id === undefined || current.ready ? current : await this.#mark(current);
+    const { id, changedAt } = run;
+    if (id && (expectedContainer ?? id) === id && (expectedLastChange ?? changedAt) === changedAt) return run;
+    throw new SandboxError('CONTAINER_REPLACED', 'The expected container does not run any more.');
   }
 
   /** Returns whether the container with an id runs: by its label, or by its file where workerd has lost the label. */
@@ -113,7 +123,7 @@ export class ContainerIdentity {
 
   /** Ends the container. */
   end(): Promise<void> {
-    if (this.stored.id !== undefined) this.#store({ ready: false, changedAt: Date.now(), tools: [] });
+    if (this.stored.id !== undefined) this.#change();
     const ended = this.#container.running ? this.#container.destroy() : Promise.resolve();
     this.#ending = ended.catch(() => {});
     return ended;
@@ -137,7 +147,7 @@ export class ContainerIdentity {
 
   /** Stores the id of a container before a container can have it. */
   async #begin(): Promise<ContainerRun> {
-    const run = this.#store({ id: crypto.randomUUID(), ready: false, changedAt: Date.now(), tools: [] });
+    const run = this.#change(crypto.randomUUID());
     await this.#ctx.storage.sync();
     return run;
   }
@@ -152,6 +162,12 @@ export class ContainerIdentity {
       throw new SandboxError('OPERATION_INTERRUPTED', 'The container was ended.');
     const [id, ...tools] = stdout.trim().split('\n');
     return this.#store({ ...state, id: id as string, ready: true, tools });
+  }
+
+  /** Stores that another container, or none, runs. No two changes have the same time. */
+  #change(id?: string): ContainerRun {
+    const changedAt = Math.max(Date.now(), this.stored.changedAt + 1);
+    return this.#store({ ...(id && { id }), ready: false, changedAt, tools: [] });
   }
 
   #store(run: ContainerRun): ContainerRun {

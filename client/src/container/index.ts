@@ -6,12 +6,12 @@
  *     export class Sandbox extends withSnapshots(MyContainerClass, { sleepAfter: '1h' }) {}
  */
 import { DurableObject } from 'cloudflare:workers';
-import type { BackupHandle, BackupOptions } from './archives.ts';
+import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
 import { toMillis, type Duration } from './inactivity.ts';
 import { ContainerSandbox, type ExecOptions, type ExecResult, type Options, type State } from './sandbox.ts';
 
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
-export type { BackupHandle, BackupOptions, Duration, ExecOptions, ExecResult, Options, State };
+export type { BackupHandle, BackupOptions, Duration, Expected, ExecOptions, ExecResult, Options, State };
 
 /** The settings that `configure` changes. */
 export interface Settings {
@@ -28,9 +28,7 @@ export interface SessionMethods {
   /** Stores the files of a directory in the bucket. Starts a container where none runs, unless one is expected. */
   createBackup(options: BackupOptions): Promise<BackupHandle>;
   /** Replaces a directory with the files of a backup. Ends the processes that work in the directory. */
-  restoreBackup(
-    handle: BackupHandle & { expectedContainer?: string },
-  ): Promise<{ success: true; dir: string; id: string }>;
+  restoreBackup(handle: BackupHandle & Expected): Promise<{ success: true; dir: string; id: string }>;
   /** Sets variables of all later commands; null removes one. */
   setEnvVars(variables: Record<string, string | null | undefined>): Promise<void>;
   /** Writes a file. */
@@ -89,7 +87,7 @@ export function withSnapshots<B extends Base>(base: B, options: Options = {}) {
     createBackup(options: BackupOptions) {
       return this.#sandbox.createBackup(options);
     }
-    restoreBackup(handle: BackupHandle & { expectedContainer?: string }) {
+    restoreBackup(handle: BackupHandle & Expected) {
       return this.#sandbox.restoreBackup(handle);
     }
     getState() {

@@ -1,6 +1,6 @@
 /** The sandbox of a Durable Object: its container, commands, files and backups. */
 import { capture, checkDirectory, checkExpiration, restore } from './archives.ts';
-import type { BackupHandle, BackupOptions, Target } from './archives.ts';
+import type { BackupHandle, BackupOptions, Expected, Target } from './archives.ts';
 import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
 import { ContainerIdentity, requireTool, type ContainerRun } from './identity.ts';
@@ -43,6 +43,8 @@ export interface State {
   status: 'healthy' | 'running' | 'stopped';
   /** In milliseconds since 1970. */
   lastChange: number;
+  /** The id of the container that runs. */
+  containerId?: string;
 }
 
 const ENV = 'sandbox-snapshotter:env';
@@ -80,7 +82,7 @@ export class ContainerSandbox {
   async state(): Promise<State> {
     const { id, ready, changedAt } = await this.#identity.current();
     const status = id === undefined ? 'stopped' : ready ? 'healthy' : 'running';
-    return { status, lastChange: changedAt };
+    return { status, lastChange: changedAt, ...(id && { containerId: id }) };
   }
 
   /** Starts the container where none runs. Returns its id. */
@@ -131,7 +133,7 @@ export class ContainerSandbox {
       checkDirectory(options.dir);
       const backups = this.#backups();
       await backups.recover();
-      const target = await this.#target(options.expectedContainer);
+      const target = await this.#target(options);
       return this.#within(target.state, () => capture(target, backups, options)).catch(async (thrown) => {
         await backups.recover().catch(() => {}); // The next capture tries again.
         throw thrown;
@@ -139,15 +141,13 @@ export class ContainerSandbox {
     });
   }
 
-  restoreBackup(
-    handle: BackupHandle & { expectedContainer?: string },
-  ): Promise<{ success: true; dir: string; id: string }> {
+  restoreBackup(handle: BackupHandle & Expected): Promise<{ success: true; dir: string; id: string }> {
     return this.#alone(async () => {
       checkDirectory(handle.dir);
       const backups = this.#backups();
       const metadata = await backups.getMetadata(handle.id);
       checkExpiration(metadata);
-      const target = await this.#target(handle.expectedContainer);
+      const target = await this.#target(handle);
       await this.#within(target.state, () => restore(target, backups, handle, metadata));
       return { success: true, dir: handle.dir, id: handle.id };
     });
@@ -177,13 +177,12 @@ export class ContainerSandbox {
     else await this.inactivity.apply();
   }
 
-  /** Returns the running container, and starts it where none runs. With `expected`, starts none. */
-  async #target(expected?: string): Promise<Target> {
+  /** Returns the running container, and starts it where none runs and none is expected. */
+  async #target(expected: Expected = {}): Promise<Target> {
     this.inactivity.touch();
     const before = this.#identity.stored.id;
-    if (expected !== undefined && (await this.#identity.current()).id !== expected)
-      throw new SandboxError('CONTAINER_REPLACED', `The container ${expected} does not run any more.`);
-    const state = await this.#identity.ensure();
+    const isExpected = (expected.expectedContainer ?? expected.expectedLastChange) !== undefined;
+    const state = await (isExpected ? this.#identity.expect(expected) : this.#identity.ensure());
     if (state.id !== before) await this.inactivity.apply();
     return { container: this.#ctx.container as Container, state };
   }
