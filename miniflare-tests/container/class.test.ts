@@ -27,6 +27,12 @@ async function codeOf(call: Promise<unknown>): Promise<string | undefined> {
   return errorResponse?.code ?? code;
 }
 
+/** Stops the process that prints the archive, after 20 MB of it. */
+const STOP_CAPTURE = `until [ -e /tmp/stopped ]; do for p in $(pgrep -x cat); do
+    case $(readlink /proc/$p/fd/3) in */archive*) read -r _ at </proc/$p/fdinfo/3
+      [ $at -gt 20000000 ] && kill -STOP $p && : >/tmp/stopped ;; esac
+  done; done 2>/dev/null &`;
+
 const exec = (id: string, command: string, options: object = {}) =>
   world.sandbox(id, 'exec', command, options);
 
@@ -204,12 +210,7 @@ test('a container that ends during a capture leaves nothing in the bucket', asyn
 test('the next capture deletes what a capture left behind whose object ended', async () => {
   await world.exec('crashed', 'head -c 100M /dev/urandom >file');
   const before = await world.objects();
-  // Stops the process that prints the archive after 20 MB of it.
-  const stop = `until [ -e /tmp/stopped ]; do for p in $(pgrep -x cat); do
-      case $(readlink /proc/$p/fd/3) in */archive*) read -r _ at </proc/$p/fdinfo/3
-        [ $at -gt 20000000 ] && kill -STOP $p && : >/tmp/stopped ;; esac
-    done; done 2>/dev/null &`;
-  await world.exec('crashed', stop);
+  await world.exec('crashed', STOP_CAPTURE);
   const lost = world.backUp('crashed').catch(() => {});
   await world.exec('crashed', 'until [ -e /tmp/stopped ]; do sleep 0.05; done');
   await world.crash();
@@ -217,6 +218,24 @@ test('the next capture deletes what a capture left behind whose object ended', a
   const backup = await world.backUp('crashed', { excludes: ['file'] });
   const own = ['data.sqsh', 'meta.json'].map((name) => `backups/${backup.id}/${name}`);
   assert.deepEqual((await world.objects()).filter((key) => !before.includes(key)).sort(), own);
+});
+
+test('a capture and a restore end at their time limit, and leave nothing', async () => {
+  await world.exec('late', 'echo 1 >kept');
+  const backup = await world.backUp('late');
+  await world.exec('late', 'echo 2 >kept; head -c 60M /dev/urandom >file');
+  const before = await world.objects();
+  await world.exec('late', STOP_CAPTURE);
+  assert.equal(await codeOf(world.backUp('late', { timeout: 5000 })), 'COMMAND_TIMEOUT');
+  assert.deepEqual(await world.objects(), before);
+
+  await world.exec('late', '{ until pkill -STOP -x unsquashfs; do :; done; } 2>/dev/null &');
+  const restore = world.sandbox('late', 'restoreBackup', { ...backup, timeout: 2000 });
+  assert.equal(await codeOf(restore), 'COMMAND_TIMEOUT');
+  assert.equal(
+    await world.exec('late', 'cat kept; ls -A / /var/backups/sandbox-snapshotter | grep -c snapshotter'),
+    '2\n1\n',
+  );
 });
 
 test('a directory outside of the permitted ones is refused', async () => {

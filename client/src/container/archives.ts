@@ -2,11 +2,16 @@
 import { Sha256, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
-import { open, run } from './process.ts';
+import { limited, open, run, TIMED_OUT, within } from './process.ts';
 import { CAPTURE_SQUASHFS, CAPTURE_TAR, NO_SPACE, RECEIVE, RESTORE, UNPACK, WORK_DIR } from './scripts.ts';
 
 /** The default time to live of a backup, in seconds. */
 const DEFAULT_TTL_SECONDS = 3 * 24 * 3600;
+
+/** The default time limit of a capture and of a restore, in milliseconds. */
+const DEFAULT_TIMEOUT_MS = 3600_000;
+
+const CREATE_FAILED = 'BACKUP_CREATE_FAILED';
 
 /** The time before its expiration at which a backup is not restored any more, in milliseconds. */
 const TTL_MARGIN_MS = 60_000;
@@ -14,12 +19,14 @@ const TTL_MARGIN_MS = 60_000;
 /** The directories that can be captured, and restored. */
 const ROOTS = ['/workspace', '/home', '/tmp', '/var/tmp', '/app'];
 
-/** The container that a capture or a restore expects. Without it: the one that runs, or a new one. */
+/** The container that a capture or a restore expects, and its time limit. */
 export interface Expected {
-  /** Its id. */
+  /** The id of the container. Without it: the one that runs, or a new one. */
   expectedContainer?: string;
   /** The `lastChange` of its state, which no other container of the sandbox has. */
   expectedLastChange?: number;
+  /** In milliseconds. Default: 3,600,000. */
+  timeout?: number;
 }
 
 /** The options of `createBackup`. */
@@ -61,87 +68,88 @@ export async function capture(
   options: BackupOptions,
 ): Promise<BackupHandle> {
   const { dir, name, ttl = DEFAULT_TTL_SECONDS, excludes = [], compression = {}, gitignore } = options;
+  const { timeout = DEFAULT_TIMEOUT_MS } = options;
   checkDirectory(dir);
   if (!(ttl > 0)) throw new SandboxError('INVALID_BACKUP_CONFIG', `ttl must be positive, got ${ttl}.`);
-  if (gitignore) requireTool(state, 'git', 'git');
-  requireTool(state, 'mktemp', 'coreutils');
+  if (gitignore) requireTool(state, 'git');
+  requireTool(state, 'timeout');
   const { format, script, command } = archiver(state, compression);
   const patterns = excludes.flatMap((pattern) => toPatterns(pattern, format === 'squashfs'));
   const argv = ['/bin/sh', '-c', script, 'sh', state.id ?? '', dir, gitignore ? '1' : '0', ...command];
 
-  const id = crypto.randomUUID();
-  const process = await open(container, argv, { stdin: 'pipe', failure: 'BACKUP_CREATE_FAILED' });
-  const stderr = new Response(process.stderr).text();
-  await feed(process, new Blob(patterns.map((pattern) => `${pattern}\n`)).stream());
-  const stored = await backups.putArchive(id, process.stdout as ReadableStream<Uint8Array>, async (size) => {
-    const exitCode = await process.exitCode;
-    check(exitCode, await stderr, 'BACKUP_CREATE_FAILED', `${dir} can't be archived`);
-    if (size === 0) throw new SandboxError('BACKUP_CREATE_FAILED', `The archive of ${dir} is empty.`);
+  return within(timeout, async (signal) => {
+    const id = crypto.randomUUID();
+    const process = await open(container, limited(argv, timeout), { stdin: 'pipe', failure: CREATE_FAILED });
+    const stderr = new Response(process.stderr).text();
+    await feed(process, new Blob(patterns.map((pattern) => `${pattern}\n`)).stream());
+    const verify = async (size: number) => {
+      check(await process.exitCode, await stderr, CREATE_FAILED, `${dir} can't be archived`);
+      if (size === 0) throw new SandboxError(CREATE_FAILED, `The archive of ${dir} is empty.`);
+    };
+    const stdout = process.stdout as ReadableStream<Uint8Array>;
+    const stored = await backups.putArchive(id, stdout, verify, signal);
+    const [tree = 0, entries = 1] = (await stderr).split(' ').map(Number);
+    const own = format !== 'squashfs' && { format };
+    const metadata: Metadata = {
+      id,
+      dir,
+      name: name ?? null,
+      ...stored,
+      ttl,
+      createdAt: new Date().toISOString(),
+      treeBytes: tree * 1024,
+      ...(own && { ...own, entries: entries - 1 }),
+    };
+    await backups.putMetadata(metadata, signal);
+    return { id, dir, localBucket: true, ...own };
   });
-  const [tree = 0, entries = 1] = (await stderr).split(' ').map(Number);
-  const own = format !== 'squashfs' && { format };
-  const metadata: Metadata = {
-    id,
-    dir,
-    name: name ?? null,
-    ...stored,
-    ttl,
-    createdAt: new Date().toISOString(),
-    treeBytes: tree * 1024,
-    ...(own && { ...own, entries: entries - 1 }),
-  };
-  await backups.putMetadata(metadata);
-  return { id, dir, localBucket: true, ...own };
 }
 
 /** Replaces a directory with the files of a backup. */
 export async function restore(
   { container, state }: Target,
   backups: Backups,
-  { dir }: BackupHandle,
+  { dir, timeout = DEFAULT_TIMEOUT_MS }: BackupHandle & Expected,
   metadata: Metadata,
 ): Promise<void> {
   checkDirectory(dir);
   const { id, sizeBytes, sha256, format = 'squashfs', treeBytes = sizeBytes } = metadata;
-  const tools: Record<Format, [tool: Tool, debianPackage: string][]> = {
-    squashfs: [['unsquashfs', 'squashfs-tools']],
-    tar: [['tar', 'tar']],
-    'tar+gzip': [
-      ['tar', 'tar'],
-      ['gzip', 'gzip'],
-    ],
-    'tar+zstd': [
-      ['tar', 'tar'],
-      ['zstd', 'zstd'],
-    ],
-  };
-  for (const [tool, debianPackage] of [...tools[format], ['find', 'findutils'] as [Tool, string]])
-    requireTool(state, tool, debianPackage);
+  const [archiver, compressor] = format.split('+') as ['squashfs' | 'tar', Tool?];
+  requireTool(state, archiver === 'tar' ? archiver : 'unsquashfs', 'find', 'timeout');
+  if (compressor) requireTool(state, compressor);
   const expected = state.id ?? '';
   const kilobytes = (bytes: number) => String(Math.ceil(bytes / 1024));
   const archive = `${id}.${crypto.randomUUID()}`;
   const failed = 'BACKUP_RESTORE_FAILED';
+  const until = Date.now() + timeout;
 
-  const receive = ['/bin/sh', '-c', RECEIVE, 'sh', expected, archive, kilobytes(sizeBytes)];
-  const stream = await backups.getArchive(metadata);
-  const process = await open(container, receive, { stdin: 'pipe', failure: failed });
-  const output = process.output();
-  const hash = new Sha256();
-  const fed = await feed(process, stream, hash);
-  const { exitCode, stderr } = await output;
-  check(exitCode, new TextDecoder().decode(stderr), failed, "The archive can't be received");
-  const received = await hash.end();
-  const damaged = sha256 !== undefined && received !== sha256;
-  if (damaged || fed !== sizeBytes) {
-    await run(container, ['rm', '-f', `${WORK_DIR}/${archive}`]);
-    if (fed !== sizeBytes)
-      throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} was received in part.`);
-    throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256 than its metadata.`);
-  }
-  const unpack = ['/bin/sh', '-c', UNPACK[format]];
-  const argv = ['/bin/sh', '-c', RESTORE, 'sh', expected, archive, dir, kilobytes(treeBytes), ...unpack];
-  const restored = await run(container, argv, { failure: failed });
-  check(restored.exitCode, restored.stderr, failed, `${dir} can't be restored`);
+  await within(timeout, async (signal) => {
+    const receive = ['/bin/sh', '-c', RECEIVE, 'sh', expected, archive, kilobytes(sizeBytes)];
+    const stream = await backups.getArchive(metadata);
+    const process = await open(container, limited(receive, timeout), { stdin: 'pipe', failure: failed });
+    const output = process.output();
+    const hash = new Sha256();
+    const fed = await feed(process, stream, hash);
+    const { exitCode, stderr } = await output;
+    check(exitCode, new TextDecoder().decode(stderr), failed, "The archive can't be received");
+    const received = await hash.end();
+    const damaged = sha256 !== undefined && received !== sha256;
+    if (damaged || fed !== sizeBytes) {
+      await run(container, ['rm', '-f', `${WORK_DIR}/${archive}`]);
+      if (fed !== sizeBytes)
+        throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} was received in part.`);
+      throw new SandboxError(
+        'BACKUP_INTEGRITY',
+        `The archive of ${id} has another SHA-256 than its metadata.`,
+      );
+    }
+    signal?.throwIfAborted();
+    const unpack = ['/bin/sh', '-c', UNPACK[format]];
+    const argv = ['/bin/sh', '-c', RESTORE, 'sh', expected, archive, dir, kilobytes(treeBytes), ...unpack];
+    const remaining = Math.max(1, until - Date.now());
+    const restored = await run(container, argv, { failure: failed, timeout: remaining });
+    check(restored.exitCode, restored.stderr, failed, `${dir} can't be restored`);
+  });
 }
 
 /** Throws where a backup can't be restored any more. */
@@ -167,7 +175,7 @@ function archiver(
     const command = ['-comp', format, ...(threads === undefined ? [] : ['-processors', String(threads)])];
     return { format: 'squashfs' as const, script: CAPTURE_SQUASHFS, command };
   }
-  requireTool(state, 'tar', 'squashfs-tools, or tar,');
+  requireTool(state, 'tar');
   const [archive, command] = state.tools.includes('zstd')
     ? (['tar+zstd', ['-I', 'zstd -q -T0 -1']] as const)
     : state.tools.includes('gzip')
@@ -217,6 +225,8 @@ function check(exitCode: number, stderr: string, code: SandboxErrorCode, what: s
   const reason = stderr.trim() || `exit code ${exitCode}`;
   if (exitCode === OTHER_CONTAINER)
     throw new SandboxError('OPERATION_INTERRUPTED', `${what}: the container was replaced.`);
+  if (exitCode === TIMED_OUT)
+    throw new SandboxError('COMMAND_TIMEOUT', `${what}: it did not end within its time limit.`);
   // The container ended: the platform kills all processes.
   if (exitCode === 137) throw new SandboxError('OPERATION_INTERRUPTED', `${what}: the container ended.`);
   throw new SandboxError(exitCode === NO_SPACE ? 'NO_SPACE' : code, `${what}: ${reason}`);

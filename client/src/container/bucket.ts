@@ -87,11 +87,12 @@ export class Backups {
     this.#storage.kv.delete(PENDING);
   }
 
-  /** Stores an archive. Keeps one part in memory. What it stores is pending until {@link putMetadata}. */
+  /** Stores an archive. Keeps one part in memory. What it stores is pending until {@link putMetadata}. `signal` ends it before the next part. */
   async putArchive(
     id: string,
     stream: ReadableStream<Uint8Array>,
     verify: (sizeBytes: number) => Promise<void>,
+    signal?: AbortSignal,
   ): Promise<Stored> {
     await this.#store({ id });
     const hash = new Sha256();
@@ -101,6 +102,7 @@ export class Backups {
     let filled = 0;
     let sizeBytes = 0;
     const putPart = async (part: Uint8Array) => {
+      signal?.throwIfAborted();
       upload ??= await this.#begin(id);
       parts.push(await upload.uploadPart(parts.length + 1, part));
     };
@@ -121,6 +123,7 @@ export class Backups {
       }
       const sha256 = await hash.end();
       await verify(sizeBytes);
+      signal?.throwIfAborted();
       const last = buffer.subarray(0, filled);
       if (upload === undefined) await this.#bucket.put(archiveKey(id), last);
       else {
@@ -135,7 +138,8 @@ export class Backups {
   }
 
   /** Completes a backup. */
-  async putMetadata(metadata: Metadata): Promise<void> {
+  async putMetadata(metadata: Metadata, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     await this.#bucket.put(metadataKey(metadata.id), JSON.stringify(metadata));
     this.#storage.kv.delete(PENDING);
   }

@@ -176,8 +176,18 @@ export class ContainerIdentity {
   }
 }
 
-/** Throws unless the image has a program. */
-export function requireTool({ tools }: ContainerRun, tool: Tool, debianPackage: string): void {
-  if (tools.includes(tool)) return;
-  throw new SandboxError('TOOL_MISSING', `The image has no ${tool}. Install ${debianPackage} in the image.`);
+/** The Debian packages of programs that have another name. */
+const PACKAGES: Partial<Record<Tool, string>> = {
+  timeout: 'coreutils',
+  mktemp: 'coreutils',
+  unsquashfs: 'squashfs-tools',
+  find: 'findutils',
+};
+
+/** Throws unless the image has the programs. */
+export function requireTool(state: ContainerRun, ...tools: Tool[]): void {
+  const tool = tools.find((each) => !state.tools.includes(each));
+  if (tool === undefined) return;
+  const message = `The image has no ${tool}. Install ${PACKAGES[tool] ?? tool} in the image.`;
+  throw new SandboxError('TOOL_MISSING', message);
 }

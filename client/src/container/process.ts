@@ -60,32 +60,33 @@ export const limited = (argv: string[], timeout: number | undefined): string[] =
   timeout === undefined ? argv : ['timeout', '-k', '2', String(timeout / 1000), ...argv];
 
 /**
- * Waits for the end of a process. Where the process does not end within its time limit and a margin, kills it and fails.
- * The timer is cleared at the end: a later signal would reach another process with the same pid.
+ * Limits the time of work in a container. {@link limited} ends its processes; where they do not end within a margin, aborts
+ * the signal of the work and fails. Kills no process itself, because another one may have its pid by then.
  */
 export async function within<T>(
-  process: ExecProcess,
   timeout: number | undefined,
-  work: Promise<T>,
+  work: (signal?: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (timeout === undefined) return work;
+  if (timeout === undefined) return work();
+  const controller = new AbortController();
   let clear = () => {};
   const late = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => {
-      process.kill(9);
-      reject(new SandboxError('COMMAND_TIMEOUT', `A command did not end within ${timeout} ms.`));
+      const error = new SandboxError('COMMAND_TIMEOUT', `A command did not end within ${timeout} ms.`);
+      controller.abort(error);
+      reject(error);
     }, timeout + MARGIN_MS);
     clear = () => clearTimeout(timer);
   });
-  return Promise.race([work, late]).finally(() => clear());
+  return Promise.race([work(controller.signal), late]).finally(() => clear());
 }
 
 /** Runs a command to its end. Processes that it leaves behind continue. */
 export async function run(container: Container, argv: string[], options: RunOptions = {}): Promise<Ran> {
   const { cwd = '/', timeout, ...rest } = options;
   const collect = ['/bin/sh', '-c', COLLECT, 'sh', cwd, ...limited(argv, timeout)];
-  const process = await open(container, collect, rest);
-  const { stdout, stderr, exitCode } = await within(process, timeout, process.output());
+  const ran = async () => (await open(container, collect, rest)).output();
+  const { stdout, stderr, exitCode } = await within(timeout, ran);
   if (Math.max(stdout.byteLength, stderr.byteLength) > MAX_OUTPUT_BYTES)
     throw new SandboxError('OUTPUT_TOO_LARGE', `A command printed more than ${MAX_OUTPUT_BYTES} bytes.`);
   const decode = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);

@@ -111,8 +111,8 @@ export class ContainerSandbox {
     const startedAt = Date.now();
     const { container, state } = await this.#target();
     const shell = state.tools.includes('bash') ? ['bash', '-c', command] : ['/bin/sh', '-c', command];
-    if (options.timeout !== undefined) requireTool(state, 'timeout', 'coreutils');
-    requireTool(state, 'mktemp', 'coreutils');
+    if (options.timeout !== undefined) requireTool(state, 'timeout');
+    requireTool(state, 'mktemp');
     const ran = await this.#within(state, () =>
       run(container, shell, {
         cwd: options.cwd ?? this.#dir,
