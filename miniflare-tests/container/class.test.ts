@@ -221,21 +221,33 @@ test('the next capture deletes what a capture left behind whose object ended', a
 });
 
 test('a capture and a restore end at their time limit, and leave nothing', async () => {
-  await world.exec('late', 'echo 1 >kept');
+  await world.exec('late', 'echo 1 >kept; head -c 100M /dev/urandom >file');
   const backup = await world.backUp('late');
-  await world.exec('late', 'echo 2 >kept; head -c 60M /dev/urandom >file');
+  await world.exec('late', 'echo 2 >kept');
   const before = await world.objects();
   await world.exec('late', STOP_CAPTURE);
   assert.equal(await codeOf(world.backUp('late', { timeout: 5000 })), 'COMMAND_TIMEOUT');
   assert.deepEqual(await world.objects(), before);
 
   await world.exec('late', '{ until pkill -STOP -x unsquashfs; do :; done; } 2>/dev/null &');
-  const restore = world.sandbox('late', 'restoreBackup', { ...backup, timeout: 2000 });
+  const restore = world.sandbox('late', 'restoreBackup', { ...backup, timeout: 5000 });
   assert.equal(await codeOf(restore), 'COMMAND_TIMEOUT');
   assert.equal(
     await world.exec('late', 'cat kept; ls -A / /var/backups/sandbox-snapshotter | grep -c snapshotter'),
     '2\n1\n',
   );
+});
+
+test('the object ends a capture whose time limit the container does not apply', async () => {
+  await world.exec('stuck', 'echo 1 >file');
+  const before = await world.objects();
+  fault = async (command) => {
+    if (command.includes('mksquashfs')) await pause(60_000, undefined, { ref: false });
+  };
+  assert.equal(await codeOf(world.backUp('stuck', { timeout: 1000 })), 'COMMAND_TIMEOUT');
+  fault = undefined;
+  assert.deepEqual(await world.objects(), before);
+  await world.backUp('stuck');
 });
 
 test('a directory outside of the permitted ones is refused', async () => {

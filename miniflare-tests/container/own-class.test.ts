@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { after, before, test } from 'node:test';
 
-import { World } from '../world.ts';
+import { until, World } from '../world.ts';
 
 let world: World;
 before(async () => {
@@ -30,7 +30,7 @@ test('a container that the mixin starts has the options of the class', async () 
 
 test('an inactivity timeout beyond that of the platform is renewed by an alarm', async () => {
   const hoursToAlarm = async () => {
-    const time: number | null = await world.sandbox('long', 'alarmTime');
+    const time: number | null = await world.sandbox('long', 'platformAlarmTime');
     return time === null ? null : Math.round((time - Date.now()) / 3600_000);
   };
   await world.sandbox('long', 'startContainer');
@@ -40,7 +40,62 @@ test('an inactivity timeout beyond that of the platform is renewed by an alarm',
   assert.equal(await hoursToAlarm(), 3);
   await world.sandbox('longer', 'configure', { keepAlive: true });
   await world.sandbox('longer', 'startContainer');
-  assert.notEqual(await world.sandbox('longer', 'alarmTime'), null);
+  assert.notEqual(await world.sandbox('longer', 'platformAlarmTime'), null);
+});
+
+const HOUR_MS = 3600_000;
+
+const fire = (id: string) => world.sandbox(id, 'fire');
+
+test('the alarm of the application runs beside that of the inactivity timeout', async () => {
+  const id = await world.sandbox('alarms', 'startContainer');
+  await world.sandbox('alarms', 'setSleepAfter', '10h');
+  assert.equal(await world.sandbox('alarms', 'alarmTime'), null);
+  const later = Date.now() + 5 * HOUR_MS;
+  await world.sandbox('alarms', 'setAlarm', later);
+  assert.equal(await world.sandbox('alarms', 'alarmTime'), later);
+  const own = async () => (await world.sandbox('alarms', 'stored', 'sandbox-snapshotter:alarm'))?.own;
+  assert.equal(Math.round(((await own()) - Date.now()) / HOUR_MS), 3);
+  assert.equal(await world.sandbox('alarms', 'platformAlarmTime'), await own());
+
+  // That of the inactivity timeout fires first, and is set again. The application is not called.
+  await world.sandbox('alarms', 'store', 'sandbox-snapshotter:alarm', { own: 1, application: later });
+  await fire('alarms');
+  await until(async () => (await own()) > Date.now());
+  assert.deepEqual(await world.sandbox('alarms', 'alarms'), []);
+  assert.equal(await world.sandbox('alarms', 'alarmTime'), later);
+
+  // That of the application fires, fails, and is repeated.
+  await world.sandbox('alarms', 'setAlarm', Date.now(), 1);
+  await until(async () => (await world.sandbox('alarms', 'alarms')).length === 2);
+  assert.deepEqual(await world.sandbox('alarms', 'alarms'), [null, null]);
+  await until(async () => (await world.sandbox('alarms', 'stored', 'failures')) === -1);
+  assert.equal(await world.sandbox('alarms', 'alarmTime'), null);
+  assert.ok((await own()) > Date.now());
+  assert.equal(await world.sandbox('alarms', 'getContainerPlacementId'), id);
+
+  // Without a container, the alarm is the application's only.
+  await world.sandbox('alarms', 'setAlarm', later);
+  await world.sandbox('alarms', 'destroy');
+  await fire('alarms');
+  await until(async () => (await own()) === undefined);
+  assert.equal(await world.sandbox('alarms', 'alarmTime'), later);
+  assert.equal(await world.sandbox('alarms', 'platformAlarmTime'), later);
+});
+
+test('a container without activity for longer than its timeout beyond 6 hours ends', async () => {
+  await world.sandbox('inactive', 'setSleepAfter', '7h');
+  await world.sandbox('inactive', 'startContainer');
+  await world.sandbox('inactive', 'store', 'sandbox-snapshotter:activity', Date.now() - 6.5 * HOUR_MS);
+  const state = await world.sandbox('inactive', 'getState');
+  await fire('inactive');
+  assert.deepEqual(await world.sandbox('inactive', 'getState'), state);
+  await world.sandbox('inactive', 'store', 'sandbox-snapshotter:activity', Date.now() - 8 * HOUR_MS);
+  await fire('inactive');
+  assert.equal((await world.sandbox('inactive', 'getState')).status, 'stopped');
+  const object = await world.objectId('inactive');
+  await until(() => !world.running().includes(object));
+  assert.equal(await world.sandbox('inactive', 'stored', 'sandbox-snapshotter:alarm'), undefined);
 });
 
 test('an image without squashfs-tools is captured as an archive of tar', async () => {
@@ -79,4 +134,27 @@ test('a container that the application started again has another id', async () =
   const options = { dir: '/workspace', expectedContainer: first };
   const { name } = await world.failure(world.sandbox('again', 'createBackup', options));
   assert.equal(name, 'ContainerReplacedError');
+});
+
+test('a container that is gone is replaced although the platform reports that it runs', async () => {
+  assert.equal(await world.sandbox('gone', 'launchGone'), true);
+  assert.equal((await world.sandbox('gone', 'getState')).status, 'stopped');
+  const expectedContainer = crypto.randomUUID();
+  const refused = await world.failure(world.backUp('gone', { expectedContainer }));
+  assert.equal(refused.name, 'ContainerReplacedError');
+  const id = await world.sandbox('gone', 'startContainer');
+  assert.equal(await world.exec('gone', 'cat /run/sandbox-snapshotter.container'), `${id}\n`);
+});
+
+test('an object that ended after it stored an id, and before the start, has no container', async () => {
+  const run = { id: crypto.randomUUID(), ready: false, changedAt: 1, tools: [] };
+  await world.sandbox('unstarted', 'store', 'sandbox-snapshotter:container', run);
+  await world.crash();
+  const { status, lastChange, containerId } = await world.sandbox('unstarted', 'getState');
+  assert.deepEqual([status, containerId], ['stopped', undefined]);
+  assert.ok(lastChange > run.changedAt);
+  const refused = await world.failure(world.backUp('unstarted', { expectedContainer: run.id }));
+  assert.equal(refused.name, 'ContainerReplacedError');
+  assert.equal(world.running().includes(await world.objectId('unstarted')), false);
+  assert.notEqual(await world.sandbox('unstarted', 'startContainer'), run.id);
 });

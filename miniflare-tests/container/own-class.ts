@@ -18,8 +18,54 @@ class OwnContainer extends DurableObject<Env> {
     return (await process.output()).exitCode === 0;
   }
 
+  /** Starts a container that does not exist. Returns whether the platform reports that it runs. */
+  async launchGone(): Promise<boolean> {
+    const container = this.ctx.container!;
+    container.start({ enableInternet: false, containerSnapshot: { id: 'gone' } });
+    return container.running;
+  }
+
   alarmTime(): Promise<number | null> {
     return this.ctx.storage.getAlarm();
+  }
+
+  /** Returns the time of the object's one alarm, which the mixin shares. */
+  platformAlarmTime(): Promise<number | null> {
+    const { storage } = this.ctx;
+    return Object.getPrototypeOf(storage).getAlarm.call(storage);
+  }
+
+  /** Runs the alarm of the object, as the platform does. */
+  async fire(): Promise<void> {
+    await this.alarm();
+  }
+
+  /** Sets the alarm of the application. The first `failures` of its calls fail. */
+  async setAlarm(time: number, failures = 0): Promise<void> {
+    this.ctx.storage.kv.put('failures', failures);
+    await this.ctx.storage.setAlarm(time);
+  }
+
+  /** The times that the application saw as its alarm while that ran. */
+  async alarms(): Promise<(number | null)[]> {
+    return this.ctx.storage.kv.get('alarms') ?? [];
+  }
+
+  override async alarm(): Promise<void> {
+    const { kv } = this.ctx.storage;
+    kv.put('alarms', [...(await this.alarms()), await this.ctx.storage.getAlarm()]);
+    const failures = kv.get<number>('failures') ?? 0;
+    kv.put('failures', failures - 1);
+    if (failures > 0) throw new Error('The alarm of the application failed');
+  }
+
+  /** Changes what the object has stored, for states that only time brings about. */
+  async store(key: string, value: unknown): Promise<void> {
+    this.ctx.storage.kv.put(key, value);
+  }
+
+  async stored(key: string): Promise<unknown> {
+    return this.ctx.storage.kv.get(key);
   }
 
   async labels(): Promise<Record<string, string> | undefined> {

@@ -2,7 +2,7 @@
 import { Sha256, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
-import { limited, open, run, TIMED_OUT, within } from './process.ts';
+import { KILLED, limited, open, run, TIMED_OUT, within } from './process.ts';
 import { CAPTURE_SQUASHFS, CAPTURE_TAR, NO_SPACE, RECEIVE, RESTORE, UNPACK, WORK_DIR } from './scripts.ts';
 
 /** The default time to live of a backup, in seconds. */
@@ -75,7 +75,7 @@ export async function capture(
   requireTool(state, 'timeout');
   const { format, script, command } = archiver(state, compression);
   const patterns = excludes.flatMap((pattern) => toPatterns(pattern, format === 'squashfs'));
-  const argv = ['/bin/sh', '-c', script, 'sh', state.id ?? '', dir, gitignore ? '1' : '0', ...command];
+  const argv = ['/bin/sh', '-c', script, 'sh', state.id as string, dir, gitignore ? '1' : '0', ...command];
 
   return within(timeout, async (signal) => {
     const id = crypto.randomUUID();
@@ -117,7 +117,7 @@ export async function restore(
   const [archiver, compressor] = format.split('+') as ['squashfs' | 'tar', Tool?];
   requireTool(state, archiver === 'tar' ? archiver : 'unsquashfs', 'find', 'timeout');
   if (compressor) requireTool(state, compressor);
-  const expected = state.id ?? '';
+  const expected = state.id as string;
   const kilobytes = (bytes: number) => String(Math.ceil(bytes / 1024));
   const archive = `${id}.${crypto.randomUUID()}`;
   const failed = 'BACKUP_RESTORE_FAILED';
@@ -133,18 +133,14 @@ export async function restore(
     const { exitCode, stderr } = await output;
     check(exitCode, new TextDecoder().decode(stderr), failed, "The archive can't be received");
     const received = await hash.end();
-    const damaged = sha256 !== undefined && received !== sha256;
-    if (damaged || fed !== sizeBytes) {
+    const isPartial = fed !== sizeBytes;
+    if (isPartial || received !== (sha256 ?? received)) {
       await run(container, ['rm', '-f', `${WORK_DIR}/${archive}`]);
-      if (fed !== sizeBytes)
-        throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} was received in part.`);
-      throw new SandboxError(
-        'BACKUP_INTEGRITY',
-        `The archive of ${id} has another SHA-256 than its metadata.`,
-      );
+      if (isPartial) throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} was received in part.`);
+      throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256.`);
     }
-    signal?.throwIfAborted();
-    const unpack = ['/bin/sh', '-c', UNPACK[format]];
+    signal.throwIfAborted();
+    const unpack = ['/bin/sh', '-c', UNPACK[archiver]];
     const argv = ['/bin/sh', '-c', RESTORE, 'sh', expected, archive, dir, kilobytes(treeBytes), ...unpack];
     const remaining = Math.max(1, until - Date.now());
     const restored = await run(container, argv, { failure: failed, timeout: remaining });
@@ -176,12 +172,10 @@ function archiver(
     return { format: 'squashfs' as const, script: CAPTURE_SQUASHFS, command };
   }
   requireTool(state, 'tar');
-  const [archive, command] = state.tools.includes('zstd')
-    ? (['tar+zstd', ['-I', 'zstd -q -T0 -1']] as const)
-    : state.tools.includes('gzip')
-      ? (['tar+gzip', ['-I', 'gzip -1']] as const)
-      : (['tar', []] as const);
-  return { format: archive, script: CAPTURE_TAR, command: [...command] };
+  const compressor = (['zstd', 'gzip'] as const).find((tool) => state.tools.includes(tool));
+  if (!compressor) return { format: 'tar' as const, script: CAPTURE_TAR, command: [] };
+  const command = ['-I', compressor === 'zstd' ? 'zstd -q -T0 -1' : 'gzip -1'];
+  return { format: `tar+${compressor}` as const, script: CAPTURE_TAR, command };
 }
 
 /** Returns the patterns of mksquashfs or tar for a pattern. With a slash, it applies to the directory; else at every depth. */
@@ -219,15 +213,17 @@ async function feed(
   return bytes;
 }
 
+/** What the exit codes of the scripts mean. The platform kills all processes of a container that ends. */
+const EXITS: Partial<Record<number, [code: SandboxErrorCode, reason: string]>> = {
+  [OTHER_CONTAINER]: ['OPERATION_INTERRUPTED', 'the container was replaced.'],
+  [KILLED]: ['OPERATION_INTERRUPTED', 'the container ended.'],
+  [TIMED_OUT]: ['COMMAND_TIMEOUT', 'it did not end within its time limit.'],
+};
+
 /** Throws where a script failed. */
 function check(exitCode: number, stderr: string, code: SandboxErrorCode, what: string): void {
   if (exitCode === 0) return;
-  const reason = stderr.trim() || `exit code ${exitCode}`;
-  if (exitCode === OTHER_CONTAINER)
-    throw new SandboxError('OPERATION_INTERRUPTED', `${what}: the container was replaced.`);
-  if (exitCode === TIMED_OUT)
-    throw new SandboxError('COMMAND_TIMEOUT', `${what}: it did not end within its time limit.`);
-  // The container ended: the platform kills all processes.
-  if (exitCode === 137) throw new SandboxError('OPERATION_INTERRUPTED', `${what}: the container ended.`);
-  throw new SandboxError(exitCode === NO_SPACE ? 'NO_SPACE' : code, `${what}: ${reason}`);
+  const other = exitCode === NO_SPACE ? 'NO_SPACE' : code;
+  const [found, reason] = EXITS[exitCode] ?? [other, stderr.trim() || `exit code ${exitCode}`];
+  throw new SandboxError(found, `${what}: ${reason}`);
 }

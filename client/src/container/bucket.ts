@@ -46,9 +46,6 @@ export interface Stored {
 const archiveKey = (id: string) => `backups/${id}/data.sqsh`;
 const metadataKey = (id: string) => `backups/${id}/meta.json`;
 
-const hex = (bytes: ArrayBuffer) =>
-  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-
 /** Computes a SHA-256 while chunks pass. */
 export class Sha256 {
   readonly #stream = new crypto.DigestStream('SHA-256');
@@ -60,7 +57,8 @@ export class Sha256 {
 
   async end(): Promise<string> {
     await this.#writer.close();
-    return hex(await this.#stream.digest);
+    const digest = new Uint8Array(await this.#stream.digest) as Uint8Array & { toHex(): string };
+    return digest.toHex();
   }
 }
 
@@ -92,7 +90,7 @@ export class Backups {
     id: string,
     stream: ReadableStream<Uint8Array>,
     verify: (sizeBytes: number) => Promise<void>,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Stored> {
     await this.#store({ id });
     const hash = new Sha256();
@@ -102,7 +100,7 @@ export class Backups {
     let filled = 0;
     let sizeBytes = 0;
     const putPart = async (part: Uint8Array) => {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       upload ??= await this.#begin(id);
       parts.push(await upload.uploadPart(parts.length + 1, part));
     };
@@ -123,7 +121,7 @@ export class Backups {
       }
       const sha256 = await hash.end();
       await verify(sizeBytes);
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       const last = buffer.subarray(0, filled);
       if (upload === undefined) await this.#bucket.put(archiveKey(id), last);
       else {
@@ -138,8 +136,8 @@ export class Backups {
   }
 
   /** Completes a backup. */
-  async putMetadata(metadata: Metadata, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
+  async putMetadata(metadata: Metadata, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     await this.#bucket.put(metadataKey(metadata.id), JSON.stringify(metadata));
     this.#storage.kv.delete(PENDING);
   }

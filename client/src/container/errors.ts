@@ -1,28 +1,47 @@
 /** The errors of the class: they have the names and codes of the errors of the Sandbox SDK 0.12. */
 
-/** The error codes, with the name of the error and its HTTP status. */
-const ERRORS = {
-  INVALID_BACKUP_CONFIG: ['InvalidBackupConfigError', 400],
-  VALIDATION_FAILED: ['ValidationFailedError', 400],
-  BACKUP_NOT_FOUND: ['BackupNotFoundError', 404],
-  BACKUP_EXPIRED: ['BackupExpiredError', 400],
-  BACKUP_INTEGRITY: ['BackupIntegrityError', 500],
-  BACKUP_TRANSFER: ['BackupTransferError', 503],
-  BACKUP_CREATE_FAILED: ['BackupCreateError', 500],
-  BACKUP_RESTORE_FAILED: ['BackupRestoreError', 500],
-  OPERATION_INTERRUPTED: ['OperationInterruptedError', 409],
-  CONTAINER_UNAVAILABLE: ['ContainerUnavailableError', 503],
-  CONTAINER_REPLACED: ['ContainerReplacedError', 409],
-  COMMAND_TIMEOUT: ['CommandTimeoutError', 504],
-  OUTPUT_TOO_LARGE: ['OutputTooLargeError', 413],
-  TOOL_MISSING: ['ToolMissingError', 501],
-  NO_SPACE: ['NoSpaceError', 507],
-  FILE_NOT_FOUND: ['FileNotFoundError', 404],
-  FILESYSTEM_ERROR: ['FileSystemError', 500],
-} as const;
-
 /** A code of a {@link SandboxError}. */
-export type SandboxErrorCode = keyof typeof ERRORS;
+export type SandboxErrorCode =
+  | 'INVALID_BACKUP_CONFIG'
+  | 'BACKUP_NOT_FOUND'
+  | 'BACKUP_EXPIRED'
+  | 'BACKUP_INTEGRITY'
+  | 'BACKUP_TRANSFER'
+  | 'BACKUP_CREATE_FAILED'
+  | 'BACKUP_RESTORE_FAILED'
+  | 'OPERATION_INTERRUPTED'
+  | 'CONTAINER_UNAVAILABLE'
+  | 'CONTAINER_REPLACED'
+  | 'COMMAND_TIMEOUT'
+  | 'OUTPUT_TOO_LARGE'
+  | 'TOOL_MISSING'
+  | 'NO_SPACE'
+  | 'FILE_NOT_FOUND'
+  | 'FILESYSTEM_ERROR';
+
+/** The HTTP statuses other than 500. */
+const STATUSES: Partial<Record<SandboxErrorCode, number>> = {
+  INVALID_BACKUP_CONFIG: 400,
+  BACKUP_NOT_FOUND: 404,
+  BACKUP_EXPIRED: 400,
+  BACKUP_TRANSFER: 503,
+  OPERATION_INTERRUPTED: 409,
+  CONTAINER_UNAVAILABLE: 503,
+  CONTAINER_REPLACED: 409,
+  COMMAND_TIMEOUT: 504,
+  OUTPUT_TOO_LARGE: 413,
+  TOOL_MISSING: 501,
+  NO_SPACE: 507,
+  FILE_NOT_FOUND: 404,
+};
+
+/** Returns the name of the error with a code: `BackupCreateError` for `BACKUP_CREATE_FAILED`. */
+const nameOf = (code: SandboxErrorCode): string =>
+  code
+    .replace(/_(FAILED|ERROR)$/, '')
+    .replace('FILES', 'FILE_S')
+    .toLowerCase()
+    .replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase()) + 'Error';
 
 /** An error with a stable code. Its properties survive RPC, also between Workers of different compatibility dates. */
 export class SandboxError extends Error {
@@ -32,11 +51,11 @@ export class SandboxError extends Error {
   readonly errorResponse: { code: SandboxErrorCode; message: string; httpStatus: number; timestamp: string };
 
   constructor(code: SandboxErrorCode, message: string) {
-    const [name, httpStatus] = ERRORS[code];
     super(message);
-    this.name = name;
+    this.name = nameOf(code);
     this.code = code;
-    this.errorResponse = { code, message, httpStatus, timestamp: new Date().toISOString() };
+    const timestamp = new Date().toISOString();
+    this.errorResponse = { code, message, httpStatus: STATUSES[code] ?? 500, timestamp };
   }
 }
 

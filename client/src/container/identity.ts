@@ -99,7 +99,7 @@ export class ContainerIdentity {
     const run = current.id === undefined || current.ready ? current : await this.#mark(current);
     const { id, changedAt } = run;
     if (id && (expectedContainer ?? id) === id && (expectedLastChange ?? changedAt) === changedAt) return run;
-    throw new SandboxError('CONTAINER_REPLACED', 'The expected container does not run any more.');
+    throw new SandboxError('CONTAINER_REPLACED', 'The expected container has ended.');
   }
 
   /** Returns whether the container with an id runs: by its label, or by its file where workerd has lost the label. */
@@ -154,7 +154,7 @@ export class ContainerIdentity {
 
   /** Runs the first command in a container. */
   async #mark(state: ContainerRun): Promise<ContainerRun> {
-    const mark = ['/bin/sh', '-c', MARK, 'sh', state.id ?? '', this.#dir];
+    const mark = ['/bin/sh', '-c', MARK, 'sh', state.id as string, this.#dir];
     const { exitCode, stdout, stderr } = await run(this.#container, mark);
     if (exitCode !== 0)
       throw new SandboxError('CONTAINER_UNAVAILABLE', `The container is not ready: ${stderr.trim()}`);

@@ -1,5 +1,7 @@
 /** The inactivity timeout: the platform ends a container, at most 6 hours after the last activity. An alarm covers longer ones. */
 
+import type { SharedAlarm } from './alarm.ts';
+
 /** The longest timeout of the platform, in milliseconds. */
 const MAX_PLATFORM_MS = 6 * 3600_000;
 
@@ -28,10 +30,12 @@ export function toMillis(duration: Duration): number {
 /** The inactivity timeout of the container of an object. */
 export class Inactivity {
   readonly #ctx: DurableObjectState;
+  readonly #alarm: SharedAlarm;
   readonly #defaultMs: number;
 
-  constructor(ctx: DurableObjectState, byDefault: Duration) {
+  constructor(ctx: DurableObjectState, alarm: SharedAlarm, byDefault: Duration) {
     this.#ctx = ctx;
+    this.#alarm = alarm;
     this.#defaultMs = toMillis(byDefault);
   }
 
@@ -60,12 +64,11 @@ export class Inactivity {
 
   /** Sets the timeout of a running container. The platform loses it when the object restarts. */
   async apply(): Promise<void> {
-    const { container, storage } = this.#ctx;
-    if (!container?.running) return;
+    const { container } = this.#ctx;
+    if (!container?.running) return this.#alarm.set();
     const timeoutMs = this.timeoutMs ?? Infinity;
     await container.setInactivityTimeout(Math.min(timeoutMs, MAX_PLATFORM_MS));
-    if (timeoutMs > MAX_PLATFORM_MS && (await storage.getAlarm()) === null)
-      await storage.setAlarm(Date.now() + ALARM_MS);
+    await this.#alarm.set(timeoutMs > MAX_PLATFORM_MS ? Date.now() + ALARM_MS : undefined);
   }
 
   /** Returns whether a timeout beyond that of the platform is over. */

@@ -6,6 +6,7 @@
  *     export class Sandbox extends withSnapshots(MyContainerClass, { sleepAfter: '1h' }) {}
  */
 import { DurableObject } from 'cloudflare:workers';
+import { SharedAlarm } from './alarm.ts';
 import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
 import { toMillis, type Duration } from './inactivity.ts';
 import { ContainerSandbox, type ExecOptions, type ExecResult, type Options, type State } from './sandbox.ts';
@@ -74,8 +75,9 @@ export function withSnapshots<B extends Base>(base: B, options: Options = {}) {
     readonly #sandbox: ContainerSandbox;
 
     constructor(...args: any[]) {
+      const alarm = new SharedAlarm(args[0]); // Before the application's constructor, which may set an alarm.
       super(...args);
-      this.#sandbox = new ContainerSandbox(this.ctx, this.env, options);
+      this.#sandbox = new ContainerSandbox(this.ctx, this.env, options, alarm);
     }
 
     exec(command: string, options?: ExecOptions) {
@@ -153,26 +155,29 @@ export function withSnapshots<B extends Base>(base: B, options: Options = {}) {
       return { success: true as const, path };
     }
     override async alarm(info?: AlarmInvocationInfo) {
-      await this.#sandbox.alarm();
-      await super.alarm?.(info);
+      await this.#sandbox.alarm(async () => super.alarm?.(info));
     }
   }
   return WithSnapshots as unknown as B & (new (...args: any[]) => SnapshotMethods);
 }
 
+/** The names of the {@link SessionMethods}. */
+const SESSION_METHODS = [
+  'exec',
+  'createBackup',
+  'restoreBackup',
+  'setEnvVars',
+  'writeFile',
+  'readFile',
+  'exists',
+  'mkdir',
+  'deleteFile',
+] as const;
+
 /** Returns a session: commands share no shell, so it has the methods of the sandbox. */
 function sessionMethods(sandbox: SessionMethods): SessionMethods {
-  return {
-    exec: (command, options) => sandbox.exec(command, options),
-    createBackup: (options) => sandbox.createBackup(options),
-    restoreBackup: (handle) => sandbox.restoreBackup(handle),
-    setEnvVars: (variables) => sandbox.setEnvVars(variables),
-    writeFile: (path, content) => sandbox.writeFile(path, content),
-    readFile: (path) => sandbox.readFile(path),
-    exists: (path) => sandbox.exists(path),
-    mkdir: (path, options) => sandbox.mkdir(path, options),
-    deleteFile: (path) => sandbox.deleteFile(path),
-  };
+  const methods = SESSION_METHODS.map((name) => [name, (...args: any[]) => (sandbox as any)[name](...args)]);
+  return Object.fromEntries(methods);
 }
 
 /** A sandbox of a Durable Object, ready to export. */

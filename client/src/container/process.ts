@@ -4,6 +4,9 @@ import { messageOf, SandboxError, type SandboxErrorCode } from './errors.ts';
 /** The exit code of `timeout` for a command that it ended. */
 export const TIMED_OUT = 124;
 
+/** The exit code of a process that was killed, as all processes are when the container ends. */
+export const KILLED = 137;
+
 /** The time for which the object waits longer than `timeout` in the container, in milliseconds. */
 const MARGIN_MS = 10_000;
 
@@ -63,22 +66,17 @@ export const limited = (argv: string[], timeout: number | undefined): string[] =
  * Limits the time of work in a container. {@link limited} ends its processes; where they do not end within a margin, aborts
  * the signal of the work and fails. Kills no process itself, because another one may have its pid by then.
  */
-export async function within<T>(
-  timeout: number | undefined,
-  work: (signal?: AbortSignal) => Promise<T>,
-): Promise<T> {
-  if (timeout === undefined) return work();
+export async function within<T>(timeout: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  let clear = () => {};
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => {
+    timer = setTimeout(() => {
       const error = new SandboxError('COMMAND_TIMEOUT', `A command did not end within ${timeout} ms.`);
       controller.abort(error);
       reject(error);
     }, timeout + MARGIN_MS);
-    clear = () => clearTimeout(timer);
   });
-  return Promise.race([work(controller.signal), late]).finally(() => clear());
+  return Promise.race([work(controller.signal), late]).finally(() => clearTimeout(timer as never));
 }
 
 /** Runs a command to its end. Processes that it leaves behind continue. */
@@ -86,7 +84,7 @@ export async function run(container: Container, argv: string[], options: RunOpti
   const { cwd = '/', timeout, ...rest } = options;
   const collect = ['/bin/sh', '-c', COLLECT, 'sh', cwd, ...limited(argv, timeout)];
   const ran = async () => (await open(container, collect, rest)).output();
-  const { stdout, stderr, exitCode } = await within(timeout, ran);
+  const { stdout, stderr, exitCode } = await (timeout === undefined ? ran() : within(timeout, ran));
   if (Math.max(stdout.byteLength, stderr.byteLength) > MAX_OUTPUT_BYTES)
     throw new SandboxError('OUTPUT_TOO_LARGE', `A command printed more than ${MAX_OUTPUT_BYTES} bytes.`);
   const decode = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);

@@ -1,11 +1,12 @@
 /** The sandbox of a Durable Object: its container, commands, files and backups. */
+import type { SharedAlarm } from './alarm.ts';
 import { capture, checkDirectory, checkExpiration, restore } from './archives.ts';
 import type { BackupHandle, BackupOptions, Expected, Target } from './archives.ts';
 import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
 import { ContainerIdentity, requireTool, type ContainerRun } from './identity.ts';
 import { Inactivity, type Duration } from './inactivity.ts';
-import { open, run, TIMED_OUT, type Ran } from './process.ts';
+import { KILLED, open, run, TIMED_OUT, type Ran } from './process.ts';
 
 /** How a class runs its containers. */
 export interface Options<Env = any> {
@@ -49,13 +50,11 @@ export interface State {
 
 const ENV = 'sandbox-snapshotter:env';
 
-/** The exit code of a process that was killed, as all processes are when the container ends. */
-const KILLED = 137;
-
 const BASE_ENV = { HOME: '/root', LANG: 'C.UTF-8' };
 
 export class ContainerSandbox {
   readonly inactivity: Inactivity;
+  readonly #alarm: SharedAlarm;
   readonly #ctx: DurableObjectState;
   readonly #env: Record<string, unknown>;
   readonly #options: Options;
@@ -63,18 +62,18 @@ export class ContainerSandbox {
   readonly #dir: string;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(ctx: DurableObjectState, env: unknown, options: Options) {
+  constructor(ctx: DurableObjectState, env: unknown, options: Options, alarm: SharedAlarm) {
+    this.#alarm = alarm;
     this.#ctx = ctx;
     this.#env = env as Record<string, unknown>;
     this.#options = options;
     this.#dir = options.dir ?? '/workspace';
-    const start = () => ({
-      enableInternet: true,
-      ...options.start?.(env),
-      env: { ...this.#variables(), ...options.start?.(env).env },
-    });
+    const start = () => {
+      const own = options.start?.(env);
+      return { enableInternet: true, ...own, env: { ...this.#variables(), ...own?.env } };
+    };
     this.#identity = new ContainerIdentity(ctx, start as () => ContainerStartupOptions, this.#dir);
-    this.inactivity = new Inactivity(ctx, options.sleepAfter ?? '10m');
+    this.inactivity = new Inactivity(ctx, alarm, options.sleepAfter ?? '10m');
     ctx.waitUntil(this.inactivity.apply().catch(() => {}));
     ctx.waitUntil(this.#alone(() => this.#backups().recover()).catch(() => {}));
   }
@@ -169,12 +168,14 @@ export class ContainerSandbox {
     });
   }
 
-  /** Renews or ends a container whose timeout is beyond that of the platform. */
-  async alarm(): Promise<void> {
-    const { id } = await this.#identity.current();
-    if (id === undefined) return;
-    if (this.inactivity.isOver()) await this.destroy();
-    else await this.inactivity.apply();
+  /** Calls the application where its alarm is due. Renews or ends a container whose timeout is beyond that of the platform. */
+  alarm(application: () => Promise<void>): Promise<void> {
+    return this.#alarm.run(application, async () => {
+      const { id } = await this.#identity.current();
+      if (id === undefined) return this.#alarm.set();
+      if (this.inactivity.isOver()) await this.destroy();
+      await this.inactivity.apply();
+    });
   }
 
   /** Returns the running container, and starts it where none runs and none is expected. */
@@ -189,8 +190,7 @@ export class ContainerSandbox {
 
   /** Reports a failure of work in a container that ended in the meantime as an interruption. */
   async #within<T>(state: ContainerRun, work: () => Promise<T>): Promise<T> {
-    const interrupted = () =>
-      new SandboxError('OPERATION_INTERRUPTED', 'The container ended during the operation.');
+    const interrupted = () => new SandboxError('OPERATION_INTERRUPTED', 'The container ended.');
     const hasEnded = async () => (await this.#identity.current()).id !== state.id;
     let result;
     try {
@@ -214,7 +214,7 @@ export class ContainerSandbox {
     const binding = this.#options.bucket ?? 'BACKUP_BUCKET';
     const bucket = this.#env[binding] as R2Bucket | undefined;
     if (bucket) return new Backups(bucket, this.#ctx.storage);
-    const message = `The R2 binding ${binding} is missing. Add it to [[r2_buckets]] in wrangler.toml.`;
+    const message = `The R2 binding ${binding} is missing. Add it to [[r2_buckets]].`;
     throw new SandboxError('INVALID_BACKUP_CONFIG', message);
   }
 

@@ -55,6 +55,7 @@ echo "$tree $(wc -l <"$w/names")" >&2`;
 
 /** Stores the standard input as the archive `$1`. */
 export const RECEIVE = `${ASSERT_CONTAINER}${FUNCTIONS}clean; need ${WORK_DIR} "$2" "the archive needs"
+trap clean TERM
 cat >"${WORK_DIR}/$1"`;
 
 /**
@@ -99,10 +100,8 @@ else
   mv -T -- "$new" "$d"
 fi`;
 
-/** Unpacks `$archive` into `$new`, by format. */
+/** Unpacks `$archive` into `$new`. tar recognizes how the archive is compressed. */
 export const UNPACK = {
   squashfs: 'unsquashfs -f -no-progress -d "$new" "$archive"',
   tar: 'tar -xpf "$archive" --numeric-owner -C "$new"',
-  'tar+gzip': 'tar -I gzip -xpf "$archive" --numeric-owner -C "$new"',
-  'tar+zstd': 'tar -I zstd -xpf "$archive" --numeric-owner -C "$new"',
 };
