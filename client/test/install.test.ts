@@ -70,7 +70,12 @@ test('the packed package can be installed, compiled with strict settings and run
   await using project = await Project.create(tmpdir(), files);
 
   const destination = ['--json', '--silent', '--pack-destination', project.path];
-  const packed = await project.run(process.execPath, [join(ROOT, 'scripts/run.mjs'), 'pack', 'client', ...destination]);
+  const packed = await project.run(process.execPath, [
+    join(ROOT, 'scripts/run.mjs'),
+    'pack',
+    'client',
+    ...destination,
+  ]);
   assert.equal(packed.status, 0, packed.output);
   const [{ filename, files: contents }] = JSON.parse(packed.output.slice(packed.output.indexOf('[')));
   const paths: string[] = contents.map(({ path }: { path: string }) => path);
