@@ -101,6 +101,9 @@ function Pages({ document, path }: { document: Document; path: string }) {
                     <a href={`#${id}`}>{name}</a>
                   </li>
                 ))}
+                <li>
+                  <a href="#types">Types</a>
+                </li>
               </ul>
             )}
           </li>

@@ -32,15 +32,24 @@ const PATTERNS: Record<string, string> = {
     'a relative path; no `..`, no line break',
 };
 
+/** The patterns of values that are refused. The limits of the name of a checkpoint are with its pattern. */
+const REFUSED: Record<string, string> = {
+  '^(?:[wW]{3}|[aA][pP][iI]|[aA][dD][mM][iI][nN]|[rR][oO]{2}[tT]|[sS][yY][sS][tT][eE][mM]|[cC][lL][oO][uU][dD][fF][lL][aA][rR][eE]|[wW][oO][rR][kK][eE][rR][sS])$':
+    'not a reserved name, such as `api`',
+  '\\.\\.|\\.$|\\.[lL][oO][cC][kK]$': '',
+};
+
 /** Returns the limits of a value beyond its type. */
 export function limits(schema: Schema): string[] {
-  const { minLength, maxLength, minItems, maxItems, maxProperties, pattern, propertyNames, items } = schema;
+  const { minLength, maxLength, minItems, maxItems, maxProperties, pattern, not, propertyNames, items } =
+    schema;
   return [
     ...numbers(schema),
     ...range(minLength, maxLength, 'character'),
     ...range(minItems, maxItems, 'item'),
     ...range(undefined, maxProperties, 'entry'),
     ...words(pattern),
+    ...words(not?.pattern, REFUSED),
     ...words(propertyNames?.pattern).map((text) => `names: ${text}`),
     ...words(items?.pattern).map((text) => `each: ${text}`),
   ];
@@ -66,9 +75,9 @@ function range(least: number | undefined, most: number | undefined, unit = ''): 
 }
 
 /** Returns a pattern in words. Throws for a pattern without words, so that no regular expression is shown. */
-function words(pattern: string | undefined): string[] {
+function words(pattern: string | undefined, known = PATTERNS): string[] {
   if (pattern === undefined) return [];
-  const text = PATTERNS[pattern];
+  const text = known[pattern];
   if (text === undefined) throw new Error(`reference/src/limits.ts has no words for the pattern ${pattern}`);
   return text === '' ? [] : [text];
 }

@@ -15,11 +15,14 @@ export function resolve(document: Document, schema: Schema): Schema {
   return name === undefined ? schema : (document.components.schemas[name] ?? {});
 }
 
-/** Returns the fields of a schema: those that it requires first, then those of its alternatives. */
+/** Returns the fields of a schema: those that it requires first, then those of its alternatives in their order. */
 export function fieldsOf(document: Document, schema: Schema): Field[] {
   const { properties = {}, required = [], ...rest } = resolve(document, schema);
   const alternatives = exclusiveForms(rest)?.flat() ?? [];
-  const rank = ({ name, required }: Field) => (required ? 0 : alternatives.includes(name) ? 1 : 2);
+  const rank = ({ name, required }: Field) => {
+    const index = alternatives.indexOf(name);
+    return required ? -1 : index >= 0 ? index : alternatives.length;
+  };
   return Object.entries<Schema>(properties)
     .map(([name, schema]) => ({ name, schema, required: required.includes(name) }))
     .sort((one, other) => rank(one) - rank(other));

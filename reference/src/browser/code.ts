@@ -35,8 +35,9 @@ function show(language: string): void {
   }
 }
 
-/** Makes each button copy the code of its block. */
+/** Makes each button copy the code of its block. A browser has no clipboard for pages over plain HTTP. */
 export function copyCode(): void {
+  if (!navigator.clipboard) return document.querySelectorAll('.copy').forEach((button) => button.remove());
   for (const button of document.querySelectorAll('.copy'))
     button.addEventListener('click', async () => {
       const code = button.closest('.code')?.querySelector('pre:not([hidden])')?.textContent ?? '';
