@@ -3,7 +3,7 @@
 /** A command for each operation that has one. The tests run each of them. */
 export const COMMANDS: Record<string, string> = {
   snapshot: `snapshotter snapshot create agent-42 \\
-  --tag 'before the refactoring' \\
+  --label 'before the refactoring' \\
   --exclude node_modules \\
   --idempotency-key 5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11`,
   restore: `snapshotter restore --ref ref.json \\
@@ -19,7 +19,7 @@ export const COMMANDS: Record<string, string> = {
   delete: 'snapshotter snapshot delete agent-42 snap-vzkj5jgorqajfh2y',
   import: `snapshotter snapshot import agent-42 \\
   --backup handle.json \\
-  --tag nightly`,
+  --label nightly`,
   lineage: 'snapshotter lineage agent-42',
   retention: 'snapshotter retention show agent-42',
   setRetention: `snapshotter retention set agent-42 \\

@@ -33,7 +33,7 @@ const workspace = await snapshotter.restore({ ref });`,
     code: `export SNAPSHOTTER_ADDRESS=https://sandbox-snapshotter.example.workers.dev
 export SNAPSHOTTER_TOKEN=…
 
-snapshotter snapshot create agent-42 --tag before-upgrade
+snapshotter snapshot create agent-42 --label before-upgrade
 snapshotter restore agent-42 before-upgrade`,
   },
 ];
