@@ -5,6 +5,7 @@ import { after, before } from 'node:test';
 
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 
+import type { TakenSnapshot } from '../../client/src/index.ts';
 import { output } from '../../scripts/setup.mjs';
 import { TOKEN, World, type WorldOptions } from '../world.ts';
 
@@ -162,6 +163,14 @@ export class ConsoleFixture {
   async atSandbox(sandboxId: string, options?: BrowserContextOptions): Promise<Tab> {
     const tab = await this.signedIn(undefined, options);
     await tab.sandbox(sandboxId);
+    return tab;
+  }
+
+  /** Opens a tab at the sandbox that a snapshot was taken of, and selects the snapshot. */
+  async atSnapshot({ ref, capture }: TakenSnapshot): Promise<Tab> {
+    const tab = await this.atSandbox(ref.originId);
+    await tab.node(`Snapshot ${capture.label}`).click();
+    await tab.details.getByText(ref.snapshotId).waitFor();
     return tab;
   }
 }

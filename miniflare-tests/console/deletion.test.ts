@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 
-import type { SnapshotRef } from '../../client/src/index.ts';
-import { ConsoleFixture, type Tab } from './browser.ts';
+import type { TakenSnapshot } from '../../client/src/index.ts';
+import { ConsoleFixture } from './browser.ts';
 import { failCalls, recordBodies } from './calls.ts';
 
 const fixture = new ConsoleFixture();
 let origins = 0;
 let origin: string;
-let base: SnapshotRef;
+let base: TakenSnapshot;
 
 beforeEach(async () => {
   origin = `origin-${++origins}`;
@@ -18,17 +18,9 @@ beforeEach(async () => {
   base = await fixture.world.snapshot(origin, { label: 'base' });
 });
 
-/** Opens a tab at the page of the origin, and selects its snapshot. */
-async function openBase(): Promise<Tab> {
-  const tab = await fixture.atSandbox(origin);
-  await tab.node('Snapshot base').click();
-  await tab.details.getByText(base.ref.snapshotId).waitFor();
-  return tab;
-}
-
 describe('a deletion', () => {
   test('needs a confirmation', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const calls = recordBodies(tab, 'delete');
     await tab.button('Delete…').click();
     await tab.dialog.waitFor();
@@ -45,7 +37,7 @@ describe('a deletion', () => {
 
   test('of a snapshot with dependents needs two confirmations', async () => {
     const dependent = (await fixture.world.branch(base)).ref.sandboxId;
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const calls = recordBodies(tab, 'delete');
     const reason =
       /can’t be deleted.*1 sandbox depends on it: take a snapshot of each sandbox that depends on it/;
@@ -66,7 +58,7 @@ describe('a deletion', () => {
   });
 
   test('of a pinned snapshot is disabled until it is unpinned', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Pin').click();
     await tab.details.getByText(/can’t be deleted, because it is pinned: unpin it first/).waitFor();
     assert.ok(await tab.button('Delete…').isDisabled());
@@ -76,7 +68,7 @@ describe('a deletion', () => {
   });
 
   test('that the Worker refuses needs a second confirmation', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'delete', 'SNAPSHOT_HAS_DEPENDENTS', 'conflict');
     await tab.button('Delete…').click();
     assert.equal(await tab.field('Delete anyway').count(), 0);
@@ -89,7 +81,7 @@ describe('a deletion', () => {
 
   test('needs the second confirmation again after the snapshot changed', async () => {
     await fixture.world.branch(base);
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Delete anyway…').click();
     await tab.field('Delete anyway').check();
     await fixture.world.rpc('pin', { ref: base });

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 
-import type { SnapshotRef } from '../../client/src/index.ts';
+import type { TakenSnapshot } from '../../client/src/index.ts';
 import { isUnpacking } from '../world.ts';
-import { ConsoleFixture, type Tab } from './browser.ts';
+import { ConsoleFixture } from './browser.ts';
 import { delayCalls, disableRetries, failCalls, recordBodies, triggerRead } from './calls.ts';
 
 let unpackFails = false;
@@ -17,7 +17,7 @@ const fixture = new ConsoleFixture({
 
 let origins = 0;
 let origin: string;
-let base: SnapshotRef;
+let base: TakenSnapshot;
 
 beforeEach(async () => {
   unpackFails = false;
@@ -25,14 +25,6 @@ beforeEach(async () => {
   await fixture.world.exec(origin, 'head -c 100000 /dev/urandom >file');
   base = await fixture.world.snapshot(origin, { label: 'base' });
 });
-
-/** Opens a tab at the page of the origin, and selects its snapshot. */
-async function openBase(): Promise<Tab> {
-  const tab = await fixture.atSandbox(origin);
-  await tab.node('Snapshot base').click();
-  await tab.details.getByText(base.ref.snapshotId).waitFor();
-  return tab;
-}
 
 describe('a snapshot', () => {
   test('is taken with a label and options, and is then selected', async () => {
@@ -62,7 +54,7 @@ describe('a snapshot', () => {
   });
 
   test('is shown with its manifest', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.page.getByText('Capture and storage').click();
     const details = await tab.details.innerText();
     for (const expected of [
@@ -80,7 +72,7 @@ describe('a snapshot', () => {
   });
 
   test('is verified with a result for each check', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Verify').click();
     const verification = tab.page.getByRole('region', { name: 'Verification' });
     await verification.getByText('No check failed.').waitFor();
@@ -92,7 +84,7 @@ describe('a snapshot', () => {
   });
 
   test('is pinned and unpinned', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Pin').click();
     await tab.node('Snapshot base').getByText('pinned').waitFor();
     assert.equal((await fixture.world.get(base)).pinned, true);
@@ -102,7 +94,7 @@ describe('a snapshot', () => {
   });
 
   test('gets a new label', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Label…').click();
     await tab.field('Label').fill('better');
     await tab.button('Save label').click();
@@ -117,7 +109,7 @@ for (const [button, kind] of [
 ] as const) {
   describe(`${button.toLowerCase()}`, () => {
     test('creates a sandbox, shows its id, and selects it in the tree', async () => {
-      await using tab = await openBase();
+      await using tab = await fixture.atSnapshot(base);
       await tab.button(button).click();
       const [sandboxId = ''] = /origin-\d+-\w+-\w{8}/.exec(await tab.notice('The new sandbox is')) ?? [];
       assert.match(sandboxId, new RegExp(`^${origin}-${kind}-`));
@@ -133,7 +125,7 @@ for (const [button, kind] of [
 
 describe('a restore', () => {
   test('runs once for several clicks, with an idempotency key', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const calls = recordBodies(tab, 'restore');
     await tab.button('Restore').dblclick();
     await tab.button('Restore').press('Enter');
@@ -145,7 +137,7 @@ describe('a restore', () => {
   });
 
   test('that fails shows the cause, the remediation and what happened to the new sandbox', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     unpackFails = true;
     await disableRetries(tab, 'restore');
     await tab.button('Restore').click();
@@ -157,7 +149,7 @@ describe('a restore', () => {
   });
 
   test('whose answer is lost continues when it is repeated', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const calls = recordBodies(tab, 'restore');
     await tab.page.route('**/v1/restore', async (route) => {
       await route.fetch();
@@ -175,14 +167,14 @@ describe('a restore', () => {
   });
 
   test('that fails before a sandbox is created says so', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'restore', 'SNAPSHOT_NOT_FOUND', 'not_found');
     await tab.button('Restore').click();
     assert.match(await tab.failure('SNAPSHOT_NOT_FOUND'), /No sandbox was created/);
   });
 
   test('that ends after the user went to another page shows a link to its result', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const proceed = await delayCalls(tab, 'restore');
     await tab.button('Restore').click();
     await tab.node(`Sandbox ${origin}`).click();
@@ -196,7 +188,7 @@ describe('a restore', () => {
   });
 
   test('that ends while a dialog is open leaves the dialog open', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const proceed = await delayCalls(tab, 'restore');
     await tab.button('Restore').click();
     await tab.button('Delete…').click();
@@ -206,7 +198,7 @@ describe('a restore', () => {
   });
 
   test('that fails after the user went to another page is shown at the top of the page', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'restore', 'INTERNAL', 'permanent');
     const proceed = await delayCalls(tab, 'restore');
     await tab.button('Restore').click();
@@ -220,7 +212,7 @@ describe('a restore', () => {
   });
 
   test('that is in progress cannot be started again from the page of its snapshot', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const calls = recordBodies(tab, 'restore');
     const proceed = await delayCalls(tab, 'restore');
     await tab.button('Restore').click();
@@ -234,7 +226,7 @@ describe('a restore', () => {
   });
 
   test('that ends after the user signed out shows no notice', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     const proceed = await delayCalls(tab, 'restore');
     await tab.button('Restore').click();
     await tab.button('Sign out').click();
@@ -249,7 +241,7 @@ describe('a restore', () => {
 
 describe('a dialog', () => {
   test('that is closed during its action says that the action continues, and shows its failure later', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'delete', 'INTERNAL', 'permanent');
     const proceed = await delayCalls(tab, 'delete');
     await tab.button('Delete…').click();
@@ -273,7 +265,7 @@ describe('a dialog', () => {
   });
 
   test('contains the live region for notices', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Healthy').click();
     await tab.dialog.getByRole('status').waitFor({ state: 'attached' });
     assert.equal(await tab.page.getByRole('status').filter({ visible: true }).count(), 2);
@@ -291,7 +283,7 @@ describe('a dialog', () => {
 
 describe('the focus', () => {
   test('moves to the details when the focused element was deleted', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await tab.button('Delete…').click();
     await tab.button('Delete').click();
     await tab.notice('was deleted');
@@ -311,7 +303,7 @@ describe('the focus', () => {
 
 describe('a manifest', () => {
   test('that can no longer be read stays, with a remark', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'manifest', 'INTERNAL', 'permanent');
     await triggerRead(tab);
     await tab.details.getByText(/Not updated since .*INTERNAL.*retries automatically/).waitFor();
@@ -319,7 +311,7 @@ describe('a manifest', () => {
   });
 
   test('that no longer exists is replaced by the failure', async () => {
-    await using tab = await openBase();
+    await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'manifest', 'SNAPSHOT_NOT_FOUND', 'not_found');
     await triggerRead(tab);
     await tab.failure('SNAPSHOT_NOT_FOUND');
