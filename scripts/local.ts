@@ -229,8 +229,19 @@ function imageOf(image: string): string {
   return existsSync(image) ? readFileSync(image, 'utf8') : image;
 }
 
+/** The bundles that this process has built, by their arguments. */
+const bundles = new Map<string, ReturnType<typeof buildBundle>>();
+
+/** As {@link buildBundle}, once for each entry point: a test file starts the same Workers many times. */
+function bundle(...entry: Parameters<typeof buildBundle>): ReturnType<typeof buildBundle> {
+  const key = JSON.stringify(entry);
+  const built = bundles.get(key) ?? buildBundle(...entry);
+  bundles.set(key, built);
+  return built;
+}
+
 /** Bundles an entry point into one module, and collects the WebAssembly that it imports. */
-async function bundle(entry: string, minify: boolean, mode: Mode) {
+async function buildBundle(entry: string, minify: boolean, mode: Mode) {
   const wasm = new Map<string, Uint8Array<ArrayBuffer>>();
   const { outputFiles } = await build({
     entryPoints: [entry],
