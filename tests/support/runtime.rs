@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::{
-    ArchiveFormat, ContainerIdentity, Directory, DirectoryContent, Failure, SandboxId, SandboxStatus, Status,
+    ArchiveFormat, BackupOptions, ContainerIdentity, DirectoryContent, Failure, SandboxId, SandboxStatus, Status,
 };
 
 use super::{Sandbox, Scheduler, Work, World};
@@ -77,12 +77,51 @@ impl<S: Scheduler> World<S> {
         self.check_same_container(id, number)
     }
 
-    /// Returns the number of the container that a call expects. Starts none.
-    pub(super) async fn expect_container(
+    /// Returns the number of the container that a capture reads: the expected one, or the one that runs or is started.
+    pub(super) async fn enter_for_capture(
         self: &Rc<Self>,
         id: &SandboxId,
-        expected: ContainerIdentity,
+        options: &BackupOptions,
     ) -> Result<u64, Failure> {
+        if !self.owns_containers() {
+            return self.enter_container(id).await;
+        }
+        let number = match options.expected_last_change {
+            Some(expected) => self.expect_container(id, expected).await?,
+            None => self.enter_container(id).await?,
+        };
+        let content = self.with_container(id, |container, _| container.directory_content(options.dir.as_str()));
+        if !matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty) {
+            return Err(sandbox_error("BACKUP_CREATE_FAILED", "The directory can't be archived."));
+        }
+        Ok(number)
+    }
+
+    /// Fails if the container ended during its capture. The SDK 0.12 does not notice that.
+    pub(super) fn check_captured(&self, id: &SandboxId, number: u64) -> Result<(), Failure> {
+        if self.owns_containers() { self.check_same_container(id, number) } else { Ok(()) }
+    }
+
+    /// Enters the container for a restore, and downloads the archive: the SDK 0.12 before, and the class for containers
+    /// into the container.
+    pub(super) async fn enter_for_restore(
+        self: &Rc<Self>,
+        id: &SandboxId,
+        format: ArchiveFormat,
+    ) -> Result<(), Failure> {
+        if self.owns_containers() {
+            let number = self.enter_container(id).await?;
+            S::work(self, Work::Download).await?;
+            self.check_same_container(id, number)?;
+        } else {
+            S::work(self, Work::Download).await?;
+            self.enter_container(id).await?;
+        }
+        self.check_format(id, format)
+    }
+
+    /// Returns the number of the container that a call expects. Starts none.
+    async fn expect_container(self: &Rc<Self>, id: &SandboxId, expected: ContainerIdentity) -> Result<u64, Failure> {
         S::work(self, Work::Expected(id)).await?;
         let number = self.with_sandbox(id, |sandbox, now| {
             let is_expected = sandbox.report_status(Runtime::Container, now).identity() == Some(expected);
@@ -97,16 +136,8 @@ impl<S: Scheduler> World<S> {
         Ok(number)
     }
 
-    /// Fails if a directory is none, or is reached through a symbolic link. The SDK 0.12 captures what is there.
-    pub(super) fn check_archivable(&self, id: &SandboxId, dir: &Directory) -> Result<(), Failure> {
-        let content = self.with_container(id, |container, _| container.directory_content(dir.as_str()));
-        let is_directory = matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty);
-        let failed = sandbox_error("BACKUP_CREATE_FAILED", "The directory can't be archived.");
-        if is_directory || !self.owns_containers() { Ok(()) } else { Err(failed) }
-    }
-
     /// Fails if the image of the container can't unpack an archive.
-    pub(super) fn check_format(&self, id: &SandboxId, format: ArchiveFormat) -> Result<(), Failure> {
+    fn check_format(&self, id: &SandboxId, format: ArchiveFormat) -> Result<(), Failure> {
         if !self.owns_containers() {
             let is_squashfs = format == ArchiveFormat::Squashfs;
             let failed = Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED");

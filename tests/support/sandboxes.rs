@@ -117,16 +117,10 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
             let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
             async move {
                 turn.wait().await;
-                let number = match options.expected_last_change {
-                    Some(expected) if world.owns_containers() => world.expect_container(&id, expected).await?,
-                    _ => world.enter_container(&id).await?,
-                };
-                world.check_archivable(&id, &options.dir)?;
+                let number = world.enter_for_capture(&id, &options).await?;
                 let capture = world.capture(&id, &options);
                 S::work(&world, Work::Archive).await?;
-                if world.owns_containers() {
-                    world.check_same_container(&id, number)?;
-                }
+                world.check_captured(&id, number)?;
                 Ok(world.store_backup(capture, &options))
             }
         };
@@ -141,16 +135,7 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
                 turn.wait().await;
                 S::observe(&world, Event::RestoreRequested(&backup));
                 let (files, format) = world.read_backup(backup.id())?;
-                if world.owns_containers() {
-                    // It streams the archive into the container.
-                    let number = world.enter_container(&id).await?;
-                    S::work(&world, Work::Download).await?;
-                    world.check_same_container(&id, number)?;
-                } else {
-                    S::work(&world, Work::Download).await?;
-                    world.enter_container(&id).await?;
-                }
-                world.check_format(&id, format)?;
+                world.enter_for_restore(&id, format).await?;
                 let is_missing = |parent: Directory| {
                     let content =
                         world.with_container(&id, |container, _| container.directory_content(parent.as_str()));
