@@ -11,7 +11,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 
 use super::access_log::{CallLog, correlation_id, log_call};
-use super::operations::{Operation, Request, Target, run_entrypoint, to_json};
+use super::operations::{Operation, Request, Target, requests, run_entrypoint, to_json};
 use super::tools::{self, OperationExecutor};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts, api_token};
 use crate::cloudflare::health::check_configuration;
@@ -93,7 +93,7 @@ async fn execute_operation(
     let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
     abort.check()?;
     let ports = Rc::clone(deployment.ports());
-    if let Request::CallTool(call) = &request {
+    if let Request::Tools(requests::Tools::CallTool(call)) = &request {
         call_log.borrow_mut().tool = Some(tools::find_tool(&call.toolset, &call.name)?.0.op());
     }
     if let Some(toolset) = request.toolset() {
@@ -103,13 +103,15 @@ async fn execute_operation(
     let (call_log, continues_in_object) = (Rc::clone(call_log), matches!(target, Target::Named(_)));
     let work = async move {
         match request {
-            Request::ListTools(toolset) => to_raw_json(&ToolList { tools: tools::definitions(&toolset)? }),
-            Request::CallTool(call) => {
-                to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &call).await?)
-            }
-            Request::GrantTools(grant) => {
-                to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &grant, WorkerClock.now())?)
-            }
+            Request::Tools(request) => match request {
+                requests::Tools::ListTools(toolset) => to_raw_json(&ToolList { tools: tools::definitions(&toolset)? }),
+                requests::Tools::CallTool(call) => {
+                    to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &call).await?)
+                }
+                requests::Tools::GrantTools(grant) => {
+                    to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &grant, WorkerClock.now())?)
+                }
+            },
             request => dispatch(&ports, request, &arguments, &signal).await,
         }
     };
@@ -129,7 +131,7 @@ async fn dispatch(ports: &WorkerPorts, request: Request, arguments: &Value, sign
         Target::Named(address) => {
             ports.named_workspaces()?.named.run(&address.to_string(), operation, arguments, signal).await
         }
-        Target::Directory(_) | Target::Entrypoint => {
+        Target::Entrypoint | Target::Tools | Target::Deployment => {
             run_entrypoint(ports, request).await.map(|answer| RawJson::from_value(&answer))
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::model::operation::{Operation, Request, Target};
+pub use crate::model::operation::{Operation, Request, Target, requests};
 use crate::model::{Error, Result, json};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::workspace::NamedWorkspace;
@@ -18,29 +18,30 @@ pub async fn run_sandbox<P: Ports>(
     request: Request,
     abort: CancellationToken,
 ) -> Result<Value> {
+    use requests::Sandbox as Call;
+    let Request::Sandbox(request) = request else { return Err(Error::internal()) };
     match request {
-        Request::Snapshot(request) => to_json(&snapshotter.snapshot(request, abort).await?),
-        Request::Restore(request) => to_json(&snapshotter.restore(request, abort).await?),
-        Request::Branch(request) => to_json(&snapshotter.branch(request, abort).await?),
-        Request::List(request) => to_json(&snapshotter.list(request).await?),
-        Request::Get(selection) => to_json(&snapshotter.get(selection).await?),
-        Request::Manifest(selection) => to_json(&snapshotter.manifest(selection).await?),
-        Request::Verify(selection) => to_json(&snapshotter.verify(selection).await?),
-        Request::Label(request) => to_json(&snapshotter.label(request).await?),
-        Request::Pin(selection) => to_json(&snapshotter.pin(selection, true).await?),
-        Request::Unpin(selection) => to_json(&snapshotter.pin(selection, false).await?),
-        Request::Delete(request) => to_json(&snapshotter.delete(request).await?),
-        Request::Import(request) => to_json(&snapshotter.import(request).await?),
-        Request::Lineage(request) => to_json(&snapshotter.lineage(request).await?),
-        Request::Retention(request) => to_json(&snapshotter.retention(request).await?),
-        Request::SetRetention(request) => to_json(&snapshotter.set_retention(request).await?),
-        Request::ApplyRetention(request) => to_json(&snapshotter.apply_retention(request).await?),
-        Request::RotateKey(request) => to_json(&snapshotter.rotate_key(request).await?),
-        Request::CreateCheckpoint(request) => to_json(&snapshotter.create_checkpoint(request, abort).await?),
-        Request::ListCheckpoints(request) => to_json(&snapshotter.list_checkpoints(request, abort).await?),
-        Request::RestoreCheckpoint(request) => to_json(&snapshotter.restore_checkpoint(request, abort).await?),
-        Request::DiffCheckpoint(request) => to_json(&snapshotter.diff_checkpoint(request, abort).await?),
-        _ => Err(Error::internal()),
+        Call::Snapshot(request) => to_json(&snapshotter.snapshot(request, abort).await?),
+        Call::Restore(request) => to_json(&snapshotter.restore(request, abort).await?),
+        Call::Branch(request) => to_json(&snapshotter.branch(request, abort).await?),
+        Call::List(request) => to_json(&snapshotter.list(request).await?),
+        Call::Get(selection) => to_json(&snapshotter.get(selection).await?),
+        Call::Manifest(selection) => to_json(&snapshotter.manifest(selection).await?),
+        Call::Verify(selection) => to_json(&snapshotter.verify(selection).await?),
+        Call::Label(request) => to_json(&snapshotter.label(request).await?),
+        Call::Pin(selection) => to_json(&snapshotter.pin(selection, true).await?),
+        Call::Unpin(selection) => to_json(&snapshotter.pin(selection, false).await?),
+        Call::Delete(request) => to_json(&snapshotter.delete(request).await?),
+        Call::Import(request) => to_json(&snapshotter.import(request).await?),
+        Call::Lineage(request) => to_json(&snapshotter.lineage(request).await?),
+        Call::Retention(request) => to_json(&snapshotter.retention(request).await?),
+        Call::SetRetention(request) => to_json(&snapshotter.set_retention(request).await?),
+        Call::ApplyRetention(request) => to_json(&snapshotter.apply_retention(request).await?),
+        Call::RotateKey(request) => to_json(&snapshotter.rotate_key(request).await?),
+        Call::CreateCheckpoint(request) => to_json(&snapshotter.create_checkpoint(request, abort).await?),
+        Call::ListCheckpoints(request) => to_json(&snapshotter.list_checkpoints(request, abort).await?),
+        Call::RestoreCheckpoint(request) => to_json(&snapshotter.restore_checkpoint(request, abort).await?),
+        Call::DiffCheckpoint(request) => to_json(&snapshotter.diff_checkpoint(request, abort).await?),
     }
 }
 
@@ -50,25 +51,27 @@ pub async fn run_named<P: Ports>(
     request: Request,
     abort: CancellationToken,
 ) -> Result<Value> {
+    use requests::Named as Call;
+    let Request::Named(request) = request else { return Err(Error::internal()) };
     match request {
-        Request::CreateWorkspace(request) => to_json(&named.create(request, abort).await?),
-        Request::GetOrCreateWorkspace(request) => to_json(&named.get_or_create(request, abort).await?),
-        Request::GetWorkspaceByName(_) => to_json(&named.describe()?),
-        Request::StartWorkspace(request) => to_json(&named.start(request, abort).await?),
-        Request::StopWorkspace(_) => to_json(&named.stop(abort).await?),
-        Request::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
-        Request::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
-        Request::DeleteWorkspace(_) => to_json(&named.delete(abort).await?),
-        _ => Err(Error::internal()),
+        Call::CreateWorkspace(request) => to_json(&named.create(request, abort).await?),
+        Call::GetOrCreateWorkspace(request) => to_json(&named.get_or_create(request, abort).await?),
+        Call::GetWorkspaceByName(_) => to_json(&named.describe()?),
+        Call::StartWorkspace(request) => to_json(&named.start(request, abort).await?),
+        Call::StopWorkspace(_) => to_json(&named.stop(abort).await?),
+        Call::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
+        Call::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
+        Call::DeleteWorkspace(_) => to_json(&named.delete(abort).await?),
     }
 }
 
 /// Runs an operation for which the entrypoint needs no object of its own: on the bucket, or on a Directory.
 pub async fn run_entrypoint<P: Ports>(ports: &P, request: Request) -> Result<Value> {
+    use requests::Entrypoint as Call;
+    let Request::Entrypoint(request) = request else { return Err(Error::internal()) };
     match request {
-        Request::Sweep(request) => to_json(&service::sweep(ports, request).await?),
-        Request::ListWorkspaces(request) => ports.named_workspaces()?.list_workspaces(&request).await,
-        _ => Err(Error::internal()),
+        Call::Sweep(request) => to_json(&service::sweep(ports, request).await?),
+        Call::ListWorkspaces(request) => ports.named_workspaces()?.list_workspaces(&request).await,
     }
 }
 

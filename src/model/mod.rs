@@ -22,7 +22,9 @@ pub mod web_origin;
 pub use archive_format::ArchiveFormat;
 pub use backup_owner::BackupOwner;
 pub use mint::{ShortId, derivation_kind_of, is_minted_with, mint_sandbox_id, mint_snapshot_id, root_of};
-pub use sandbox::{Arrival, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status};
+pub use sandbox::{
+    Arrival, ContainerIdentity, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status,
+};
 pub use sandbox_snapshotter_client::model::*;
 pub use signature::{SigningKey, is_signed_by};
 pub use stored_backup::{ArchiveInfo, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage, BackupOptions};

@@ -1,5 +1,7 @@
 //! What a sandbox reports about its container.
 
+use serde::{Deserialize, Serialize};
+
 use super::named::ContainerMarker;
 
 /// The status of a sandbox's container (`getState` of the SDK).
@@ -13,6 +15,26 @@ pub struct SandboxStatus {
     /// Whether nothing but the start or the end of a container changes `last_change`, so that it identifies the
     /// container. That of the SDK (0.12) also changes with a reconnection.
     pub identifies_container: bool,
+}
+
+impl SandboxStatus {
+    /// Returns the identity of the container, if its runtime proves one.
+    pub fn identity(&self) -> Option<ContainerIdentity> {
+        self.identifies_container.then_some(ContainerIdentity(self.last_change))
+    }
+}
+
+/// The identity of a container, which no other container of its sandbox has: the
+/// [`last_change`](SandboxStatus::last_change) of a status that identifies the container.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ContainerIdentity(f64);
+
+impl ContainerIdentity {
+    /// Returns the identity of the container whose status has this `last_change`.
+    pub const fn new(last_change: f64) -> Self {
+        Self(last_change)
+    }
 }
 
 /// Whether a container is running.

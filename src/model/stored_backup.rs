@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ArchiveFormat, BackupId, Compression, Directory, Timestamp};
+use super::{ArchiveFormat, BackupId, Compression, ContainerIdentity, Directory, Timestamp};
 
 /// The longest time to live, in seconds: 100 years of 365 days. All backups are stored with it, because the retention
 /// policy of the workspace decides when a snapshot expires.
@@ -32,10 +32,9 @@ pub struct BackupOptions {
     pub compression: Option<Compression>,
     /// Whether the archive goes through the R2 binding instead of signed URLs. This is for development.
     pub local_bucket: bool,
-    /// The [`last_change`](super::SandboxStatus::last_change) of the container to capture, where it identifies the
-    /// container: the sandbox refuses to capture another one.
+    /// The container to capture, if its runtime proves which one it captures: the sandbox refuses to capture another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_last_change: Option<f64>,
+    pub expected_last_change: Option<ContainerIdentity>,
 }
 
 /// What the SDK stores beside an archive (`backups/<id>/meta.json` of 0.12).

@@ -22,6 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             unverified: None,
             marker: None,
             marked_at: None,
+            container: None,
             protected: None,
             binding: None,
             decommissioned_at: None,

@@ -1,6 +1,8 @@
 //! The faults and the load of a schedule.
 
-use crate::memory::SeededRng;
+use sandbox_snapshotter::model::ArchiveFormat;
+
+use crate::memory::{Runtime, SeededRng};
 
 /// The faults and the load of one schedule. Rates are per 10 000.
 #[derive(Clone, Debug)]
@@ -23,6 +25,10 @@ pub struct FaultProfile {
     pub id_collision_rate: u32,
     /// Whether the image of the sandboxes contains a file in the workspace's directory.
     pub image_has_files: bool,
+    /// The runtime of the sandboxes.
+    pub runtime: Runtime,
+    /// The format of the archives that the image of the sandboxes can make.
+    pub archive_format: ArchiveFormat,
     /// The number of sandboxes of the application.
     pub sandbox_count: usize,
     /// The number of callers.
@@ -47,6 +53,8 @@ impl FaultProfile {
             (true, false) => [0, 0, 0, 1, 2][rng.below(5)],
             _ => [0, 1, 2, 5][rng.below(4)],
         };
+        let runtime = if rng.one_in(2) { Runtime::Container } else { Runtime::Sdk012 };
+        let has_squashfs = runtime == Runtime::Sdk012 || !rng.one_in(4);
         Self {
             failure_rate: draw([0, 0, 50, 300, 1200]),
             lost_answer_rate: draw([0, 0, 50, 300, 1200]),
@@ -57,6 +65,8 @@ impl FaultProfile {
             container_end_rate: draw([0, 0, 0, 100, 500]),
             id_collision_rate: if rng.one_in(4) { 2500 } else { 0 },
             image_has_files: rng.one_in(3),
+            runtime,
+            archive_format: if has_squashfs { ArchiveFormat::Squashfs } else { ArchiveFormat::TarZstd },
             sandbox_count: 1 + rng.below(3),
             caller_count: 1 + rng.below(4),
             calls_per_caller: 6 + rng.below(if rng.one_in(4) { 60 } else { 24 }),

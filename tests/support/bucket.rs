@@ -26,6 +26,8 @@ pub struct Capture<N> {
     pub files: Files,
     /// The time at which the container was started, in milliseconds since 1970.
     pub started_at: i64,
+    /// The format of the archive.
+    pub format: ArchiveFormat,
     /// The marker of the container.
     pub marker: Option<ContainerMarker>,
     /// What the test noted about the container.
@@ -88,6 +90,15 @@ impl<S: Scheduler> Backup<S> {
     }
 }
 
+/// Builds the archive of `files` in a format.
+fn build_archive_of(format: ArchiveFormat, files: &Files) -> Vec<u8> {
+    let mut archive = build_archive(files);
+    if let Some((start, magic)) = format.magic() {
+        archive.splice(start..start + magic.len(), magic.iter().copied());
+    }
+    archive
+}
+
 /// Builds the archive of `files`: a squashfs header with the number of files and directories at byte 4 and the length
 /// of the archive at byte 40, then the contents.
 pub fn build_archive(files: &Files) -> Vec<u8> {
@@ -110,6 +121,7 @@ impl<S: Scheduler> World<S> {
             sandbox: id.clone(),
             files: container.files_in(options.dir.as_str()),
             started_at: container.started_at,
+            format: container.archive_format,
             marker: container.marker.clone(),
             notes: container.notes.clone(),
             captured_at,
@@ -121,7 +133,8 @@ impl<S: Scheduler> World<S> {
     pub fn store_backup(&self, capture: Capture<S::ContainerNotes>, options: &BackupOptions) -> BackupHandle {
         self.backup_count.set(self.backup_count.get() + 1);
         let (id, now) = (self.backup_id(self.backup_count.get()), self.current_time());
-        let archive = build_archive(&capture.files);
+        let (format, entries) = (capture.format, capture.files.len() as u64);
+        let archive = build_archive_of(format, &capture.files);
         let metadata = BackupMetadata {
             id: id.clone(),
             dir: options.dir.to_string(),
@@ -129,11 +142,14 @@ impl<S: Scheduler> World<S> {
             size_bytes: archive.len() as u64,
             ttl: options.ttl as f64,
             created_at: now,
-            format: ArchiveFormat::Squashfs,
-            entries: None,
+            format,
+            entries: Some(entries).filter(|_| format != ArchiveFormat::Squashfs),
         };
         let mut handle = json!({ "id": id, "dir": options.dir });
-        if options.local_bucket {
+        if format != ArchiveFormat::Squashfs {
+            handle["format"] = json!(format);
+        }
+        if options.local_bucket || self.owns_containers() {
             handle["localBucket"] = json!(true);
         }
         handle.as_object_mut().unwrap().extend(self.handle_fields.borrow().clone());
@@ -144,8 +160,8 @@ impl<S: Scheduler> World<S> {
         serde_json::from_value(handle).unwrap()
     }
 
-    /// Returns the files that the SDK restores from a backup, or the error that it returns.
-    pub(super) fn read_backup(&self, id: &BackupId) -> Result<Files, Failure> {
+    /// Returns the files that a sandbox restores from a backup, and their format; or the error that it returns.
+    pub(super) fn read_backup(&self, id: &BackupId) -> Result<(Files, ArchiveFormat), Failure> {
         let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
         let bucket = self.bucket.borrow();
         let backup = bucket.get(id).ok_or_else(missing)?;
@@ -153,7 +169,7 @@ impl<S: Scheduler> World<S> {
             return Err(Failure::new("BackupExpiredError", "Backup has expired").with_code("BACKUP_EXPIRED"));
         }
         backup.archive.as_ref().ok_or_else(missing)?;
-        Ok(backup.capture.files.clone())
+        Ok((backup.capture.files.clone(), backup.capture.format))
     }
 
     /// Calls the bucket about a backup, and reads one of its objects.

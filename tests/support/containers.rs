@@ -7,11 +7,13 @@ use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
 use sandbox_snapshotter::model::exclude::MAX_QUOTED;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
-use sandbox_snapshotter::model::{BackupHandle, BackupId, Directory, DirectoryContent, Probe, SandboxId, Status};
+use sandbox_snapshotter::model::{
+    ArchiveFormat, BackupHandle, BackupId, Directory, DirectoryContent, Probe, SandboxId, Status,
+};
 use sha2::{Digest, Sha256};
 
-use super::Scheduler;
 use super::checkpoints::StoredCheckpoint;
+use super::{Runtime, Scheduler};
 
 /// The resolution of the clock in a container, in milliseconds.
 const TICK_MILLIS: i64 = 10;
@@ -26,11 +28,17 @@ pub struct Image {
     pub version: String,
     /// Its files.
     pub files: Files,
+    /// The format of the archives that its programs can make.
+    pub archive_format: ArchiveFormat,
 }
 
 impl Default for Image {
     fn default() -> Self {
-        Self { version: "0.12.10 0123456789abcdef".into(), files: Files::new() }
+        Self {
+            version: "0.12.10 0123456789abcdef".into(),
+            files: Files::new(),
+            archive_format: ArchiveFormat::Squashfs,
+        }
     }
 }
 
@@ -77,6 +85,8 @@ pub struct Container<S: Scheduler> {
     pub marker: Option<ContainerMarker>,
     /// The version of its image.
     pub image: String,
+    /// See [`Image::archive_format`].
+    pub archive_format: ArchiveFormat,
     /// The backup that is mounted, in production mode.
     pub mounted: Option<BackupId>,
     /// A process that uses the directory below the restored files.
@@ -104,6 +114,7 @@ impl<S: Scheduler> Container<S> {
             is_replacement: false,
             marker: None,
             image: image.version,
+            archive_format: image.archive_format,
             mounted: None,
             process_below: None,
             changed_since_watch: None,
@@ -146,10 +157,13 @@ impl<S: Scheduler> Container<S> {
         }
     }
 
-    /// Unpacks a backup. In local mode, the files that exist stay; in production mode, the mount hides them.
-    pub(super) fn unpack(&mut self, backup: &BackupHandle, files: Files) {
-        if !backup.is_local() {
+    /// Unpacks a backup. The class for containers replaces the directory. The files that exist stay in the local mode of the
+    /// SDK 0.12; in production mode, the mount hides them.
+    pub(super) fn unpack(&mut self, backup: &BackupHandle, files: Files, runtime: Runtime) {
+        if runtime == Runtime::Container || !backup.is_local() {
             self.retain_files(|path| !is_under(path, backup.dir().as_str()));
+        }
+        if !backup.is_local() {
             self.mounted = Some(backup.id().clone());
         }
         self.write_files(files);

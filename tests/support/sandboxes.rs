@@ -1,4 +1,4 @@
-//! The sandboxes port, with the behavior of the SDK 0.12.10.
+//! The sandboxes port, with the behavior of the SDK 0.12.10, or of the class for containers (`runtime`).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -117,9 +117,10 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
             let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
             async move {
                 turn.wait().await;
-                world.enter_container(&id).await?;
+                let number = world.enter_for_capture(&id, &options).await?;
                 let capture = world.capture(&id, &options);
                 S::work(&world, Work::Archive).await?;
+                world.check_captured(&id, number)?;
                 Ok(world.store_backup(capture, &options))
             }
         };
@@ -133,19 +134,18 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
             async move {
                 turn.wait().await;
                 S::observe(&world, Event::RestoreRequested(&backup));
-                let files = world.read_backup(backup.id())?;
-                S::work(&world, Work::Download).await?;
-                world.enter_container(&id).await?;
+                let (files, format) = world.read_backup(backup.id())?;
+                world.enter_for_restore(&id, format).await?;
                 let is_missing = |parent: Directory| {
                     let content =
                         world.with_container(&id, |container, _| container.directory_content(parent.as_str()));
                     content == DirectoryContent::Missing
                 };
-                if backup.required_parent().is_some_and(is_missing) {
+                if !world.owns_containers() && backup.required_parent().is_some_and(is_missing) {
                     return Err(Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED"));
                 }
                 S::observe(&world, Event::Unpacked(&id, backup.id(), requested_at));
-                world.with_container(&id, |container, _| container.unpack(&backup, files));
+                world.with_container(&id, |container, _| container.unpack(&backup, files, world.runtime.get()));
                 S::work(&world, Work::Unpack).await
             }
         };
@@ -161,12 +161,8 @@ impl<S: Scheduler> Sandboxes for World<S> {
     }
 
     async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
-        #[allow(clippy::cast_precision_loss)] // Current timestamps in milliseconds are exact as `f64`.
-        let read = |sandbox: &mut Sandbox<S>, _| SandboxStatus {
-            status: sandbox.status.unwrap_or(Status::Down),
-            last_change: sandbox.last_change as f64,
-            identifies_container: false,
-        };
+        let runtime = self.runtime.get();
+        let read = move |sandbox: &mut Sandbox<S>, now| sandbox.report_status(runtime, now);
         self.call_sandbox_object(Method::Status, id, read).await
     }
 

@@ -97,6 +97,10 @@ pub trait Scheduler: Sized + 'static {
 pub enum Work<'a> {
     /// A container is started for the service, unless one runs.
     Start(&'a SandboxId),
+    /// A call uses the container that it expects, if that runs.
+    Expected(&'a SandboxId),
+    /// A step of the object of a sandbox, which may end in it.
+    ObjectStep,
     /// A command begins in the container.
     Command,
     /// The archive of a backup is created.

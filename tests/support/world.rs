@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
 use sandbox_snapshotter::model::named::{Address, Tenant};
-use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxId, Timestamp};
+use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxId, Status, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Entropy};
 use sandbox_snapshotter::service::Config;
 use serde_json::{Map, Value};
@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 use super::commands::{CommandResult, Commands, HookCall};
 use super::containers::{Container, Files, Sandbox};
 use super::{
-    Backup, Event, Group, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Object, ObjectKey, Scheduler, Work,
+    Backup, Event, Group, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Object, ObjectKey, Runtime,
+    Scheduler, Work,
 };
 
 /// Everything outside of the service, in memory. It dereferences to what the test decides.
@@ -25,6 +26,8 @@ pub struct World<S: Scheduler> {
     this: Weak<Self>,
     /// The configuration of the deployment.
     pub config: Rc<Config>,
+    /// The runtime of the sandboxes.
+    pub runtime: Cell<Runtime>,
     /// The sandboxes.
     pub sandboxes: RefCell<BTreeMap<SandboxId, Sandbox<S>>>,
     /// The backups in R2.
@@ -61,6 +64,7 @@ impl<S: Scheduler> World<S> {
             scheduler,
             this: this.clone(),
             config: Rc::new(config),
+            runtime: Cell::default(),
             sandboxes: RefCell::default(),
             bucket: RefCell::default(),
             ledgers: RefCell::default(),
@@ -142,6 +146,10 @@ impl<S: Scheduler> World<S> {
         self.container_count.set(number);
         self.with_sandbox(id, |sandbox, now| {
             let image = self.image(sandbox);
+            if self.owns_containers() && sandbox.status == Some(Status::Starting) {
+                // The object runs the first command.
+                sandbox.status = Some(Status::Healthy);
+            }
             act(sandbox.use_container(number, image, now), now)
         })
     }
@@ -149,6 +157,9 @@ impl<S: Scheduler> World<S> {
     /// Starts the container for the service if none runs, and returns its number.
     pub(super) async fn enter_container(self: &Rc<Self>, id: &SandboxId) -> Result<u64, Failure> {
         S::work(self, Work::Start(id)).await?;
+        if self.owns_containers() {
+            self.start_owned(id).await?;
+        }
         let number = self.with_container(id, |container, _| container.number);
         S::work(self, Work::Command).await?;
         self.check_same_container(id, number)?;

@@ -22,7 +22,8 @@ at_end() { trap "$1" EXIT; trap 'exit 1' TERM; }
 
 /**
  * Captures the directory `$1`. The standard input has the patterns to exclude. With `$2` = 1, excludes the files that git
- * ignores. The other arguments are options of mksquashfs or tar. Prints the size of the files in kB to the standard error.
+ * ignores. The other arguments are options of mksquashfs or tar. Refuses a symbolic link: mksquashfs would capture only the link.
+ * Prints the size of the files in kB to the standard error.
  */
 const prepare = (escaped: string) => `${ASSERT_CONTAINER}${FUNCTIONS}d=$1 ignored=$2; shift 2
 [ -d "$d" ] || fail 1 "there is no such directory"
@@ -34,6 +35,7 @@ if [ "$ignored" = 1 ] && git -C "$d" rev-parse --is-inside-work-tree >/dev/null 
     sed '${escaped}' >>"$w/exclude"
 fi
 tree=$(du -sk -- "$d" | cut -f 1)
+[ "$(realpath -- "$d")" = "$(realpath -s -- "$d")" ] || fail 1 "it is reached through a symbolic link"
 `;
 
 /** Prints an archive of squashfs. It needs a seekable output, and so a file that is as large as the archive. */

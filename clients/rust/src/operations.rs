@@ -30,7 +30,7 @@ macro_rules! methods {
     ($($client:ty {$(
         $(#[doc = $summary:literal])+
         $name:ident = $text:literal, $(fn $method:ident)? ($Request:ident) -> $Answer:ident,
-            in $target:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
+            in $object:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
     )+})+) => {$(
         impl<T: Transport> $client {
             $(method! { [$($summary)+] $name $($method)? ($Request) -> $Answer })+

@@ -14,7 +14,7 @@ pub use self::snapshot::{
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
 use super::retention::RetentionCandidate;
-use super::{DerivationKind, PendingTask, SandboxId, SigningKey, SnapshotId, Timestamp};
+use super::{ContainerIdentity, DerivationKind, PendingTask, SandboxId, SigningKey, SnapshotId, Timestamp};
 
 /// The row of the workspace itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,10 @@ pub struct WorkspaceRecord {
     /// replace the marker: if it read another container, that container was an earlier one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marked_at: Option<Timestamp>,
+    /// The container of the last capture that counts, if its runtime proves which container it captured. Another container
+    /// is not the sandbox's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<ContainerIdentity>,
     /// A snapshot that retention protects for a limited time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "spared")]
@@ -89,13 +93,16 @@ pub struct ProtectedSnapshot {
 }
 
 /// An unverified container: an operation may have started it in place of one that had ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnverifiedContainer {
     /// The container is the sandbox's own only if it was running before this time.
     pub since: Timestamp,
     /// When the container can be verified: from then on the last operation has no late effects.
     #[serde(rename = "dueAt", alias = "due")]
     pub due_at: Timestamp,
+    /// The container that was observed before, if its runtime proves an identity: only this one is the sandbox's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<ContainerIdentity>,
 }
 
 /// The snapshot that a sandbox was created from.

@@ -9,8 +9,8 @@ use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
-    BackupHandle, BackupId, BackupOwner, Compression, Directory, Label, PendingTask, SandboxId, SandboxStatus,
-    SnapshotId, SnapshotRef, Timestamp,
+    BackupHandle, BackupId, BackupOwner, Compression, ContainerIdentity, Directory, Label, PendingTask, SandboxId,
+    SandboxStatus, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -158,8 +158,7 @@ impl ExpectedMarker {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verification {
-    /// A probe verified the container before the capture began. After the capture, the container only has to be the
-    /// same one.
+    /// The container was verified before the capture began. After the capture, it only has to be the same one.
     #[default]
     Done,
     /// A probe verifies the container after the capture.
@@ -191,9 +190,9 @@ impl ContainerObservation {
         Self { observed_at, last_change, identifies_container }
     }
 
-    /// Returns the [`expected_last_change`](crate::model::BackupOptions::expected_last_change) of a capture.
-    pub fn expected_last_change(&self) -> Option<f64> {
-        self.identifies_container.then_some(self.last_change)
+    /// Returns the identity of the container, if its runtime proves one.
+    pub fn identity(&self) -> Option<ContainerIdentity> {
+        self.identifies_container.then_some(ContainerIdentity::new(self.last_change))
     }
 }
 

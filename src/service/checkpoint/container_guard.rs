@@ -7,7 +7,7 @@
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::record::ContainerObservation;
-use crate::model::{Code, Directory, Error, Result, Timestamp};
+use crate::model::{Code, ContainerIdentity, Directory, Error, Result, Timestamp};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -30,8 +30,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 .map_err(|refusal| self.refusal_error(dir, call, refusal));
         }
         let probe = ActiveProbe::begin(self)?;
-        let since = self.mark_unverified()?.min(since);
-        let outcome = self.run_in_older_container(dir, call, since).await;
+        self.verify_accepted(&ContainerObservation::new(status, since))?;
+        let since = self.mark_unverified(status.identity())?.min(since);
+        let outcome = self.run_in_older_container(dir, call, since, status.identity()).await;
         if !matches!(&outcome, Err(error) if error.code() == Code::SandboxReplaced) {
             self.verify_unchanged(dir, &ContainerObservation::new(status, since)).await?;
         }
@@ -48,6 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dir: &Directory,
         call: &CheckpointCall,
         since: Timestamp,
+        container: Option<ContainerIdentity>,
     ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>> {
         let elapsed = || self.now().millis_since(since);
         let mut required_age = elapsed() + MAX_START_MILLIS;
@@ -56,7 +58,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let answer = self.send_checkpoint_call(dir, RequiredContainer::OlderThan(required_age), call).await?;
             let Err(CheckpointRefusal::TooYoung { age_millis }) = answer else { return Ok(answer) };
             if age_millis < elapsed_at_start {
-                return Err(self.flag_replaced().await);
+                return Err(self.flag_replaced(container).await);
             }
             if age_millis >= elapsed() + AGE_RESOLUTION_MILLIS {
                 // The container started before `since`. Its age only grows, so the next attempt can require this one.

@@ -1,6 +1,10 @@
 //! Verifies that a container is still the one that was observed before.
 //!
-//! If the container of a sandbox has ended, `createBackup` starts a new, empty container and successfully stores an
+//! The class for containers gives each container an identity. Its status has the identity, and a capture that expects one
+//! fails in another container. So identities are compared, and nothing else is needed. All other functions here are for
+//! the SDK 0.12, which has no such identity.
+//!
+//! If the container of a sandbox of 0.12 has ended, `createBackup` starts a new, empty container and successfully stores an
 //! empty backup. To read the status before the call is not enough: the SDK reports a container as running that ended
 //! unobserved, and a running container may end right after. The SDK has no lasting identity of a container that could
 //! be compared. But a container that replaced another one is younger than the observation of the other one, and its age
@@ -11,8 +15,10 @@
 
 use crate::model::named::ContainerMarker;
 use crate::model::record::{ContainerObservation, ExpectedMarker};
-use crate::model::{Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp};
-use crate::ports::{Ports, SandboxSession, SandboxSessionOf, Sandboxes};
+use crate::model::{
+    ContainerIdentity, Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp,
+};
+use crate::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::calls::retry::retry;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -67,13 +73,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         expectation: &ContainerExpectation,
     ) -> Result<()> {
         let since = match expectation {
+            ContainerExpectation::Identified(container) => return self.verify_identified(dir, *container).await,
             ContainerExpectation::Unchanged(observation) => return self.verify_unchanged(dir, observation).await,
             ContainerExpectation::StartedBefore(since) | ContainerExpectation::ReadyBefore(since) => *since,
             ContainerExpectation::HasMarker(marker) => return self.verify_marker(session, dir, marker).await,
         };
         let probe = match self.compare_age(session, dir, since).await? {
             Age::Older(probe) => probe,
-            Age::Younger => return Err(self.flag_replaced().await),
+            Age::Younger => return Err(self.flag_replaced(None).await),
             Age::Unclear => return Err(Error::container_replaced(&self.id, "may have been replaced")),
         };
         let is_ready = || probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
@@ -86,6 +93,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             _ => check_directory(dir, probe.directory_content),
         }
+    }
+
+    /// Verifies that the container with an identity runs, and that its directory can be captured.
+    async fn verify_identified(&self, dir: &Directory, container: ContainerIdentity) -> Result<()> {
+        let is_bound = self.workspace()?.binding.is_some();
+        match self.sandbox_status().await?.identity() {
+            None => return Err(Error::container_replaced(&self.id, "ended during the call")),
+            Some(other) if other != container => return Err(Error::container_replaced(&self.id, "was replaced")),
+            // The probe may start another container. The alarm compares it.
+            Some(_) if !is_bound => drop(self.mark_unverified(Some(container))?),
+            Some(_) => {}
+        }
+        let probe = self.sandboxes()?.probe(&self.id, dir).await.map_err(self.failed(During::Probe))?;
+        check_directory(dir, probe.directory_content)
     }
 
     /// Verifies that the container carries the marker. Every marker is unique to one container.
@@ -154,9 +175,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if now.last_change == observation.last_change {
             return Ok(());
         }
+        if let Some(container) = observation.identity() {
+            return Err(self.flag_replaced(Some(container)).await);
+        }
         match self.compare_age(None, dir, observation.observed_at).await? {
             Age::Older(_) => Ok(()),
-            Age::Younger => Err(self.flag_replaced().await),
+            Age::Younger => Err(self.flag_replaced(None).await),
             Age::Unclear => Err(Error::container_replaced(&self.id, "may have been replaced")),
         }
     }
@@ -207,16 +231,28 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(Age::Unclear)
     }
 
+    /// Records that no container but this one is the sandbox's own, unless another one was recorded before.
+    pub(super) fn require_container(&self, container: ContainerIdentity) -> Result<()> {
+        let mut workspace = self.workspace()?;
+        if workspace.container.is_none() {
+            workspace.container = Some(container);
+            self.ledger.put_workspace(&workspace)?;
+        }
+        Ok(())
+    }
+
     /// Returns the status of the sandbox. Starts nothing.
     pub(in crate::service) async fn sandbox_status(&self) -> Result<SandboxStatus> {
         self.sandboxes()?.status(&self.id).await.map_err(self.failed(During::Probe))
     }
 
-    /// Leaves the note of a replacement in the new container, and returns the error about it.
-    pub(in crate::service) async fn flag_replaced(&self) -> Error {
-        let noted = match self.sandboxes() {
-            Ok(sandboxes) => sandboxes.set_replaced_note(&self.id, true).await.is_ok(),
-            Err(_) => false,
+    /// Records that the container that was observed before was replaced, and returns the error about it: in the ledger, or
+    /// as a note in the new container, if the container that was replaced has no identity.
+    pub(in crate::service) async fn flag_replaced(&self, replaced: Option<ContainerIdentity>) -> Error {
+        let noted = match (replaced, self.sandboxes()) {
+            (Some(container), _) => self.require_container(container).is_ok(),
+            (None, Ok(sandboxes)) => sandboxes.set_replaced_note(&self.id, true).await.is_ok(),
+            (None, Err(_)) => false,
         };
         let error = Error::container_replaced(&self.id, "was replaced");
         if noted { error } else { error.with_note("The new container could not be marked as a replacement.") }
@@ -225,6 +261,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
 /// The condition under which the container of a sandbox is the expected one.
 pub(in crate::service) enum ContainerExpectation {
+    /// The container has this identity. A capture proves it, because it fails in another container.
+    Identified(ContainerIdentity),
     /// The container is the one that was observed.
     Unchanged(ContainerObservation),
     /// The container was started before this time, and does not carry the note of a replacement.

@@ -89,7 +89,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 MarkerOutcome::Updated => nonce,
                 // An earlier attempt or another deployment wrote it.
                 MarkerOutcome::OtherMarker(Some(ContainerMarker::Ready(nonce))) => nonce,
-                MarkerOutcome::TooYoung => return Err(self.flag_replaced().await),
+                MarkerOutcome::TooYoung => return Err(self.flag_replaced(None).await),
                 MarkerOutcome::OtherMarker(_) => {
                     return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
                 }
@@ -98,7 +98,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 return Ok(marker);
             }
             if age_millis < elapsed_at_start {
-                return Err(self.flag_replaced().await);
+                return Err(self.flag_replaced(None).await);
             }
         }
         Err(Error::container_replaced(&self.id, "may have been replaced"))
@@ -128,7 +128,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         progress: &CaptureInProgress,
     ) -> Result<ContainerExpectation> {
         match (&progress.expected_marker, progress.verification) {
-            (_, Verification::Done) => Ok(ContainerExpectation::Unchanged(progress.observation)),
+            (_, Verification::Done) => Ok(match progress.observation.identity() {
+                Some(container) => ContainerExpectation::Identified(container),
+                None => ContainerExpectation::Unchanged(progress.observation),
+            }),
             (Some(marker), _) => Ok(ContainerExpectation::HasMarker(marker.clone())),
             (None, _) => self.expectation_since(progress.observation.observed_at),
         }
@@ -150,7 +153,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns whether the sandbox was captured or restored before.
     fn is_known_sandbox(&self, workspace: &WorkspaceRecord) -> Result<bool> {
-        Ok(workspace.marker.is_some() || workspace.parent.is_some() || self.legacy_capture_began_at()?.is_some())
+        Ok(workspace.marker.is_some()
+            || workspace.container.is_some()
+            || workspace.parent.is_some()
+            || self.legacy_capture_began_at()?.is_some())
     }
 
     /// Returns when the newest capture of the sandbox began, for rows of earlier versions, which put no markers on
@@ -176,7 +182,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::adopt_of_workspace(&self.id));
         }
         let verification = if request.wake { Verification::Done } else { Verification::Due };
+        let own = self.workspace()?.container;
         let observed = match self.observe_running().await {
+            Ok(observation) if own.is_some() && observation.identity() == own => {
+                return Ok(ObservedContainer::own(observation, Verification::Done, None));
+            }
             Ok(observation) if request.wake => {
                 let expectation = self.expectation_since(observation.observed_at)?;
                 self.verify_container(None, dir, &expectation).await.map(|()| observation)
@@ -210,12 +220,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: &CancellationToken,
     ) -> Result<ObservedContainer> {
         let observed = self.observe_running().await;
+        let identity = observed.as_ref().ok().and_then(ContainerObservation::identity);
+        if let (Ok(observation), Some(_)) = (&observed, identity)
+            && identity == workspace.container
+        {
+            return Ok(ObservedContainer::own(*observation, Verification::Done, None));
+        }
         let may_start = request.wake && observed.as_ref().is_err_and(is_container_error);
-        let accepts_any = observed.is_ok() && (request.adopt || (request.wake && workspace.marker.is_some()));
+        let is_recorded = workspace.marker.is_some() || workspace.container.is_some();
+        let accepts_any = observed.is_ok() && (request.adopt || (request.wake && is_recorded));
         if may_start || accepts_any {
             return self.observe_any(workspace, request, dir, abort).await;
         }
         let observation = observed?;
+        if identity.is_some() && workspace.container.is_some() {
+            return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
+        }
         match &workspace.marker {
             Some(marker) => {
                 Ok(ObservedContainer::own(observation, Verification::Due, Some(ExpectedMarker::Own(marker.clone()))))
@@ -302,10 +322,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dir: &Directory,
         abort: &CancellationToken,
     ) -> Result<ObservedContainer> {
-        let verification = if request.wake || request.adopt { Verification::Done } else { Verification::DueUnverified };
+        let accepts_any = request.wake || request.adopt;
+        let mut verification = if accepts_any { Verification::Done } else { Verification::DueUnverified };
         let observed = match self.observe_running().await {
-            Ok(observation) if verification == Verification::Done => {
-                self.mark_unverified()?;
+            Ok(observation) if self.is_identified(&observation)? => {
+                verification = Verification::Done;
+                self.verify_accepted(&observation).map(|()| observation)
+            }
+            Ok(observation) if accepts_any => {
+                self.mark_unverified(None)?;
                 let expectation = self.expectation_since(observation.observed_at)?;
                 self.verify_container(None, dir, &expectation).await.map(|()| observation)
             }
@@ -317,7 +342,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) if request.wake && is_container_error(&error) => {
                 let (observation, _) = self.cold_start(dir, abort).await?;
-                self.trust_from_now()?;
+                self.trust_from_now(observation.identity())?;
                 Ok(ObservedContainer::own(observation, verification, None))
             }
             observed => observed.map(|observation| ObservedContainer::own(observation, verification, None)),

@@ -5,14 +5,19 @@
 //! and the flag may fail. So the ledger records, before the sandbox is touched, since when a replacement may have
 //! happened. Until the container is verified, it is accepted only if it is older than that time.
 //!
+//! Where the runtime proves the identity of a container, the ledger records the identity too. The next status tells
+//! whether that container still runs: no command and no flag is needed.
+//!
 //! A capture records that time in its own row, which is written anyway. When the capture does not verify the container,
 //! the time moves to the workspace's row.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::model::record::{CaptureInProgress, SnapshotRecord, Stage, UnverifiedContainer, Verification};
-use crate::model::{Result, Timestamp};
+use crate::model::record::{
+    CaptureInProgress, ContainerObservation, SnapshotRecord, Stage, UnverifiedContainer, Verification,
+};
+use crate::model::{ContainerIdentity, Error, Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
@@ -51,25 +56,50 @@ impl ActiveProbe {
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Records that a container may be started from now on. Returns the time before which a container must have started
-    /// to be accepted.
-    pub(in crate::service) fn mark_unverified(&self) -> Result<Timestamp> {
-        let now = self.now();
-        self.save_unverified_since(self.unverified_since()?.unwrap_or(now))
+    /// Records that another container than `container` may be started from now on. Returns the time before which a container
+    /// must have started to be accepted.
+    pub(in crate::service) fn mark_unverified(&self, container: Option<ContainerIdentity>) -> Result<Timestamp> {
+        let (since, container) = self.unverified()?.unwrap_or((self.now(), container));
+        self.save_unverified(since, container)
     }
 
-    /// Returns the time before which a container must have started to be accepted; `None` when the container is not
-    /// unverified.
+    /// Returns the time of [`unverified`](Self::unverified).
     pub(super) fn unverified_since(&self) -> Result<Option<Timestamp>> {
+        Ok(self.unverified()?.map(|(since, _)| since))
+    }
+
+    /// Returns the time before which a container must have started to be accepted, and the only container that is, if it has
+    /// an identity; `None` when the container is not unverified.
+    pub(super) fn unverified(&self) -> Result<Option<(Timestamp, Option<ContainerIdentity>)>> {
         let unfinished = self.ledger.unfinished_snapshots()?;
         let from_captures = unfinished.iter().filter_map(|snapshot| match &snapshot.stage {
             Stage::Creating(progress) if progress.verification == Verification::DueUnverified => {
-                Some(progress.observation.observed_at)
+                Some((progress.observation.observed_at, progress.observation.identity()))
             }
             _ => None,
         });
-        let from_workspace = self.workspace()?.unverified.map(|unverified| unverified.since);
-        Ok(from_captures.chain(from_workspace).min())
+        let from_workspace = self.workspace()?.unverified.map(|unverified| (unverified.since, unverified.container));
+        Ok(from_captures.chain(from_workspace).min_by_key(|(since, _)| *since))
+    }
+
+    /// Returns whether identities decide about a container: it has one, and so has the container that was observed before.
+    pub(super) fn is_identified(&self, observation: &ContainerObservation) -> Result<bool> {
+        let has_accepted = self.unverified()?.is_none_or(|(_, container)| container.is_some());
+        Ok(has_accepted && observation.identity().is_some())
+    }
+
+    /// Verifies that a container is the only one that is accepted, if it is known which one that is.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`](crate::model::Code::SandboxReplaced) for another container.
+    pub(in crate::service) fn verify_accepted(&self, observation: &ContainerObservation) -> Result<()> {
+        match (self.unverified()?, observation.identity()) {
+            (Some((_, Some(accepted))), Some(running)) if accepted != running => {
+                self.require_container(accepted)?;
+                Err(Error::container_replaced(&self.id, "was replaced"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Moves the unverified state of a capture to the workspace's row, before the row of the capture is rewritten or
@@ -81,9 +111,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         progress.verification = Verification::Due;
-        let former_since = self.workspace()?.unverified.map(|unverified| unverified.since);
-        let since = progress.observation.observed_at;
-        self.save_unverified_since(former_since.map_or(since, |former_since| former_since.min(since))).map(drop)
+        let former = self.workspace()?.unverified.map(|unverified| (unverified.since, unverified.container));
+        let observed = (progress.observation.observed_at, progress.observation.identity());
+        let (since, container) = former.filter(|(since, _)| *since < observed.0).unwrap_or(observed);
+        self.save_unverified(since, container).map(drop)
     }
 
     /// Reads again from the ledger whether a capture leaves the container unverified: another call may have accepted
@@ -100,7 +131,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Accepts the container that runs now, whatever its age. Only a container that starts later is unverified, and
     /// captures in progress no longer leave this one unverified.
-    pub(super) fn trust_from_now(&self) -> Result<Timestamp> {
+    pub(super) fn trust_from_now(&self, container: Option<ContainerIdentity>) -> Result<Timestamp> {
         for mut capture in self.ledger.unfinished_snapshots()? {
             if let Stage::Creating(progress) = &mut capture.stage
                 && progress.verification == Verification::DueUnverified
@@ -109,7 +140,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 self.ledger.put_snapshot(&capture)?;
             }
         }
-        self.save_unverified_since(self.now())
+        self.save_unverified(self.now(), container)
     }
 
     /// Verifies an unverified container, once no earlier work can start another one.
@@ -119,14 +150,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         let probe = ActiveProbe::begin(self)?;
-        self.save_unverified_since(unverified.since)?;
-        self.flag_if_replaced(&self.config.default_dir, unverified.since).await?;
+        self.save_unverified(unverified.since, unverified.container)?;
+        match unverified.container {
+            Some(container) => match self.sandbox_status().await?.identity() {
+                Some(running) if running != container => self.require_container(container)?,
+                _ => {}
+            },
+            None => self.flag_if_replaced(&self.config.default_dir, unverified.since).await?,
+        }
         probe.finish_verified(self)
     }
 
-    fn save_unverified_since(&self, since: Timestamp) -> Result<Timestamp> {
+    fn save_unverified(&self, since: Timestamp, container: Option<ContainerIdentity>) -> Result<Timestamp> {
         let due_at = self.now().plus_millis(RETRY_DELAY_MILLIS);
-        self.put_unverified(Some(UnverifiedContainer { since, due_at }))?;
+        self.put_unverified(Some(UnverifiedContainer { since, due_at, container }))?;
         self.schedule_alarm(due_at)?;
         Ok(since)
     }

@@ -34,7 +34,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_definite = is_definite(&failure);
         let failed = |error| Err(FailedBackup { error, is_definite });
         let error = from_sandbox(failure.clone(), &self.id, During::Backup);
-        let verified = match self.verify_running().await {
+        let running = match expectation {
+            // It reads the status itself.
+            ContainerExpectation::Identified(_) => Ok(()),
+            _ => self.verify_running().await,
+        };
+        let verified = match running {
             Ok(()) => self.verify_container(None, &options.dir, expectation).await,
             Err(error) => Err(error),
         };
@@ -59,6 +64,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         expectation: &ContainerExpectation,
     ) -> Result<BackupHead> {
         let container_check = async {
+            if matches!(expectation, ContainerExpectation::Identified(_)) {
+                return Ok(()); // The capture would have failed in another container.
+            }
             self.verify_container(session, dir, expectation).await?;
             self.verify_was_own(expectation)
         };

@@ -11,7 +11,7 @@ use super::backup::FailedBackup;
 use super::stored_backup::BackupHead;
 use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage};
+use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, Verification};
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
     BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
@@ -89,13 +89,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             excludes: request.excludes,
             compression: request.compression,
             local_bucket: self.config.local_bucket,
-            expected_last_change: progress.observation.expected_last_change(),
+            expected_last_change: progress.observation.identity(),
         };
         let session = match self.sandboxes() {
             Ok(sandboxes) => sandboxes.open_session(&self.id),
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
-        if let Err(error) = self.check_ignored_paths(&options).await {
+        if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
         let backup = match self.create_backup(&session, &options, &expectation).await {
@@ -168,11 +168,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok((record, lease))
     }
 
-    /// Marks the container, so that it can be recognized later, and records the marker.
+    /// Marks the container, so that it can be recognized later, and records the marker. A container with an identity needs
+    /// none.
     async fn ensure_marked(&self, record: &SnapshotRecord) -> Result<SnapshotRecord> {
         let mut record = record.clone();
         let Stage::Creating(progress) = &mut record.stage else { return Err(Error::internal()) };
-        if progress.expected_marker.is_some() || self.workspace()?.binding.is_some() {
+        let is_identified = progress.verification == Verification::Done && progress.observation.identity().is_some();
+        if is_identified || progress.expected_marker.is_some() || self.workspace()?.binding.is_some() {
             return Ok(record);
         }
         progress.expected_marker = Some(ExpectedMarker::Own(self.mark_container(progress).await?));
@@ -210,15 +212,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<TakenSnapshot> {
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let (takes_label, key) = (progress.takes_label.clone(), progress.key.clone());
-        let marker = progress.expected_marker.clone().filter(|_| !record.rescue || progress.adopts);
+        let is_own = !record.rescue || progress.adopts;
+        let container = progress.observation.identity().filter(|_| is_own);
+        let marker = match progress.expected_marker.clone() {
+            Some(ExpectedMarker::Own(marker)) if is_own => Some(marker),
+            _ => None,
+        };
         let stored = found.into_stored(backup, false, self.now());
         let mut workspace = self.workspace()?;
-        if let Some(ExpectedMarker::Own(marker)) = marker
-            && workspace.marker.as_ref() != Some(&marker)
-            && workspace.marked_at.is_none_or(|at| at <= record.began_at)
-        {
-            // From now on the marker identifies the container, whatever its age.
-            (workspace.marker, workspace.unverified) = (Some(marker), None);
+        let has_changed = (marker.is_some() && workspace.marker != marker)
+            || (container.is_some() && workspace.container != container);
+        if has_changed && workspace.marked_at.is_none_or(|at| at <= record.began_at) {
+            // From now on the marker or the identity is compared, whatever the age of the container.
+            (workspace.marker, workspace.container) = (marker.or(workspace.marker), container.or(workspace.container));
+            workspace.unverified = None;
             workspace.marked_at = Some(record.began_at);
             self.ledger.put_workspace(&workspace)?;
         }

@@ -8,6 +8,7 @@ use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
 use crate::service::calls::failures::from_storage;
+use crate::service::container::identity::ContainerExpectation;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::WorkKey;
 use crate::service::tasks::backoff::Backoff;
@@ -66,13 +67,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Stage::Creating(progress) = &capture.stage else { return Err(Error::internal()) };
         let _completion = self.in_process.completion_lock.lock().await;
         let probe = ActiveProbe::begin(self)?;
+        let expectation = self.container_expectation(progress)?;
+        let is_identified = matches!(expectation, ContainerExpectation::Identified(_));
         // The container may have been verified since the capture, and the probe below may itself start another one.
         let workspace = self.workspace()?;
-        if workspace.binding.is_none() && workspace.marker.is_none() {
-            self.mark_unverified()?;
+        if !is_identified && workspace.binding.is_none() && workspace.marker.is_none() {
+            self.mark_unverified(progress.observation.identity())?;
         }
-        let expectation = self.container_expectation(progress)?;
-        let verified = match self.verify_running().await {
+        let running = if is_identified { Ok(()) } else { self.verify_running().await };
+        let verified = match running {
             Ok(()) => self.verify_backup(None, backup, mark, &capture.dir, &expectation).await,
             Err(error) => Err(error),
         };

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Status};
+use sandbox_snapshotter::model::{
+    ArchiveFormat, BackupHandle, BackupId, BackupMetadata, BackupOptions, Directory, Status,
+};
 use serde_json::Value;
 
 use super::memory::{Backup, Container, Files, HookCall};
@@ -135,6 +137,11 @@ impl World {
     /// Sets the image version of new containers.
     pub fn set_image_version(&self, version: &str) {
         self.image.borrow_mut().version = version.into();
+    }
+
+    /// Sets the format of the archives that new containers can make.
+    pub fn set_archive_format(&self, format: ArchiveFormat) {
+        self.image.borrow_mut().archive_format = format;
     }
 
     /// Adds a file to the image of new containers.

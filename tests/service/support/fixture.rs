@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::memory::ObjectPorts;
 use super::planned::Planned;
-use super::{MemoryLedger, PendingOperation, SandboxService, World};
+use super::{MemoryLedger, PendingOperation, Runtime, SandboxService, World};
 
 /// The file of the default sandbox.
 pub const FILE: &str = "/workspace/notes.txt";
@@ -36,6 +36,14 @@ impl Fixture {
     /// Creates an empty world.
     pub fn empty() -> Self {
         Self::with_local_bucket(true)
+    }
+
+    /// Creates an empty world with sandboxes of a runtime.
+    #[allow(dead_code)] // Some suites do not use it.
+    pub fn of_runtime(runtime: Runtime) -> Self {
+        let fixture = Self::empty();
+        fixture.world.runtime.set(runtime);
+        fixture
     }
 
     /// Creates an empty world with a value of `local_bucket`.

@@ -47,7 +47,7 @@ pub struct Planned {
 
 impl Default for Planned {
     fn default() -> Self {
-        let image = Image { version: "0.12.10 0123456789abcdef".into(), files: [].into() };
+        let image = Image { version: "0.12.10 0123456789abcdef".into(), ..Image::default() };
         Self {
             faults: FaultPlan::default(),
             deadlines: Deadlines::default(),
@@ -133,7 +133,7 @@ impl Scheduler for Planned {
         match work {
             Work::Unpack => world.advance_clock(RESTORE_MILLIS),
             Work::Hook(millis) => world.advance_clock(millis),
-            Work::Start(_) | Work::Command | Work::Archive | Work::Download => {}
+            Work::Start(_) | Work::Expected(_) | Work::ObjectStep | Work::Command | Work::Archive | Work::Download => {}
         }
         Ok(())
     }

@@ -137,4 +137,10 @@ bugs! {
     InterruptedCreationNotEnded,
     /// A repeated fork creates another workspace each time.
     ForkNotStored,
+    /// The container that a capture expects is not passed to the sandbox.
+    ExpectedContainerNotPassed,
+    /// The sandbox does not compare its container with the expected one.
+    ExpectedContainerNotCompared,
+    /// The id of the recorded container is not compared with that of the running one.
+    IdentityNotCompared,
 }

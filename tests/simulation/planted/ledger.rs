@@ -161,6 +161,9 @@ impl Ledger for PlantedPorts {
         if let Some(row) = row.as_mut().filter(|_| self.is_planted(Bug::KeepLastOffByOne)) {
             row.policy = keeping_one_fewer(&row.policy);
         }
+        if let Some(row) = row.as_mut().filter(|_| self.is_planted(Bug::IdentityNotCompared)) {
+            row.container = row.container.and(self.world().identity(self.own()));
+        }
         if let Some(binding) = row.as_mut().and_then(|row| row.binding.as_mut())
             && self.is_planted(Bug::CapturedDuringRestore)
             && place.is_in("workspace/sandbox/mod.rs")

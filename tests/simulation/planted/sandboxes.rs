@@ -44,6 +44,17 @@ impl PlantedPorts {
         if place.is_in("container/identity.rs") { self.misread_identity(probe, in_session) } else { probe }
     }
 
+    /// Returns the options of a capture as the sandbox reads them.
+    fn misplace_expectation(&self, id: &SandboxId, options: BackupOptions) -> BackupOptions {
+        if self.is_planted(Bug::ExpectedContainerNotPassed) {
+            return BackupOptions { expected_last_change: None, ..options };
+        }
+        if options.expected_last_change.is_some() && self.is_planted(Bug::ExpectedContainerNotCompared) {
+            return BackupOptions { expected_last_change: self.world().identity(id), ..options };
+        }
+        options
+    }
+
     /// Misreads a probe that tells the condition of the sandbox of a named workspace.
     fn misread_condition(&self, mut probe: Probe) -> Probe {
         let is_unfinished = matches!(probe.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
@@ -138,7 +149,8 @@ impl SandboxSession for PlantedSession<'_> {
     }
 
     async fn create_backup(&self, options: &BackupOptions, bytes: Option<u64>) -> Result<BackupHandle, Failure> {
-        let created = self.session.create_backup(options, bytes).await;
+        let created =
+            self.session.create_backup(&self.ports.misplace_expectation(self.id, options.clone()), bytes).await;
         let is_stopped = self.ports.lifecycle_call(self.id) == Some(Lifecycle::Stop);
         if created.is_err() && is_stopped && self.ports.is_planted(Bug::EndedAfterFailedCapture) {
             self.ports.all().destroy(self.id).await.ok();

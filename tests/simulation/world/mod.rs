@@ -111,6 +111,7 @@ impl Simulation {
         };
         let config = Config { default_dir: Directory::parse(DIR).unwrap(), local_bucket: false };
         let world = World::new(simulation, config);
+        world.runtime.set(world.profile.runtime);
         sandboxes::plan_hooks(&world);
         world
     }

@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::named::{Address, State, Transition};
 use sandbox_snapshotter::model::{BackupOwner, SandboxId};
 
 use super::{Simulation, World};
-use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange};
+use crate::memory::{Backup, Event, ObjectKey, RowChange, Runtime, StoreChange};
 use crate::rules::{self, lifecycle};
 
 /// Observes an event: traces it, checks it, and notes what later checks need.
@@ -46,7 +46,8 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
         }
         Event::ArrivalRequested(id) => {
             // An application may have opened a session in the directory before the files arrived.
-            let process = world.inject_fault(250).then(|| "9 bash".to_owned());
+            let may_remain = world.profile.runtime == Runtime::Sdk012;
+            let process = (may_remain && world.inject_fault(250)).then(|| "9 bash".to_owned());
             world.with_container(id, |container, _| container.process_below = process);
         }
         Event::Arrived(id, backup) => lifecycle::check_arrival(world, id, backup),

@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::{SandboxId, SnapshotId, Status, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use super::{Container, Simulation, World};
-use crate::memory::{CommandResult, Image, Sandbox};
+use crate::memory::{CommandResult, Image, Runtime, Sandbox};
 
 pub use crate::memory::Files;
 
@@ -90,7 +90,7 @@ impl Simulation {
         if self.profile.image_has_files && sandbox.ends_when_idle {
             files.insert(IMAGE_FILE.to_owned(), content(version));
         }
-        Image { version: format!("image {version}"), files }
+        Image { version: format!("image {version}"), files, archive_format: self.profile.archive_format }
     }
 
     /// Ends the container if its idle timeout is over.
@@ -161,7 +161,8 @@ impl World {
     /// Reconnects the sandbox to the same container, which changes the time of the status.
     pub fn reconnect(&self, id: &SandboxId) {
         self.with_sandbox(id, |sandbox, now| {
-            if sandbox.container.is_some() {
+            // Only the SDK 0.12 connects to its containers.
+            if sandbox.container.is_some() && self.profile.runtime == Runtime::Sdk012 {
                 sandbox.set_status(Status::Healthy, now);
             }
         });
@@ -189,9 +190,7 @@ impl World {
         if self.with_sandbox(id, |sandbox, _| sandbox.container.is_none()) {
             self.executor.sleep(MIN_START_MILLIS + self.rng.millis(500)).await;
         }
-        if self.inject_fault(self.profile.container_end_rate) {
-            self.end_container(id, self.rng.one_in(2));
-        }
+        self.end_before_use(id);
         let has_binding = self.has_binding(id);
         self.with_sandbox(id, |sandbox, _| {
             if sandbox.container.is_none() {
@@ -199,6 +198,13 @@ impl World {
             }
             sandbox.notes.ends_when_idle |= has_binding;
         });
+    }
+
+    /// Ends a container before its use, at the rate of the schedule.
+    pub(super) fn end_before_use(&self, id: &SandboxId) {
+        if self.inject_fault(self.profile.container_end_rate) {
+            self.end_container(id, self.rng.one_in(2));
+        }
     }
 }
 

@@ -95,7 +95,15 @@ impl Scheduler for Simulation {
     async fn work(world: &Rc<World>, work: Work<'_>) -> Result<(), Failure> {
         match work {
             Work::Start(id) => world.prepare_start(id).await,
+            Work::Expected(id) => world.end_before_use(id),
             Work::Command => world.pass_step().await,
+            Work::ObjectStep => {
+                world.pass_step().await;
+                if world.inject_fault(world.profile.crash_rate / 2) {
+                    world.count("sandbox objects ended during a start");
+                    return Err(transient_failure(Service::Sandboxes));
+                }
+            }
             Work::Archive => {
                 world.pass_step().await;
                 // No two backups are made in the same millisecond.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Result;
 use super::SandboxId;
-use super::named::{Address, Tenant};
+use super::named::Address;
 use super::request::{CallToolRequest, GrantRequest, Toolset};
 
 /// The types of the requests and of the answers.
@@ -113,7 +113,7 @@ macro_rules! operations {
                     in Named(|it| it), needs_bucket: true, repeat: Idempotent;
                 /// Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet.
                 ListWorkspaces = "workspaces/list", fn list(ListWorkspacesRequest) -> WorkspacePage,
-                    in Directory(|it| &it.tenant), needs_bucket: true, repeat: Idempotent;
+                    in Entrypoint, needs_bucket: true, repeat: Idempotent;
                 /// Starts a workspace: a sandbox runs with the workspace's files in place.
                 StartWorkspace = "workspaces/start", fn start(StartRequest) -> StartedWorkspace,
                     in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
@@ -150,31 +150,31 @@ macro_rules! operations {
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.
                 ListTools = "tools/list", fn list(Toolset) -> ToolList,
-                    in Entrypoint, needs_bucket: false, repeat: Idempotent;
+                    in Tools, needs_bucket: false, repeat: Idempotent;
                 /// Calls a tool with the arguments that a language model passed.
                 CallTool = "tools/call", fn call(CallToolRequest) -> ToolResult,
-                    in Entrypoint, needs_bucket: false, repeat: WithKey;
+                    in Tools, needs_bucket: false, repeat: WithKey;
                 /// Creates a token for `/mcp` that permits some tools and nothing else.
                 GrantTools = "tools/grant", fn grant(GrantRequest) -> ToolGrant,
-                    in Entrypoint, needs_bucket: false, repeat: Idempotent;
+                    in Tools, needs_bucket: false, repeat: Idempotent;
             }
             Client<T> {
                 /// Checks the configuration of the deployment, and whether the bucket and the list of workspaces
                 /// respond.
                 Health = "health", (HealthRequest) -> Health,
-                    in Entrypoint, needs_bucket: false, repeat: Idempotent;
+                    in Deployment, needs_bucket: false, repeat: Idempotent;
             }
         }
     };
 }
 pub(crate) use operations;
 
-/// Declares [`Operation`] and [`Request`].
+/// Declares [`Operation`], [`requests`] and the methods of [`Request`].
 macro_rules! declare {
     ($($client:ty {$(
         $(#[doc = $summary:literal])+
         $name:ident = $text:literal, $(fn $method:ident)? ($Request:ident) -> $Answer:ident,
-            in $target:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
+            in $object:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
     )+})+) => {
         /// An operation of the service.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,10 +220,10 @@ macro_rules! declare {
             }
         }
 
-        /// The request of an operation, with valid options.
-        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-        #[serde(untagged)]
-        pub enum Request { $($($(#[doc = $summary])+ $name(types::$Request),)+)+ }
+        declare_requests! {
+            [Sandbox {}] [Named {}] [Entrypoint {}] [Tools {}] [Deployment {}]
+            $($($object { $(#[doc = $summary])+ $name(types::$Request) })+)+
+        }
 
         impl Request {
             /// Decodes the options of an operation.
@@ -231,23 +231,77 @@ macro_rules! declare {
             /// # Errors
             /// The errors of the options, which are all validated.
             pub fn decode(operation: Operation, options: &Value) -> Result<Self> {
-                match operation { $($(Operation::$name => types::$Request::decode(options).map(Self::$name),)+)+ }
+                match operation {$($(
+                    Operation::$name => types::$Request::decode(options)
+                        .map(|request| Self::$object(requests::$object::$name(request))),
+                )+)+}
             }
 
             /// Returns the operation.
             pub const fn operation(&self) -> Operation {
-                match self { $($(Self::$name(_) => Operation::$name,)+)+ }
+                match self { $($(Self::$object(requests::$object::$name(_)) => Operation::$name,)+)+ }
             }
 
             /// Returns the object that runs the operation.
-            #[allow(unused_variables)] // The entrypoint has no id.
+            #[allow(unused_variables)] // Only an object has an id.
             pub fn target(&self) -> Target {
-                match self { $($(Self::$name(request) => Target::$target $((id_of(request, $id)))?,)+)+ }
+                match self {$($(
+                    Self::$object(requests::$object::$name(request)) => Target::$object $((id_of(request, $id)))?,
+                )+)+}
             }
         }
     };
 }
+
+/// Declares one enum for each object, so that the `match` of an object is total. Moves the rows one by one to the enum
+/// of their object.
+macro_rules! declare_requests {
+    ([Sandbox {$($row:tt)*}] $named:tt $entrypoint:tt $tools:tt $deployment:tt Sandbox {$($new:tt)*} $($rest:tt)*) => {
+        declare_requests! { [Sandbox {$($row)* $($new)*,}] $named $entrypoint $tools $deployment $($rest)* }
+    };
+    ($sandbox:tt [Named {$($row:tt)*}] $entrypoint:tt $tools:tt $deployment:tt Named {$($new:tt)*} $($rest:tt)*) => {
+        declare_requests! { $sandbox [Named {$($row)* $($new)*,}] $entrypoint $tools $deployment $($rest)* }
+    };
+    ($sandbox:tt $named:tt [Entrypoint {$($row:tt)*}] $tools:tt $deployment:tt Entrypoint {$($new:tt)*} $($rest:tt)*) => {
+        declare_requests! { $sandbox $named [Entrypoint {$($row)* $($new)*,}] $tools $deployment $($rest)* }
+    };
+    ($sandbox:tt $named:tt $entrypoint:tt [Tools {$($row:tt)*}] $deployment:tt Tools {$($new:tt)*} $($rest:tt)*) => {
+        declare_requests! { $sandbox $named $entrypoint [Tools {$($row)* $($new)*,}] $deployment $($rest)* }
+    };
+    ($sandbox:tt $named:tt $entrypoint:tt $tools:tt [Deployment {$($row:tt)*}] Deployment {$($new:tt)*} $($rest:tt)*) => {
+        declare_requests! { $sandbox $named $entrypoint $tools [Deployment {$($row)* $($new)*,}] $($rest)* }
+    };
+    ($([$Object:ident {$($row:tt)*}])+) => {
+        /// The requests of each object.
+        pub mod requests {
+            use super::types;
+
+            $(
+                /// The requests of one object.
+                #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+                #[serde(untagged)]
+                pub enum $Object { $($row)* }
+            )+
+        }
+    };
+}
 operations!(declare);
+
+/// The request of an operation, with valid options.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Request {
+    /// On one sandbox.
+    Sandbox(requests::Sandbox),
+    /// On one named workspace.
+    Named(requests::Named),
+    /// On the bucket, or on a list of workspaces.
+    Entrypoint(requests::Entrypoint),
+    /// On tools for a language model.
+    Tools(requests::Tools),
+    /// On the deployment.
+    Deployment(requests::Deployment),
+}
 
 /// Returns the id in a request.
 fn id_of<R, Id: Clone>(request: &R, id: impl FnOnce(&R) -> &Id) -> Id {
@@ -273,10 +327,12 @@ pub enum Target {
     Sandbox(SandboxId),
     /// The object of a named workspace.
     Named(Address),
-    /// The Directory of a tenant.
-    Directory(Tenant),
-    /// The entrypoint itself.
+    /// The entrypoint itself, on the bucket or on the Directory of a tenant.
     Entrypoint,
+    /// The entrypoint itself, for a toolset.
+    Tools,
+    /// The entrypoint itself, even where a binding is missing.
+    Deployment,
 }
 
 impl Operation {
@@ -289,11 +345,12 @@ impl Operation {
 impl Request {
     /// Returns the toolset of the request, if it has one.
     pub const fn toolset(&self) -> Option<&Toolset> {
-        match self {
-            Self::ListTools(toolset)
-            | Self::CallTool(CallToolRequest { toolset, .. })
-            | Self::GrantTools(GrantRequest { toolset, .. }) => Some(toolset),
-            _ => None,
+        use requests::Tools::{CallTool, GrantTools, ListTools};
+        let Self::Tools(request) = self else { return None };
+        match request {
+            ListTools(toolset)
+            | CallTool(CallToolRequest { toolset, .. })
+            | GrantTools(GrantRequest { toolset, .. }) => Some(toolset),
         }
     }
 }

@@ -13,8 +13,8 @@ use sandbox_snapshotter::model::record::{
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
-    BackupHandle, Compression, CompressionFormat, DerivationKind, Directory, Label, PendingTask, Policy, SandboxId,
-    SigningKey, SizeDrop, SnapshotId, Timestamp,
+    BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory, Label, PendingTask,
+    Policy, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
 };
 use serde_json::json;
 
@@ -62,10 +62,12 @@ pub fn workspace() -> WorkspaceRecord {
         id_key: Some(SigningKey::new(0, [0x7f; 32])),
         marker: Some("k3f9x2ab".into()),
         marked_at: Some(minute_after_start(4)),
+        container: Some(ContainerIdentity::new(1_795_150_800_003.0)),
         protected: Some(ProtectedSnapshot { snapshot_id: snapshot_id(8), until: minute_after_start(9) }),
         unverified: Some(UnverifiedContainer {
             since: Timestamp::from_millis(1_795_150_800_002),
             due_at: Timestamp::from_millis(1_795_150_860_002),
+            container: Some(ContainerIdentity::new(1_795_150_800_004.0)),
         }),
         binding: Some(WorkspaceBinding {
             address: Address::parse("Tenant-1/it_s.a-name").unwrap(),
