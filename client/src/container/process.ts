@@ -1,5 +1,5 @@
 /** Commands in a container: their variables, their time limits, and their output. */
-import { messageOf, SandboxError, type SandboxErrorCode } from './errors.ts';
+import { messageOf, SandboxError } from './errors.ts';
 
 /** The exit code of `timeout` for a command that it ended. */
 export const TIMED_OUT = 124;
@@ -21,10 +21,6 @@ export interface RunOptions {
   env?: Record<string, string>;
   /** Its time limit, in milliseconds. Default: none. */
   timeout?: number | undefined;
-  /** Its input, for {@link open}. */
-  stdin?: 'pipe' | ReadableStream;
-  /** The code of the error where it can't be started. Default: `CONTAINER_UNAVAILABLE`. */
-  failure?: SandboxErrorCode;
 }
 
 /** A completed command. */
@@ -43,19 +39,22 @@ cd -- "$1" || exit 126; shift
 "$@" >&3 2>&5 </dev/null 3>&- 4<&- 5>&- 6<&-; c=$?
 head -c ${MAX_OUTPUT_BYTES + 1} <&4; head -c ${MAX_OUTPUT_BYTES + 1} <&6 >&2; exit $c`;
 
+export const decode = (bytes: ArrayBuffer): string => new TextDecoder().decode(bytes);
+
+/** Returns the command that runs a script. */
+export const sh = (script: string, ...args: string[]): string[] => ['/bin/sh', '-c', script, 'sh', ...args];
+
 /** Starts a command. Throws where the container does not run, or lacks the program. */
 export async function open(
   container: Container,
   argv: string[],
-  { cwd = '/', env = {}, stdin, failure = 'CONTAINER_UNAVAILABLE' }: RunOptions = {},
+  options: ContainerExecOptions = {},
 ): Promise<ExecProcess> {
-  try {
-    return await container.exec(argv, { cwd, env, ...(stdin && { stdin }) });
-  } catch (thrown) {
+  return container.exec(argv, { cwd: '/', env: {}, ...options }).catch((thrown) => {
     const message = messageOf(thrown);
-    const missing = /not found|no such file/i.test(message);
-    throw new SandboxError(missing ? 'TOOL_MISSING' : failure, `${argv[0]}: ${message}`);
-  }
+    const code = /not found|no such file/i.test(message) ? 'TOOL_MISSING' : 'CONTAINER_UNAVAILABLE';
+    throw new SandboxError(code, `${argv[0]}: ${message}`);
+  });
 }
 
 /** Returns a command with a time limit in the container, which ends all its processes. */
@@ -81,12 +80,11 @@ export async function within<T>(timeout: number, work: (signal: AbortSignal) => 
 
 /** Runs a command to its end. Processes that it leaves behind continue. */
 export async function run(container: Container, argv: string[], options: RunOptions = {}): Promise<Ran> {
-  const { cwd = '/', timeout, ...rest } = options;
-  const collect = ['/bin/sh', '-c', COLLECT, 'sh', cwd, ...limited(argv, timeout)];
-  const ran = async () => (await open(container, collect, rest)).output();
+  const { cwd = '/', env = {}, timeout } = options;
+  const collect = sh(COLLECT, cwd, ...limited(argv, timeout));
+  const ran = async () => (await open(container, collect, { env })).output();
   const { stdout, stderr, exitCode } = await (timeout === undefined ? ran() : within(timeout, ran));
   if (Math.max(stdout.byteLength, stderr.byteLength) > MAX_OUTPUT_BYTES)
     throw new SandboxError('OUTPUT_TOO_LARGE', `A command printed more than ${MAX_OUTPUT_BYTES} bytes.`);
-  const decode = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);
   return { exitCode, stdout: decode(stdout), stderr: decode(stderr) };
 }
