@@ -92,7 +92,7 @@ export async function capture(
     const metadata: Metadata = {
       id,
       dir,
-      name: name ?? null,
+      name,
       ...stored,
       ttl,
       createdAt: new Date().toISOString(),
@@ -121,7 +121,13 @@ export async function restore(
     const archive = verified(await backups.getArchive(metadata), metadata, signal);
     const process = await open(container, limited(argv, timeout), { stdin: 'pipe' });
     const output = process.output();
-    const failure = await feed(process, archive);
+    const stdin = process.stdin as WritableStream<Uint8Array>;
+    // A process whose input is aborted waits for more.
+    const fed = (ReadableStream as any).from(archive).pipeTo(stdin, { preventAbort: true });
+    const failure = await fed.catch(async (thrown: unknown) => {
+      await stdin.close().catch(() => {});
+      return thrown;
+    });
     const { exitCode, stderr } = await output;
     if (exitCode === INCOMPLETE && failure) throw transferError(failure);
     check(exitCode, decode(stderr), 'BACKUP_RESTORE_FAILED', `${dir} can't be restored`);
@@ -187,20 +193,6 @@ async function* verified(
   if (received !== (sha256 ?? received))
     throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256.`);
   yield new Uint8Array(1);
-}
-
-/**
- * Writes chunks to the input of a process, and closes it. Returns what made it fail: they fail, or the process ends first. Closes
- * the input in each case, because a process whose input is aborted waits for more.
- */
-async function feed(process: ExecProcess, chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
-  const writer = (process.stdin as WritableStream<Uint8Array>).getWriter();
-  const write = async () => {
-    for await (const chunk of chunks) await writer.write(chunk);
-  };
-  const failure = await write().catch((thrown: unknown) => thrown);
-  await writer.close().catch(() => {});
-  return failure;
 }
 
 /** What the exit codes of the scripts mean. The platform kills all processes of a container that ends. */

@@ -18,7 +18,7 @@ interface Pending {
 export interface Metadata {
   id: string;
   dir: string;
-  name: string | null;
+  name?: string | null | undefined;
   /** The size of the archive, in bytes. */
   sizeBytes: number;
   /** Seconds after its creation for which it can be restored. */

@@ -17,6 +17,10 @@ export type SandboxErrorCode =
   | 'TOOL_MISSING'
   | 'NO_SPACE'
   | 'FILE_NOT_FOUND'
+  | 'FILE_EXISTS'
+  | 'IS_DIRECTORY'
+  | 'NOT_DIRECTORY'
+  | 'PERMISSION_DENIED'
   | 'FILESYSTEM_ERROR';
 
 /** Returns the name of the error with a code: `BackupCreateError` for `BACKUP_CREATE_FAILED`. */

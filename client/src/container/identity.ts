@@ -16,7 +16,7 @@ const ID_FILE = '/run/sandbox-snapshotter.container';
 const KEY = 'sandbox-snapshotter:container';
 
 /** The programs that the class uses where an image has them. */
-const TOOLS = ['bash', 'timeout', 'mksquashfs', 'unsquashfs', 'tar', 'gzip', 'zstd', 'find', 'git'] as const;
+const TOOLS = ['timeout', 'mksquashfs', 'unsquashfs', 'tar', 'gzip', 'zstd', 'find', 'git'] as const;
 
 /** A program that the class uses. */
 export type Tool = (typeof TOOLS)[number];

@@ -8,14 +8,15 @@
 import { DurableObject } from 'cloudflare:workers';
 import { SharedAlarm } from './alarm.ts';
 import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
-import { Files } from './files.ts';
+import { Files, type FileContent } from './basic-files.ts';
 import type { Duration } from './inactivity.ts';
 import type { SessionMethods, Settings, SnapshotMethods } from './methods.ts';
-import { ContainerSandbox, type ExecOptions, type ExecResult, type Options, type State } from './sandbox.ts';
+import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
+import { ContainerSandbox, type ExecResult, type Options, type State } from './sandbox.ts';
 
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
-export type { BackupHandle, BackupOptions, Duration, Expected, ExecOptions, ExecResult, Options, State };
-export type { SessionMethods, Settings, SnapshotMethods };
+export type { BackupHandle, BackupOptions, Expected, FileContent, ProgramOptions, Ran };
+export type { Duration, ExecOptions, ExecResult, Options, SessionMethods, Settings, SnapshotMethods, State };
 
 type Base = abstract new (...args: any[]) => DurableObject<any>;
 

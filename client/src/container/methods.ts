@@ -1,7 +1,9 @@
 /** The methods of the class. */
 import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
+import type { FileContent } from './basic-files.ts';
 import type { Duration } from './inactivity.ts';
-import type { ExecOptions, ExecResult, State } from './sandbox.ts';
+import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
+import type { ExecResult, State } from './sandbox.ts';
 
 /** The settings that `configure` changes. */
 export interface Settings {
@@ -15,15 +17,17 @@ export interface Settings {
 export interface SessionMethods {
   /** Runs a command with bash, or with sh where the image has no bash. Starts the container where none runs. */
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
+  /** As `exec`, for a program and its arguments, without a shell. Its input is a stream. */
+  execProgram(argv: string[], options?: ProgramOptions): Promise<Ran>;
   /** Stores the files of a directory in the bucket. Starts a container where none runs, unless one is expected. */
   createBackup(options: BackupOptions): Promise<BackupHandle>;
   /** Replaces a directory with the files of a backup. Ends the processes that work in the directory. */
   restoreBackup(handle: BackupHandle & Expected): Promise<{ success: true; dir: string; id: string }>;
   /** Sets variables of all later commands; null removes one. */
   setEnvVars(variables: Record<string, string | null | undefined>): Promise<void>;
-  /** Writes a file. */
-  writeFile(path: string, content: string | ReadableStream): Promise<{ success: true; path: string }>;
-  /** Reads a file as text. */
+  /** Writes a file of any size. */
+  writeFile(path: string, content: FileContent): Promise<{ success: true; path: string }>;
+  /** Reads a file of at most 16 MiB as text. */
   readFile(path: string): Promise<{ success: true; path: string; content: string }>;
   /** Returns whether a file exists. */
   exists(path: string): Promise<{ success: true; path: string; exists: boolean }>;

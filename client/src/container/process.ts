@@ -13,14 +13,20 @@ const MARGIN_MS = 10_000;
 /** The largest output of {@link run}, in bytes. */
 export const MAX_OUTPUT_BYTES = 16 * 2 ** 20;
 
-/** How a command runs. */
-export interface RunOptions {
-  /** Its directory. Default: `/`. */
+/** The options of a command. */
+export interface ExecOptions {
+  /** Its directory. */
   cwd?: string;
-  /** All its variables. Without `PATH`, the image's applies. */
-  env?: Record<string, string>;
+  /** Its variables. Without `PATH`, the image's applies. */
+  env?: Record<string, string | undefined>;
   /** Its time limit, in milliseconds. Default: none. */
   timeout?: number | undefined;
+}
+
+/** The options of a program. */
+export interface ProgramOptions extends ExecOptions {
+  /** Its input. Default: none. */
+  stdin?: ReadableStream | undefined;
 }
 
 /** A completed command. */
@@ -36,7 +42,7 @@ export interface Ran {
  */
 const COLLECT = `o=$(mktemp) && exec 3>"$o" 4<"$o" && rm -f "$o" && o=$(mktemp) && exec 5>"$o" 6<"$o" && rm -f "$o" || exit 126
 cd -- "$1" || exit 126; shift
-"$@" >&3 2>&5 </dev/null 3>&- 4<&- 5>&- 6<&-; c=$?
+"$@" >&3 2>&5 3>&- 4<&- 5>&- 6<&-; c=$?
 head -c ${MAX_OUTPUT_BYTES + 1} <&4; head -c ${MAX_OUTPUT_BYTES + 1} <&6 >&2; exit $c`;
 
 export const decode = (bytes: ArrayBuffer): string => new TextDecoder().decode(bytes);
@@ -79,10 +85,10 @@ export async function within<T>(timeout: number, work: (signal: AbortSignal) => 
 }
 
 /** Runs a command to its end. Processes that it leaves behind continue. */
-export async function run(container: Container, argv: string[], options: RunOptions = {}): Promise<Ran> {
-  const { cwd = '/', env = {}, timeout } = options;
-  const collect = sh(COLLECT, cwd, ...limited(argv, timeout));
-  const ran = async () => (await open(container, collect, { env })).output();
+export async function run(container: Container, argv: string[], options: ProgramOptions = {}): Promise<Ran> {
+  const { cwd = '/', env = {}, timeout, stdin } = options;
+  const collect = sh(stdin ? COLLECT : `exec </dev/null\n${COLLECT}`, cwd, ...limited(argv, timeout));
+  const ran = async () => (await open(container, collect, { env, stdin } as ContainerExecOptions)).output();
   const { stdout, stderr, exitCode } = await (timeout === undefined ? ran() : within(timeout, ran));
   if (Math.max(stdout.byteLength, stderr.byteLength) > MAX_OUTPUT_BYTES)
     throw new SandboxError('OUTPUT_TOO_LARGE', `A command printed more than ${MAX_OUTPUT_BYTES} bytes.`);

@@ -4,11 +4,12 @@ import { capture, checkDirectory, checkExpiration, restore } from './archives.ts
 import type { BackupHandle, BackupOptions, Expected, Target } from './archives.ts';
 import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
-import { Files } from './files.ts';
+import { Files } from './basic-files.ts';
 import { ContainerIdentity, requireTool } from './identity.ts';
 import { Inactivity, toMillis, type Duration } from './inactivity.ts';
 import type { Settings, SnapshotMethods } from './methods.ts';
-import { decode, KILLED, open, run, TIMED_OUT, type Ran } from './process.ts';
+import { KILLED, run, sh, TIMED_OUT } from './process.ts';
+import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
 
 /** How a class runs its containers. */
 export interface Options<Env = any> {
@@ -22,14 +23,6 @@ export interface Options<Env = any> {
   env?: (env: Env) => Record<string, string>;
   /** Returns the options of each start: image, entrypoint, instance, labels, access to the Internet. */
   start?: (env: Env) => ContainerStartupOptions;
-}
-
-/** The options of a command. */
-export interface ExecOptions {
-  cwd?: string;
-  env?: Record<string, string | undefined>;
-  /** The time limit, in milliseconds. Default: none. */
-  timeout?: number;
 }
 
 /** The result of a command. */
@@ -52,6 +45,9 @@ export interface State {
 
 const ENV = 'sandbox-snapshotter:env';
 
+/** Runs the command `$1` with bash, or with sh where the image has none. */
+const SHELL = 'exec "$(command -v bash || echo /bin/sh)" -c "$1"';
+
 const BASE_ENV = { HOME: '/root', LANG: 'C.UTF-8' };
 
 /** The sandbox of an object. Its methods are those of the class, except for the sessions and the alarm. */
@@ -70,7 +66,7 @@ export class ContainerSandbox
   #queue: Promise<unknown>;
 
   constructor(ctx: DurableObjectState, env: unknown, options: Options, alarm: SharedAlarm) {
-    super((argv, path, stdin) => this.#runOnFile(argv, path, stdin));
+    super();
     this.#ctx = ctx;
     this.#env = env as Record<string, unknown>;
     this.#options = options;
@@ -142,20 +138,23 @@ export class ContainerSandbox
     return this.exec(command, options);
   }
 
-  async exec(command: string, options: ExecOptions = {}): Promise<ExecResult> {
-    const { cwd = this.#dir, timeout } = options;
+  async execProgram(argv: string[], options: ProgramOptions = {}): Promise<Ran> {
+    const { cwd = this.#dir, timeout, stdin } = options;
     const startedAt = Date.now();
     const ran = await this.#inContainer({}, ({ container, state }) => {
       if (timeout !== undefined) requireTool(state, 'timeout');
-      const shell = state.tools.includes('bash') ? 'bash' : '/bin/sh';
-      return run(container, [shell, '-c', command], { cwd, env: this.#variables(options.env), timeout });
+      return run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin });
     });
-    const duration = Date.now() - startedAt;
     // `timeout` kills a command that ignores its first signal.
-    const late = timeout !== undefined && duration >= timeout;
-    const exitCode = ran.exitCode === KILLED && late ? TIMED_OUT : ran.exitCode;
+    const late = timeout !== undefined && Date.now() - startedAt >= timeout;
+    return { ...ran, exitCode: ran.exitCode === KILLED && late ? TIMED_OUT : ran.exitCode };
+  }
+
+  async exec(command: string, options?: ExecOptions): Promise<ExecResult> {
+    const startedAt = Date.now();
+    const ran = await this.execProgram(sh(SHELL, command), options);
     const timestamp = new Date(startedAt).toISOString();
-    return { ...ran, exitCode, success: exitCode === 0, command, duration, timestamp };
+    return { ...ran, success: ran.exitCode === 0, command, duration: Date.now() - startedAt, timestamp };
   }
 
   createBackup(options: BackupOptions): Promise<BackupHandle> {
@@ -175,20 +174,6 @@ export class ContainerSandbox
       checkExpiration(metadata);
       await this.#inContainer(handle, (target) => restore(target, backups, handle, metadata));
       return { success: true, dir: handle.dir, id: handle.id };
-    });
-  }
-
-  async #runOnFile(argv: string[], path: string, stdin?: ReadableStream): Promise<ArrayBuffer> {
-    return this.#inContainer({}, async ({ container }) => {
-      const process = await open(container, [...argv, path], {
-        cwd: this.#dir,
-        stdin: stdin as ReadableStream,
-      });
-      const { exitCode, stdout, stderr } = await process.output();
-      if (exitCode === 0) return stdout;
-      const reason = decode(stderr).trim();
-      const code = /No such file/.test(reason) ? 'FILE_NOT_FOUND' : 'FILESYSTEM_ERROR';
-      throw new SandboxError(code, `${path}: ${reason}`);
     });
   }
 

@@ -53,7 +53,7 @@ cat "$w/archive"`;
  * code 1 of tar means that a file changed while it was read. tar fails where the program that compresses does.
  */
 export const CAPTURE_TAR = `${prepare(String.raw`s/\/$//; s/[][\\*?]/\\&/g; s/^/.\//`)}
-tar -C "$d" --numeric-owner --exclude-from="$w/exclude" --index-file="$w/names" "$@" -cvf - . 2>"$w/log"
+tar -C "$d" -S --numeric-owner --exclude-from="$w/exclude" --index-file="$w/names" "$@" -cvf - . 2>"$w/log"
 [ $? -le 1 ] || failed tar
 echo "$tree $(wc -l <"$w/names")" >&2`;
 
@@ -69,14 +69,17 @@ export const UNPACK = {
  *
  * Unpacks beside the directory, where it first deletes what a restore left that was killed. Ends all processes that have the
  * directory, or a file in it, as their working directory, their root or an open file: they would continue in files that are
- * gone. Where a process can't be ended, or a later capture or restore has begun, changes nothing. Process 1 may work in the
- * directory, because its end is the end of the container.
+ * gone. Where a process can't be ended, a file system is mounted in the directory, or a later capture or restore has begun,
+ * changes nothing. Process 1 may work in the directory, because its end is the end of the container.
  */
 export const restoring = (unpack: string) => `${BEGIN}size=$1 tree=$2 d=$(realpath -m -- "$3")
 need ${WORK_DIR} $((size / 1024)) "the archive needs"
 cat >"$w/archive" || exit 1
 [ "$(stat -c %s "$w/archive")" = $((size + 1)) ] || exit ${INCOMPLETE}
 truncate -s "$size" "$w/archive"
+while read -r _ _ _ _ mount _; do
+  case $mount/ in "$d"/*) fail 1 "a file system is mounted at $mount" ;; esac
+done </proc/self/mountinfo
 beside=\${d%/*}/.snapshotter; mkdir -p -- "\${d%/*}/" || exit 1
 rm -rf -- "$beside".??????
 need "\${d%/*}/" "$tree" "the files need"
