@@ -3,6 +3,7 @@
 
 import { DurableObject } from 'cloudflare:workers';
 
+import { withFiles } from '../../client/src/container/files.ts';
 import { withSnapshots } from '../../client/src/container/index.ts';
 import { Caller, type Env } from '../caller/caller.ts';
 
@@ -73,7 +74,53 @@ class OwnContainer extends DurableObject<Env> {
   }
 }
 
-export class Sandbox extends withSnapshots(OwnContainer, {
+const Snapshots = withSnapshots(OwnContainer, {
   env: () => ({ OWN: 'of the class' }),
   start: () => ({ image: 'debian:slim', labels: { own: '2' } }),
-}) {}
+});
+
+export class Sandbox extends withFiles(Snapshots) {
+  /** Writes random bytes, which no text has, as a stream, and reads them as one. Returns whether they are the same. */
+  async copyBytes(path: string, megabytes: number): Promise<boolean> {
+    return (await this.#write(path, megabytes)) === (await this.hashOf(path));
+  }
+
+  async #write(path: string, megabytes: number): Promise<string> {
+    const [written, hashed] = [new TransformStream(), new crypto.DigestStream('SHA-256')];
+    const writers = [written.writable.getWriter(), hashed.getWriter()];
+    const writing = this.writeFile(path, written.readable);
+    for (let left = megabytes * 16; left > 0; left -= 1) {
+      const chunk = crypto.getRandomValues(new Uint8Array(65_536));
+      for (const writer of writers) await writer.write(chunk);
+    }
+    for (const writer of writers) await writer.close();
+    await writing;
+    return toHex(await hashed.digest);
+  }
+
+  /** Returns the SHA-256 of a file, read as a stream. */
+  async hashOf(path: string): Promise<string> {
+    const hash = new crypto.DigestStream('SHA-256');
+    await (await this.readFileStream(path)).pipeTo(hash);
+    return toHex(await hash.digest);
+  }
+
+  /** Writes bytes in one piece. */
+  async writeBytes(path: string, ...bytes: number[]): Promise<void> {
+    await this.writeFile(path, new Uint8Array(bytes));
+  }
+
+  /** Deletes a directory: `getSandbox` of the SDK 0.12 passes no options of `deleteFile` on. */
+  async deleteTree(path: string): Promise<void> {
+    await this.deleteFile(path, { recursive: true });
+  }
+
+  /** Returns what a session of the sandbox lists. */
+  async listInSession(path: string): Promise<string[]> {
+    const session = (await this.getSession('one')) as unknown as this;
+    return (await session.listFiles(path)).files.map(({ name }) => name).sort();
+  }
+}
+
+const toHex = (digest: ArrayBuffer) =>
+  Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');

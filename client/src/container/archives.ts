@@ -1,9 +1,9 @@
 /** Captures and restores: archives that travel by `exec` between the container and the bucket. */
 import { Sha256, type Backups, type Format, type Metadata } from './bucket.ts';
-import { SandboxError, type SandboxErrorCode } from './errors.ts';
+import { SandboxError, transferError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
-import { KILLED, limited, open, run, TIMED_OUT, within } from './process.ts';
-import { CAPTURE_SQUASHFS, CAPTURE_TAR, NO_SPACE, RECEIVE, RESTORE, UNPACK, WORK_DIR } from './scripts.ts';
+import { decode, KILLED, limited, open, sh, TIMED_OUT, within } from './process.ts';
+import { CAPTURE_SQUASHFS, CAPTURE_TAR, INCOMPLETE, NO_SPACE, restoring, UNPACK } from './scripts.ts';
 
 /** The default time to live of a backup, in seconds. */
 const DEFAULT_TTL_SECONDS = 3 * 24 * 3600;
@@ -69,19 +69,18 @@ export async function capture(
 ): Promise<BackupHandle> {
   const { dir, name, ttl = DEFAULT_TTL_SECONDS, excludes = [], compression = {}, gitignore } = options;
   const { timeout = DEFAULT_TIMEOUT_MS } = options;
-  checkDirectory(dir);
   if (!(ttl > 0)) throw new SandboxError('INVALID_BACKUP_CONFIG', `ttl must be positive, got ${ttl}.`);
   if (gitignore) requireTool(state, 'git');
   requireTool(state, 'timeout');
   const { format, script, command } = archiver(state, compression);
   const patterns = excludes.flatMap((pattern) => toPatterns(pattern, format === 'squashfs'));
-  const argv = ['/bin/sh', '-c', script, 'sh', state.id as string, dir, gitignore ? '1' : '0', ...command];
+  const argv = sh(script, state.id as string, dir, gitignore ? '1' : '0', ...command);
 
   return within(timeout, async (signal) => {
     const id = crypto.randomUUID();
-    const process = await open(container, limited(argv, timeout), { stdin: 'pipe', failure: CREATE_FAILED });
+    const stdin = new Blob(patterns.map((pattern) => `${pattern}\n`)).stream();
+    const process = await open(container, limited(argv, timeout), { stdin });
     const stderr = new Response(process.stderr).text();
-    await feed(process, new Blob(patterns.map((pattern) => `${pattern}\n`)).stream());
     const verify = async (size: number) => {
       check(await process.exitCode, await stderr, CREATE_FAILED, `${dir} can't be archived`);
       if (size === 0) throw new SandboxError(CREATE_FAILED, `The archive of ${dir} is empty.`);
@@ -93,7 +92,7 @@ export async function capture(
     const metadata: Metadata = {
       id,
       dir,
-      name: name ?? null,
+      name,
       ...stored,
       ttl,
       createdAt: new Date().toISOString(),
@@ -112,39 +111,26 @@ export async function restore(
   { dir, timeout = DEFAULT_TIMEOUT_MS }: BackupHandle & Expected,
   metadata: Metadata,
 ): Promise<void> {
-  checkDirectory(dir);
-  const { id, sizeBytes, sha256, format = 'squashfs', treeBytes = sizeBytes } = metadata;
+  const { sizeBytes, format = 'squashfs', treeBytes = sizeBytes } = metadata;
   const [archiver, compressor] = format.split('+') as ['squashfs' | 'tar', Tool?];
   requireTool(state, archiver === 'tar' ? archiver : 'unsquashfs', 'find', 'timeout');
   if (compressor) requireTool(state, compressor);
-  const expected = state.id as string;
-  const kilobytes = (bytes: number) => String(Math.ceil(bytes / 1024));
-  const archive = `${id}.${crypto.randomUUID()}`;
-  const failed = 'BACKUP_RESTORE_FAILED';
-  const until = Date.now() + timeout;
-
+  const sizes = [sizeBytes, Math.ceil(treeBytes / 1024)].map(String);
+  const argv = sh(restoring(UNPACK[archiver]), state.id as string, ...sizes, dir);
   await within(timeout, async (signal) => {
-    const receive = ['/bin/sh', '-c', RECEIVE, 'sh', expected, archive, kilobytes(sizeBytes)];
-    const stream = await backups.getArchive(metadata);
-    const process = await open(container, limited(receive, timeout), { stdin: 'pipe', failure: failed });
+    const archive = verified(await backups.getArchive(metadata), metadata, signal);
+    const process = await open(container, limited(argv, timeout), { stdin: 'pipe' });
     const output = process.output();
-    const hash = new Sha256();
-    const fed = await feed(process, stream, hash);
+    const stdin = process.stdin as WritableStream<Uint8Array>;
+    // A process whose input is aborted waits for more.
+    const fed = (ReadableStream as any).from(archive).pipeTo(stdin, { preventAbort: true });
+    const failure = await fed.catch(async (thrown: unknown) => {
+      await stdin.close().catch(() => {});
+      return thrown;
+    });
     const { exitCode, stderr } = await output;
-    check(exitCode, new TextDecoder().decode(stderr), failed, "The archive can't be received");
-    const received = await hash.end();
-    const isPartial = fed !== sizeBytes;
-    if (isPartial || received !== (sha256 ?? received)) {
-      await run(container, ['rm', '-f', `${WORK_DIR}/${archive}`]);
-      if (isPartial) throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} was received in part.`);
-      throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256.`);
-    }
-    signal.throwIfAborted();
-    const unpack = ['/bin/sh', '-c', UNPACK[archiver]];
-    const argv = ['/bin/sh', '-c', RESTORE, 'sh', expected, archive, dir, kilobytes(treeBytes), ...unpack];
-    const remaining = Math.max(1, until - Date.now());
-    const restored = await run(container, argv, { failure: failed, timeout: remaining });
-    check(restored.exitCode, restored.stderr, failed, `${dir} can't be restored`);
+    if (exitCode === INCOMPLETE && failure) throw transferError(failure);
+    check(exitCode, decode(stderr), 'BACKUP_RESTORE_FAILED', `${dir} can't be restored`);
   });
 }
 
@@ -156,8 +142,7 @@ export function checkExpiration({ id, ttl, createdAt }: Metadata): void {
 
 /** Throws unless a directory can be captured and restored. */
 export function checkDirectory(dir: string): void {
-  const valid =
-    ROOTS.some((root) => dir === root || dir.startsWith(`${root}/`)) && !dir.split('/').includes('..');
+  const valid = ROOTS.some((root) => `${dir}/`.startsWith(`${root}/`)) && !dir.split('/').includes('..');
   if (!valid)
     throw new SandboxError('INVALID_BACKUP_CONFIG', `dir must be in ${ROOTS.join(', ')}, got ${dir}.`);
 }
@@ -189,33 +174,31 @@ function toPatterns(pattern: string, squashfs: boolean): string[] {
   return squashfs ? [plain, `... ${plain}`] : [plain];
 }
 
-/**
- * Writes a stream to the input of a process, and hashes it. Returns the number of bytes that it wrote: fewer where the
- * stream fails, or the process ends first.
- */
-async function feed(
-  process: ExecProcess,
+/** Passes on the chunks of an archive, and one more byte where they are complete and have the expected SHA-256. */
+async function* verified(
   stream: ReadableStream<Uint8Array>,
-  hash?: Sha256,
-): Promise<number> {
-  const writer = (process.stdin as WritableStream<Uint8Array>).getWriter();
+  { id, sizeBytes, sha256 }: Metadata,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const hash = new Sha256();
   let bytes = 0;
-  try {
-    for await (const chunk of stream) {
-      await hash?.add(chunk);
-      await writer.write(chunk);
-      bytes += chunk.byteLength;
-    }
-    await writer.close();
-  } catch (thrown) {
-    await writer.abort(thrown).catch(() => {});
+  for await (const chunk of stream) {
+    signal.throwIfAborted();
+    await hash.add(chunk);
+    yield chunk;
+    bytes += chunk.byteLength;
   }
-  return bytes;
+  if (bytes < sizeBytes) throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} ended early.`);
+  const received = await hash.end();
+  if (received !== (sha256 ?? received))
+    throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256.`);
+  yield new Uint8Array(1);
 }
 
 /** What the exit codes of the scripts mean. The platform kills all processes of a container that ends. */
 const EXITS: Partial<Record<number, [code: SandboxErrorCode, reason: string]>> = {
   [OTHER_CONTAINER]: ['OPERATION_INTERRUPTED', 'the container was replaced.'],
+  [INCOMPLETE]: ['OPERATION_INTERRUPTED', 'another capture or restore began.'],
   [KILLED]: ['OPERATION_INTERRUPTED', 'the container ended.'],
   [TIMED_OUT]: ['COMMAND_TIMEOUT', 'it did not end within its time limit.'],
 };

@@ -1,5 +1,5 @@
 /** Backups in R2: an archive, and its metadata, which is written last. The layout is that of the Sandbox SDK 0.12. */
-import { messageOf, SandboxError } from './errors.ts';
+import { messageOf, SandboxError, transferError } from './errors.ts';
 
 /** The size of the parts of an upload, in bytes. R2 requires parts of the same size, at least 5 MiB. */
 const PART_BYTES = 8 * 2 ** 20;
@@ -18,7 +18,7 @@ interface Pending {
 export interface Metadata {
   id: string;
   dir: string;
-  name: string | null;
+  name?: string | null | undefined;
   /** The size of the archive, in bytes. */
   sizeBytes: number;
   /** Seconds after its creation for which it can be restored. */
@@ -95,43 +95,31 @@ export class Backups {
     await this.#store({ id });
     const hash = new Sha256();
     const parts: R2UploadedPart[] = [];
+    const reader = stream.getReader({ mode: 'byob' });
     let upload: R2MultipartUpload | undefined;
-    let buffer = new Uint8Array(PART_BYTES);
-    let filled = 0;
     let sizeBytes = 0;
-    const putPart = async (part: Uint8Array) => {
-      signal.throwIfAborted();
-      upload ??= await this.#begin(id);
-      parts.push(await upload.uploadPart(parts.length + 1, part));
-    };
     try {
-      for await (const chunk of stream) {
-        await hash.add(chunk);
-        sizeBytes += chunk.byteLength;
-        for (let rest = chunk; rest.byteLength > 0;) {
-          const taken = rest.subarray(0, PART_BYTES - filled);
-          buffer.set(taken, filled);
-          filled += taken.byteLength;
-          rest = rest.subarray(taken.byteLength);
-          if (filled < PART_BYTES) continue;
-          await putPart(buffer);
-          filled = 0;
-          buffer = new Uint8Array(PART_BYTES);
+      for (let isLast = false; !isLast;) {
+        const { value } = await reader.readAtLeast(PART_BYTES, new Uint8Array(PART_BYTES));
+        const part = value ?? new Uint8Array();
+        await hash.add(part);
+        sizeBytes += part.byteLength;
+        isLast = part.byteLength < PART_BYTES;
+        if (isLast) await verify(sizeBytes);
+        signal.throwIfAborted();
+        if (isLast && !upload) await this.#bucket.put(archiveKey(id), part);
+        else if (part.byteLength > 0) {
+          if (!upload) {
+            upload = await this.#bucket.createMultipartUpload(archiveKey(id));
+            await this.#store({ id, uploadId: upload.uploadId });
+          }
+          parts.push(await upload.uploadPart(parts.length + 1, part));
         }
       }
-      const sha256 = await hash.end();
-      await verify(sizeBytes);
-      signal.throwIfAborted();
-      const last = buffer.subarray(0, filled);
-      if (upload === undefined) await this.#bucket.put(archiveKey(id), last);
-      else {
-        if (filled > 0) await putPart(last);
-        await (upload as R2MultipartUpload).complete(parts);
-      }
-      return { sizeBytes, sha256 };
+      await upload?.complete(parts);
+      return { sizeBytes, sha256: await hash.end() };
     } catch (thrown) {
-      if (thrown instanceof SandboxError) throw thrown;
-      throw new SandboxError('BACKUP_TRANSFER', `The archive can't be stored: ${messageOf(thrown)}`);
+      throw transferError(thrown);
     }
   }
 
@@ -144,29 +132,24 @@ export class Backups {
 
   /** Returns the metadata. Throws where it is missing or malformed. */
   async getMetadata(id: string): Promise<Metadata> {
-    const object = await this.#bucket.get(metadataKey(id));
-    if (object === null) throw new SandboxError('BACKUP_NOT_FOUND', `The bucket has no backup ${id}.`);
-    try {
-      return await object.json<Metadata>();
-    } catch (thrown) {
+    return (await this.#get(metadataKey(id))).json<Metadata>().catch((thrown) => {
       throw new SandboxError('BACKUP_INTEGRITY', `The metadata of ${id} can't be read: ${messageOf(thrown)}`);
-    }
+    });
   }
 
   /** Returns the archive. Throws where it is missing, or has another size than its metadata. */
   async getArchive({ id, sizeBytes }: Metadata): Promise<ReadableStream<Uint8Array>> {
-    const object = await this.#bucket.get(archiveKey(id));
-    if (object === null) throw new SandboxError('BACKUP_NOT_FOUND', `The bucket has no archive of ${id}.`);
+    const object = await this.#get(archiveKey(id));
     if (object.size === sizeBytes) return object.body;
     await object.body.cancel();
     const message = `The archive of ${id} has ${object.size} bytes instead of ${sizeBytes}.`;
     throw new SandboxError('BACKUP_INTEGRITY', message);
   }
 
-  async #begin(id: string): Promise<R2MultipartUpload> {
-    const upload = await this.#bucket.createMultipartUpload(archiveKey(id));
-    await this.#store({ id, uploadId: upload.uploadId });
-    return upload;
+  async #get(key: string): Promise<R2ObjectBody> {
+    const object = await this.#bucket.get(key);
+    if (object) return object;
+    throw new SandboxError('BACKUP_NOT_FOUND', `The bucket has no ${key}.`);
   }
 
   async #store(pending: Pending): Promise<void> {

@@ -17,23 +17,11 @@ export type SandboxErrorCode =
   | 'TOOL_MISSING'
   | 'NO_SPACE'
   | 'FILE_NOT_FOUND'
+  | 'FILE_EXISTS'
+  | 'IS_DIRECTORY'
+  | 'NOT_DIRECTORY'
+  | 'PERMISSION_DENIED'
   | 'FILESYSTEM_ERROR';
-
-/** The HTTP statuses other than 500. */
-const STATUSES: Partial<Record<SandboxErrorCode, number>> = {
-  INVALID_BACKUP_CONFIG: 400,
-  BACKUP_NOT_FOUND: 404,
-  BACKUP_EXPIRED: 400,
-  BACKUP_TRANSFER: 503,
-  OPERATION_INTERRUPTED: 409,
-  CONTAINER_UNAVAILABLE: 503,
-  CONTAINER_REPLACED: 409,
-  COMMAND_TIMEOUT: 504,
-  OUTPUT_TOO_LARGE: 413,
-  TOOL_MISSING: 501,
-  NO_SPACE: 507,
-  FILE_NOT_FOUND: 404,
-};
 
 /** Returns the name of the error with a code: `BackupCreateError` for `BACKUP_CREATE_FAILED`. */
 const nameOf = (code: SandboxErrorCode): string =>
@@ -47,18 +35,22 @@ const nameOf = (code: SandboxErrorCode): string =>
 export class SandboxError extends Error {
   override readonly name: string;
   readonly code: SandboxErrorCode;
-  /** The members that the errors of the SDK 0.12 have. */
-  readonly errorResponse: { code: SandboxErrorCode; message: string; httpStatus: number; timestamp: string };
+  /** As the errors of the SDK 0.12 have it. */
+  readonly errorResponse: { code: SandboxErrorCode; message: string };
 
   constructor(code: SandboxErrorCode, message: string) {
     super(message);
     this.name = nameOf(code);
     this.code = code;
-    const timestamp = new Date().toISOString();
-    this.errorResponse = { code, message, httpStatus: STATUSES[code] ?? 500, timestamp };
+    this.errorResponse = { code, message };
   }
 }
 
+/** Returns the error of an archive that a thrown value interrupted. */
+export const transferError = (thrown: unknown): SandboxError =>
+  thrown instanceof SandboxError
+    ? thrown
+    : new SandboxError('BACKUP_TRANSFER', `The archive can't be transferred: ${messageOf(thrown)}`);
+
 /** Returns the message of a thrown value. */
-export const messageOf = (thrown: unknown): string =>
-  thrown instanceof Error ? thrown.message : String(thrown);
+export const messageOf = (thrown: unknown): string => (thrown as Partial<Error>)?.message ?? String(thrown);

@@ -4,7 +4,7 @@
  */
 import type { Expected } from './archives.ts';
 import { SandboxError } from './errors.ts';
-import { run } from './process.ts';
+import { run, sh } from './process.ts';
 
 /** The label of a container that contains its id. Names of labels have at most 16 bytes. */
 const LABEL = 'snapshotter-id';
@@ -16,18 +16,7 @@ const ID_FILE = '/run/sandbox-snapshotter.container';
 const KEY = 'sandbox-snapshotter:container';
 
 /** The programs that the class uses where an image has them. */
-const TOOLS = [
-  'bash',
-  'timeout',
-  'mktemp',
-  'mksquashfs',
-  'unsquashfs',
-  'tar',
-  'gzip',
-  'zstd',
-  'find',
-  'git',
-] as const;
+const TOOLS = ['timeout', 'mksquashfs', 'unsquashfs', 'tar', 'gzip', 'zstd', 'find', 'git'] as const;
 
 /** A program that the class uses. */
 export type Tool = (typeof TOOLS)[number];
@@ -36,8 +25,7 @@ export type Tool = (typeof TOOLS)[number];
 export const OTHER_CONTAINER = 113;
 
 /** Ends a script unless it runs in the container with the id `$1`, and removes the id from its arguments. */
-export const ASSERT_CONTAINER = `[ "$(cat ${ID_FILE} 2>/dev/null)" = "$1" ] || exit ${OTHER_CONTAINER}; shift
-`;
+export const ASSERT_CONTAINER = `[ "$(cat ${ID_FILE} 2>/dev/null)" = "$1" ] || exit ${OTHER_CONTAINER}; shift`;
 
 /** Writes the id `$1` unless there is one, and prints the id and the programs of the image. Creates the directory `$2`. */
 const MARK = `set -C; { echo "$1" >${ID_FILE}; } 2>/dev/null; cat ${ID_FILE} || exit
@@ -94,11 +82,12 @@ export class ContainerIdentity {
   }
 
   /** Returns the running container. Throws unless it is the expected one; starts none. */
-  async expect({ expectedContainer, expectedLastChange }: Expected): Promise<ContainerRun> {
+  async expect(expected: Expected): Promise<ContainerRun> {
     const current = await this.current();
-    const run = current.id === undefined || current.ready ? current : await this.#mark(current);
+    const run = current.id ? await this.#mark(current) : current;
     const { id, changedAt } = run;
-    if (id && (expectedContainer ?? id) === id && (expectedLastChange ?? changedAt) === changedAt) return run;
+    const { expectedContainer = id, expectedLastChange = changedAt } = expected;
+    if (id && expectedContainer === id && expectedLastChange === changedAt) return run;
     throw new SandboxError('CONTAINER_REPLACED', 'The expected container has ended.');
   }
 
@@ -132,7 +121,7 @@ export class ContainerIdentity {
   async #ensure(): Promise<ContainerRun> {
     await this.#ending;
     const current = await this.current();
-    if (current.id !== undefined) return current.ready ? current : this.#mark(current);
+    if (current.id) return this.#mark(current);
     if (this.#container.running) {
       // The application's own code started it, unless it is gone.
       if (await this.#container.inspect()) return this.#mark(await this.#begin());
@@ -152,9 +141,10 @@ export class ContainerIdentity {
     return run;
   }
 
-  /** Runs the first command in a container. */
+  /** Runs the first command in a container, unless it is ready. */
   async #mark(state: ContainerRun): Promise<ContainerRun> {
-    const mark = ['/bin/sh', '-c', MARK, 'sh', state.id as string, this.#dir];
+    if (state.ready) return state;
+    const mark = sh(MARK, state.id as string, this.#dir);
     const { exitCode, stdout, stderr } = await run(this.#container, mark);
     if (exitCode !== 0)
       throw new SandboxError('CONTAINER_UNAVAILABLE', `The container is not ready: ${stderr.trim()}`);
@@ -176,18 +166,10 @@ export class ContainerIdentity {
   }
 }
 
-/** The Debian packages of programs that have another name. */
-const PACKAGES: Partial<Record<Tool, string>> = {
-  timeout: 'coreutils',
-  mktemp: 'coreutils',
-  unsquashfs: 'squashfs-tools',
-  find: 'findutils',
-};
-
 /** Throws unless the image has the programs. */
 export function requireTool(state: ContainerRun, ...tools: Tool[]): void {
   const tool = tools.find((each) => !state.tools.includes(each));
   if (tool === undefined) return;
-  const message = `The image has no ${tool}. Install ${PACKAGES[tool] ?? tool} in the image.`;
-  throw new SandboxError('TOOL_MISSING', message);
+  const name = tool === 'unsquashfs' ? 'squashfs-tools' : tool;
+  throw new SandboxError('TOOL_MISSING', `The image has no ${tool}. Install ${name} in the image.`);
 }

@@ -39,20 +39,17 @@ export class Inactivity {
     this.#defaultMs = toMillis(byDefault);
   }
 
-  /** The timeout in milliseconds; null for none. */
-  get timeoutMs(): number | null {
+  /** The timeout in milliseconds; infinite for none. */
+  get timeoutMs(): number {
     const stored = this.#ctx.storage.kv.get<number | null>(TIMEOUT);
-    return stored === undefined ? this.#defaultMs : stored;
+    return stored === undefined ? this.#defaultMs : (stored ?? Infinity);
   }
 
-  async set(timeoutMs: number | null): Promise<void> {
-    this.#ctx.storage.kv.put(TIMEOUT, timeoutMs);
-    await this.apply();
-  }
-
-  /** Sets the default timeout. */
-  async reset(): Promise<void> {
-    this.#ctx.storage.kv.delete(TIMEOUT);
+  /** Sets the timeout: null for none, nothing for the default. */
+  async set(timeoutMs?: number | null): Promise<void> {
+    const { kv } = this.#ctx.storage;
+    if (timeoutMs === undefined) kv.delete(TIMEOUT);
+    else kv.put(TIMEOUT, timeoutMs);
     await this.apply();
   }
 
@@ -66,15 +63,15 @@ export class Inactivity {
   async apply(): Promise<void> {
     const { container } = this.#ctx;
     if (!container?.running) return this.#alarm.set();
-    const timeoutMs = this.timeoutMs ?? Infinity;
+    const { timeoutMs } = this;
     await container.setInactivityTimeout(Math.min(timeoutMs, MAX_PLATFORM_MS));
     await this.#alarm.set(timeoutMs > MAX_PLATFORM_MS ? Date.now() + ALARM_MS : undefined);
   }
 
   /** Returns whether a timeout beyond that of the platform is over. */
   isOver(): boolean {
-    const timeoutMs = this.timeoutMs;
+    const { timeoutMs } = this;
     const activity = this.#ctx.storage.kv.get<number>(ACTIVITY) ?? 0;
-    return timeoutMs !== null && timeoutMs > MAX_PLATFORM_MS && Date.now() - activity > timeoutMs;
+    return timeoutMs > MAX_PLATFORM_MS && Date.now() - activity > timeoutMs;
   }
 }

@@ -1,5 +1,5 @@
 /** Commands in a container: their variables, their time limits, and their output. */
-import { messageOf, SandboxError, type SandboxErrorCode } from './errors.ts';
+import { messageOf, SandboxError } from './errors.ts';
 
 /** The exit code of `timeout` for a command that it ended. */
 export const TIMED_OUT = 124;
@@ -13,18 +13,20 @@ const MARGIN_MS = 10_000;
 /** The largest output of {@link run}, in bytes. */
 export const MAX_OUTPUT_BYTES = 16 * 2 ** 20;
 
-/** How a command runs. */
-export interface RunOptions {
-  /** Its directory. Default: `/`. */
+/** The options of a command. */
+export interface ExecOptions {
+  /** Its directory. */
   cwd?: string;
-  /** All its variables. Without `PATH`, the image's applies. */
-  env?: Record<string, string>;
+  /** Its variables. Without `PATH`, the image's applies. */
+  env?: Record<string, string | undefined>;
   /** Its time limit, in milliseconds. Default: none. */
   timeout?: number | undefined;
-  /** Its input, for {@link open}. */
-  stdin?: 'pipe' | ReadableStream;
-  /** The code of the error where it can't be started. Default: `CONTAINER_UNAVAILABLE`. */
-  failure?: SandboxErrorCode;
+}
+
+/** The options of a program. */
+export interface ProgramOptions extends ExecOptions {
+  /** Its input. Default: none. */
+  stdin?: ReadableStream | undefined;
 }
 
 /** A completed command. */
@@ -40,22 +42,25 @@ export interface Ran {
  */
 const COLLECT = `o=$(mktemp) && exec 3>"$o" 4<"$o" && rm -f "$o" && o=$(mktemp) && exec 5>"$o" 6<"$o" && rm -f "$o" || exit 126
 cd -- "$1" || exit 126; shift
-"$@" >&3 2>&5 </dev/null 3>&- 4<&- 5>&- 6<&-; c=$?
+"$@" >&3 2>&5 3>&- 4<&- 5>&- 6<&-; c=$?
 head -c ${MAX_OUTPUT_BYTES + 1} <&4; head -c ${MAX_OUTPUT_BYTES + 1} <&6 >&2; exit $c`;
+
+export const decode = (bytes: ArrayBuffer): string => new TextDecoder().decode(bytes);
+
+/** Returns the command that runs a script. */
+export const sh = (script: string, ...args: string[]): string[] => ['/bin/sh', '-c', script, 'sh', ...args];
 
 /** Starts a command. Throws where the container does not run, or lacks the program. */
 export async function open(
   container: Container,
   argv: string[],
-  { cwd = '/', env = {}, stdin, failure = 'CONTAINER_UNAVAILABLE' }: RunOptions = {},
+  options: ContainerExecOptions = {},
 ): Promise<ExecProcess> {
-  try {
-    return await container.exec(argv, { cwd, env, ...(stdin && { stdin }) });
-  } catch (thrown) {
+  return container.exec(argv, { cwd: '/', env: {}, ...options }).catch((thrown) => {
     const message = messageOf(thrown);
-    const missing = /not found|no such file/i.test(message);
-    throw new SandboxError(missing ? 'TOOL_MISSING' : failure, `${argv[0]}: ${message}`);
-  }
+    const code = /not found|no such file/i.test(message) ? 'TOOL_MISSING' : 'CONTAINER_UNAVAILABLE';
+    throw new SandboxError(code, `${argv[0]}: ${message}`);
+  });
 }
 
 /** Returns a command with a time limit in the container, which ends all its processes. */
@@ -80,13 +85,12 @@ export async function within<T>(timeout: number, work: (signal: AbortSignal) => 
 }
 
 /** Runs a command to its end. Processes that it leaves behind continue. */
-export async function run(container: Container, argv: string[], options: RunOptions = {}): Promise<Ran> {
-  const { cwd = '/', timeout, ...rest } = options;
-  const collect = ['/bin/sh', '-c', COLLECT, 'sh', cwd, ...limited(argv, timeout)];
-  const ran = async () => (await open(container, collect, rest)).output();
+export async function run(container: Container, argv: string[], options: ProgramOptions = {}): Promise<Ran> {
+  const { cwd = '/', env = {}, timeout, stdin } = options;
+  const collect = sh(stdin ? COLLECT : `exec </dev/null\n${COLLECT}`, cwd, ...limited(argv, timeout));
+  const ran = async () => (await open(container, collect, { env, stdin } as ContainerExecOptions)).output();
   const { stdout, stderr, exitCode } = await (timeout === undefined ? ran() : within(timeout, ran));
   if (Math.max(stdout.byteLength, stderr.byteLength) > MAX_OUTPUT_BYTES)
     throw new SandboxError('OUTPUT_TOO_LARGE', `A command printed more than ${MAX_OUTPUT_BYTES} bytes.`);
-  const decode = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);
   return { exitCode, stdout: decode(stdout), stderr: decode(stderr) };
 }

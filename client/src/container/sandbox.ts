@@ -4,9 +4,12 @@ import { capture, checkDirectory, checkExpiration, restore } from './archives.ts
 import type { BackupHandle, BackupOptions, Expected, Target } from './archives.ts';
 import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
-import { ContainerIdentity, requireTool, type ContainerRun } from './identity.ts';
-import { Inactivity, type Duration } from './inactivity.ts';
-import { KILLED, open, run, TIMED_OUT, type Ran } from './process.ts';
+import { Files } from './basic-files.ts';
+import { ContainerIdentity, requireTool } from './identity.ts';
+import { Inactivity, toMillis, type Duration } from './inactivity.ts';
+import type { Settings, SnapshotMethods } from './methods.ts';
+import { KILLED, run, sh, TIMED_OUT } from './process.ts';
+import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
 
 /** How a class runs its containers. */
 export interface Options<Env = any> {
@@ -20,14 +23,6 @@ export interface Options<Env = any> {
   env?: (env: Env) => Record<string, string>;
   /** Returns the options of each start: image, entrypoint, instance, labels, access to the Internet. */
   start?: (env: Env) => ContainerStartupOptions;
-}
-
-/** The options of a command. */
-export interface ExecOptions {
-  cwd?: string;
-  env?: Record<string, string | undefined>;
-  /** The time limit, in milliseconds. Default: none. */
-  timeout?: number;
 }
 
 /** The result of a command. */
@@ -50,20 +45,28 @@ export interface State {
 
 const ENV = 'sandbox-snapshotter:env';
 
+/** Runs the command `$1` with bash, or with sh where the image has none. */
+const SHELL = 'exec "$(command -v bash || echo /bin/sh)" -c "$1"';
+
 const BASE_ENV = { HOME: '/root', LANG: 'C.UTF-8' };
 
-export class ContainerSandbox {
-  readonly inactivity: Inactivity;
-  readonly #alarm: SharedAlarm;
+/** The sandbox of an object. Its methods are those of the class, except for the sessions and the alarm. */
+export class ContainerSandbox
+  extends Files
+  implements Omit<SnapshotMethods, 'getSession' | 'createSession' | 'alarm'>
+{
+  /** Renews or ends a container whose timeout is beyond that of the platform. */
+  readonly onAlarm: () => Promise<void>;
+  readonly #inactivity: Inactivity;
   readonly #ctx: DurableObjectState;
   readonly #env: Record<string, unknown>;
   readonly #options: Options;
   readonly #identity: ContainerIdentity;
   readonly #dir: string;
-  #queue: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown>;
 
   constructor(ctx: DurableObjectState, env: unknown, options: Options, alarm: SharedAlarm) {
-    this.#alarm = alarm;
+    super();
     this.#ctx = ctx;
     this.#env = env as Record<string, unknown>;
     this.#options = options;
@@ -73,67 +76,92 @@ export class ContainerSandbox {
       return { enableInternet: true, ...own, env: { ...this.#variables(), ...own?.env } };
     };
     this.#identity = new ContainerIdentity(ctx, start as () => ContainerStartupOptions, this.#dir);
-    this.inactivity = new Inactivity(ctx, alarm, options.sleepAfter ?? '10m');
-    ctx.waitUntil(this.inactivity.apply().catch(() => {}));
-    ctx.waitUntil(this.#alone(() => this.#backups().recover()).catch(() => {}));
+    this.#inactivity = new Inactivity(ctx, alarm, options.sleepAfter ?? '10m');
+    this.onAlarm = async () => {
+      const { id } = await this.#identity.current();
+      if (id === undefined) return alarm.set();
+      if (this.#inactivity.isOver()) await this.destroy();
+      await this.#inactivity.apply();
+    };
+    ctx.waitUntil(this.#inactivity.apply().catch(() => {}));
+    this.#queue = (async () => this.#backups().recover())().catch(() => {}); // The next capture tries again.
+    ctx.waitUntil(this.#queue);
   }
 
-  async state(): Promise<State> {
+  async getState(): Promise<State> {
     const { id, ready, changedAt } = await this.#identity.current();
     const status = id === undefined ? 'stopped' : ready ? 'healthy' : 'running';
     return { status, lastChange: changedAt, ...(id && { containerId: id }) };
   }
 
-  /** Starts the container where none runs. Returns its id. */
-  async start(): Promise<string> {
-    return (await this.#target()).state.id as string;
+  async getContainerPlacementId(): Promise<string | null> {
+    return (await this.getState()).containerId ?? null;
   }
 
-  async containerId(): Promise<string | null> {
-    return (await this.#identity.current()).id ?? null;
+  async startContainer(): Promise<string> {
+    return this.#inContainer({}, async ({ state }) => state.id as string);
+  }
+
+  async stop(signal = 15): Promise<void> {
+    if (this.#ctx.container?.running) this.#ctx.container.signal(signal);
   }
 
   async destroy(): Promise<void> {
     await this.#identity.end();
   }
 
-  stop(signal = 15): void {
-    if (this.#ctx.container?.running) this.#ctx.container.signal(signal);
+  async configure({ sleepAfter, keepAlive }: Settings): Promise<void> {
+    if (sleepAfter !== undefined) await this.setSleepAfter(sleepAfter);
+    if (keepAlive !== undefined) await this.setKeepAlive(keepAlive);
   }
 
-  setEnv(variables: Record<string, string | null | undefined>): void {
+  async setSleepAfter(sleepAfter: Duration): Promise<void> {
+    await this.#inactivity.set(toMillis(sleepAfter));
+  }
+
+  async setKeepAlive(keepAlive: boolean): Promise<void> {
+    if (keepAlive) await this.#inactivity.set(null);
+    else if (this.#inactivity.timeoutMs === Infinity) await this.#inactivity.set();
+  }
+
+  async renewActivityTimeout(): Promise<void> {
+    this.#inactivity.touch();
+    await this.#inactivity.apply();
+  }
+
+  async setEnvVars(variables: Record<string, string | null | undefined>): Promise<void> {
     const { kv } = this.#ctx.storage;
     kv.put(ENV, { ...kv.get<object>(ENV), ...variables });
   }
 
-  async exec(command: string, options: ExecOptions = {}): Promise<ExecResult> {
+  execWithSessionToken(command: string, _token: string, options?: ExecOptions): Promise<ExecResult> {
+    return this.exec(command, options);
+  }
+
+  async execProgram(argv: string[], options: ProgramOptions = {}): Promise<Ran> {
+    const { cwd = this.#dir, timeout, stdin } = options;
     const startedAt = Date.now();
-    const { container, state } = await this.#target();
-    const shell = state.tools.includes('bash') ? ['bash', '-c', command] : ['/bin/sh', '-c', command];
-    if (options.timeout !== undefined) requireTool(state, 'timeout');
-    requireTool(state, 'mktemp');
-    const ran = await this.#within(state, () =>
-      run(container, shell, {
-        cwd: options.cwd ?? this.#dir,
-        env: this.#variables(options.env),
-        timeout: options.timeout,
-      }),
-    );
+    const ran = await this.#inContainer({}, ({ container, state }) => {
+      if (timeout !== undefined) requireTool(state, 'timeout');
+      return run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin });
+    });
     // `timeout` kills a command that ignores its first signal.
-    const late = options.timeout !== undefined && Date.now() - startedAt >= options.timeout;
-    const exitCode = ran.exitCode === KILLED && late ? TIMED_OUT : ran.exitCode;
+    const late = timeout !== undefined && Date.now() - startedAt >= timeout;
+    return { ...ran, exitCode: ran.exitCode === KILLED && late ? TIMED_OUT : ran.exitCode };
+  }
+
+  async exec(command: string, options?: ExecOptions): Promise<ExecResult> {
+    const startedAt = Date.now();
+    const ran = await this.execProgram(sh(SHELL, command), options);
     const timestamp = new Date(startedAt).toISOString();
-    const duration = Date.now() - startedAt;
-    return { ...ran, exitCode, success: exitCode === 0, command, duration, timestamp };
+    return { ...ran, success: ran.exitCode === 0, command, duration: Date.now() - startedAt, timestamp };
   }
 
   createBackup(options: BackupOptions): Promise<BackupHandle> {
-    return this.#alone(async () => {
-      checkDirectory(options.dir);
-      const backups = this.#backups();
+    return this.#alone(options.dir, async (backups) => {
       await backups.recover();
-      const target = await this.#target(options);
-      return this.#within(target.state, () => capture(target, backups, options)).catch(async (thrown) => {
+      const work = (target: Target) => capture(target, backups, options);
+      return this.#inContainer(options, work).catch(async (thrown) => {
         await backups.recover().catch(() => {}); // The next capture tries again.
         throw thrown;
       });
@@ -141,71 +169,43 @@ export class ContainerSandbox {
   }
 
   restoreBackup(handle: BackupHandle & Expected): Promise<{ success: true; dir: string; id: string }> {
-    return this.#alone(async () => {
-      checkDirectory(handle.dir);
-      const backups = this.#backups();
+    return this.#alone(handle.dir, async (backups) => {
       const metadata = await backups.getMetadata(handle.id);
       checkExpiration(metadata);
-      const target = await this.#target(handle);
-      await this.#within(target.state, () => restore(target, backups, handle, metadata));
+      await this.#inContainer(handle, (target) => restore(target, backups, handle, metadata));
       return { success: true, dir: handle.dir, id: handle.id };
     });
   }
 
-  /** Runs a program with input and without a shell. Fails where the program does. */
-  async runFile(argv: string[], path: string, stdin?: ReadableStream): Promise<ArrayBuffer> {
-    const { container, state } = await this.#target();
-    return this.#within(state, async () => {
-      const process = await open(container, [...argv, this.#absolute(path)], {
-        cwd: this.#dir,
-        ...(stdin && { stdin }),
-      });
-      const { exitCode, stdout, stderr } = await process.output();
-      if (exitCode === 0) return stdout;
-      const reason = new TextDecoder().decode(stderr).trim();
-      const code = /No such file/.test(reason) ? 'FILE_NOT_FOUND' : 'FILESYSTEM_ERROR';
-      throw new SandboxError(code, `${path}: ${reason}`);
-    });
-  }
-
-  /** Calls the application where its alarm is due. Renews or ends a container whose timeout is beyond that of the platform. */
-  alarm(application: () => Promise<void>): Promise<void> {
-    return this.#alarm.run(application, async () => {
-      const { id } = await this.#identity.current();
-      if (id === undefined) return this.#alarm.set();
-      if (this.inactivity.isOver()) await this.destroy();
-      await this.inactivity.apply();
-    });
-  }
-
-  /** Returns the running container, and starts it where none runs and none is expected. */
-  async #target(expected: Expected = {}): Promise<Target> {
-    this.inactivity.touch();
+  /**
+   * Runs work in the container, which is started where none runs and none is expected. A failure of work whose container ended
+   * in the meantime is an interruption.
+   */
+  async #inContainer<T>(expected: Expected, work: (target: Target) => Promise<T>): Promise<T> {
+    this.#inactivity.touch();
     const before = this.#identity.stored.id;
     const isExpected = (expected.expectedContainer ?? expected.expectedLastChange) !== undefined;
     const state = await (isExpected ? this.#identity.expect(expected) : this.#identity.ensure());
-    if (state.id !== before) await this.inactivity.apply();
-    return { container: this.#ctx.container as Container, state };
-  }
-
-  /** Reports a failure of work in a container that ended in the meantime as an interruption. */
-  async #within<T>(state: ContainerRun, work: () => Promise<T>): Promise<T> {
-    const interrupted = () => new SandboxError('OPERATION_INTERRUPTED', 'The container ended.');
-    const hasEnded = async () => (await this.#identity.current()).id !== state.id;
-    let result;
-    try {
-      result = await work();
-    } catch (thrown) {
-      throw (await hasEnded()) ? interrupted() : thrown;
-    }
-    const killed = (result as Partial<Ran>)?.exitCode === KILLED;
-    if (killed && (await hasEnded())) throw interrupted();
+    if (state.id !== before) await this.#inactivity.apply();
+    const check = async () => {
+      if ((await this.#identity.current()).id === state.id) return;
+      throw new SandboxError('OPERATION_INTERRUPTED', 'The container ended.');
+    };
+    const target = { container: this.#ctx.container as Container, state };
+    const result = await (async () => work(target))().catch(async (thrown) => {
+      await check();
+      throw thrown;
+    });
+    if ((result as Partial<Ran>)?.exitCode === KILLED) await check();
     return result;
   }
 
   /** Runs captures and restores one after the other. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(work);
+  #alone<T>(dir: string, work: (backups: Backups) => Promise<T>): Promise<T> {
+    const result = this.#queue.then(() => {
+      checkDirectory(dir);
+      return work(this.#backups());
+    });
     this.#queue = result.catch(() => {});
     return result;
   }
@@ -224,9 +224,5 @@ export class ContainerSandbox {
     return Object.fromEntries(
       Object.entries(all).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
     );
-  }
-
-  #absolute(path: string): string {
-    return path.startsWith('/') ? path : `${this.#dir}/${path}`;
   }
 }
