@@ -24,9 +24,6 @@ import { readConfig, type Config } from './wrangler-config.ts';
 /** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
 
-/** The path of the example agent's wrangler.toml. */
-export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', import.meta.url));
-
 /** The module that replaces `@cloudflare/sandbox` in the mode `container`. */
 const CONTAINERS = fileURLToPath(new URL('../miniflare-tests/caller/containers.ts', import.meta.url));
 

@@ -36,7 +36,7 @@ const commands = {
       '.',
       'client',
       'console',
-      'examples/agent',
+      'examples',
       'local-engine/worker',
       'miniflare-tests/caller',
       'miniflare-tests/client/visitor',
