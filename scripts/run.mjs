@@ -42,11 +42,16 @@ const commands = {
       'miniflare-tests/client/visitor',
       'bench/workers',
       'reference',
+      'scripts/check-account/worker',
     ])
       run('tsc', ['--project', project]);
     run('tsc', ['--project', 'client/tsconfig.container.json', '--noEmit']);
     run('node', ['scripts/words.mjs']);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
+  },
+  'check:account': () => {
+    packages();
+    run('node', ['scripts/check-account.ts', ...args]);
   },
   types: () => {
     packages();
