@@ -13,8 +13,8 @@ const MAKE = `cd /workspace && mkdir -p src empty && echo hello >src/file && ln 
 const LIST = `cd /workspace && find . -mindepth 1 | LC_ALL=C sort | while IFS= read -r f; do
   echo "$f $(stat -c '%F %a %Y' "$f") $(if [ -L "$f" ]; then readlink "$f"; elif [ -f "$f" ]; then sha256sum <"$f"; fi)"; done`;
 
-/** Prints what the snapshotter, and the class over \`ctx.container\`, wrote into the container to recognize it. */
-const PRINT_MARKERS = 'cat /run/sandbox-snapshotter.stamp /run/sandbox-snapshotter.container 2>/dev/null; :';
+/** Prints what the snapshotter and the class wrote into the container to recognize it. */
+const PRINT_MARKERS = 'cat /run/sandbox-snapshotter.*';
 
 /** The longest expected start of a sandbox and of a workspace with few files, in milliseconds. */
 const START_LIMIT_MS = 30_000;
@@ -104,6 +104,7 @@ export function mainJob(runtime: Runtime): Check[] {
       observe: async (account: Account) => {
         await restored(account);
         const before = await account.exec(runtime, id(account), PRINT_MARKERS);
+        if (before === '') throw new Error('The container has no marker.');
         await account.client.snapshot({ sandboxId: id(account), fresh: true });
         return differences(before, await account.exec(runtime, id(account), PRINT_MARKERS));
       },
