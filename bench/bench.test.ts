@@ -1,7 +1,7 @@
 // Tests that all measures of the benchmark work, with small sizes. They assert nothing about speed.
 
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 
 import { bench, MEASURES, type Results } from './bench.ts';
 import { page } from './page.ts';
@@ -40,6 +40,26 @@ describe('quick run', () => {
     const markers = '<!-- figures: list in production -->\n\nunchanged\n\n<!-- end -->\n';
     assert.match(await page(markers, { local: results }, 'benchmarks.md'), /unchanged/);
     assert.match(await page(markers, { production: results }, 'benchmarks.md'), /list of 5/);
+  });
+});
+
+describe('quick run with sandboxes over ctx.container', () => {
+  let results: Results;
+  before(async () => {
+    process.env['SANDBOX_MODE'] = 'container';
+    results = await bench(['trees'], { runs: 1, quick: true }, () => {});
+  });
+  after(() => delete process.env['SANDBOX_MODE']);
+
+  test('compares a start with plain calls of ctx.container', () => {
+    const start = results.rows.find(({ name }) => name.startsWith('start'));
+    assert.equal(start?.against, 'plain calls of ctx.container');
+    assert.ok(Number.isFinite(start.ratio));
+  });
+
+  test('fills the tables of its mode', async () => {
+    const markers = '<!-- figures: trees in container -->\n\n<!-- end -->\n';
+    assert.match(await page(markers, { container: results }, 'benchmarks.md'), /start of 200 files/);
   });
 });
 

@@ -6,15 +6,16 @@
 //   npm run bench -- --quick                runs small sizes few times, as a smoke test; writes nothing
 //   npm run bench -- --out file.json        writes the results to this file only
 //   npm run bench -- --plot                 updates the documentation from the stored results, without a run
-//   npm run bench -- --mode production      runs in production mode; writes bench/results-production.json
+//   npm run bench -- --mode production      runs in this mode; writes bench/results-production.json or -container.json
+//   npm run bench -- --max-files 60000      omits larger trees
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { modeOfRun } from '../scripts/local.ts';
+import { modeOfRun, type Mode } from '../scripts/local.ts';
 import { bench, MEASURES, type Results } from './bench.ts';
-import { file, page } from './page.ts';
+import { file, page, type Measured } from './page.ts';
 import { plots } from './plots.ts';
 import { table } from './table.ts';
 
@@ -28,11 +29,13 @@ const { values } = parseArgs({
     out: { type: 'string' },
     plot: { type: 'boolean', default: false },
     mode: { type: 'string', default: modeOfRun() },
+    'max-files': { type: 'string' },
   },
 });
 
 const names = values.only.split(',');
 const unknown = names.find((name) => !(name in MEASURES));
+const maxFiles = values['max-files'] === undefined ? {} : { maxFiles: Number(values['max-files']) };
 const runs = Number(values.runs ?? (values.quick ? 2 : 15));
 if (unknown !== undefined || !(Number.isInteger(runs) && runs > 0)) {
   console.error(
@@ -42,19 +45,22 @@ if (unknown !== undefined || !(Number.isInteger(runs) && runs > 0)) {
 }
 
 process.env['SANDBOX_MODE'] = values.mode;
-const isLocal = modeOfRun() === 'local';
-const localResults = at('results.json');
-const productionResults = at('results-production.json');
-const stored = isLocal ? localResults : productionResults;
+/** The files of the results of each mode. */
+const FILES: Record<Mode, string> = {
+  local: at('results.json'),
+  production: at('results-production.json'),
+  container: at('results-container.json'),
+};
+const stored = FILES[modeOfRun()];
 const out = values.out ?? (values.quick ? undefined : stored);
 const previous = read(out);
 
 if (!values.plot)
-  await bench(names, { runs, quick: values.quick }, async (rows, results) => {
+  await bench(names, { runs, quick: values.quick, ...maxFiles }, async (rows, results) => {
     console.log(`\n${rows[0]?.measure}\n${table(rows)}`);
     if (out !== undefined) writeFileSync(out, await file(merged(results), out));
   });
-if (out === stored) await updateDocs(read(localResults), read(productionResults));
+if (out === stored) await updateDocs();
 
 /** Reads stored results, if there are any. */
 function read(path: string | undefined): Results | undefined {
@@ -72,10 +78,12 @@ function merged(results: Results): Results {
 }
 
 /** Writes the plots and the tables of the documentation. */
-async function updateDocs(local: Results | undefined, production: Results | undefined) {
+async function updateDocs() {
+  const stored = Object.entries(FILES).map(([mode, path]) => [mode, read(path)] as const);
+  const measured: Measured = Object.fromEntries(stored.filter(([, results]) => results !== undefined));
+  const { local } = measured;
   for (const [name, svg] of Object.entries(local ? plots(local) : {}))
     writeFileSync(at(`../docs/images/bench-${name}.svg`), svg);
   const path = at('../docs/benchmarks.md');
-  const measured = { ...(local && { local }), ...(production && { production }) };
   writeFileSync(path, await page(readFileSync(path, 'utf8'), measured, path));
 }

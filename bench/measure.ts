@@ -1,5 +1,6 @@
 // The parts that all measures share.
 
+import { modeOfRun } from '../scripts/local.ts';
 import type { Outcome, Row, Samples } from './results.ts';
 import type { Kind, World } from './world.ts';
 import type { SideName } from './workers/steps.ts';
@@ -10,6 +11,8 @@ export interface Extent {
   runs: number;
   /** Whether sizes are small, as a smoke test. */
   quick: boolean;
+  /** The maximum number of files of a tree. Default: no limit. */
+  maxFiles?: number;
 }
 
 /** The input of a measure. */
@@ -85,6 +88,10 @@ export const SIDES = ['ours', 'direct', 'typescript'] as const satisfies SideNam
 
 /** The names of the baselines in the results. */
 export const NAMES = {
-  direct: 'direct SDK calls',
+  /** Direct calls of the class of the sandboxes. */
+  get direct() {
+    return modeOfRun() === 'container' ? 'direct calls of the class' : 'direct SDK calls';
+  },
+  raw: 'plain calls of ctx.container',
   typescript: 'TypeScript snapshotter',
-} as const;
+};

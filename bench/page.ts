@@ -13,13 +13,13 @@ export type Measured = Partial<Record<Mode, Results>>;
 
 /**
  * Returns the page with the tables of these results. The marker `figures: list` takes the results of local mode, and
- * `figures: list in production` those of production mode. A part without results stays unchanged.
+ * `figures: list in production` those of another mode. A part without results stays unchanged.
  */
 export async function page(previous: string, measured: Measured, path: string): Promise<string> {
   const filled = previous.replace(
-    /(<!-- figures: ([a-z]+)( in production)? -->\n)([\s\S]*?)(<!-- end -->)/g,
-    (all, begin: string, name: string, production: string | undefined, _: string, end: string) => {
-      const results = measured[production === undefined ? 'local' : 'production'];
+    /(<!-- figures: ([a-z]+)(?: in (production|container))? -->\n)([\s\S]*?)(<!-- end -->)/g,
+    (all, begin: string, name: string, mode: Mode | undefined, _: string, end: string) => {
+      const results = measured[mode ?? 'local'];
       const content = results && part(name, results);
       return content === undefined ? all : `${begin}\n${content}\n\n${end}`;
     },

@@ -1,18 +1,25 @@
 // `npm run demo`: an agent runs a risky command in its sandbox, restores the files, and branches into two sandboxes. It reverts a
 // change in place with a checkpoint. Then it stops a named workspace and starts it again.
+//
+// --runtime <name>: the sandboxes, and the example agent for them: `sdk-0.12` (the default), or `container`.
 
 import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
 
-import { AGENT, SNAPSHOTTER, startLocal } from './local.ts';
-import type { Attempt, Change, Output } from '../examples/agent/src/answers.ts';
+import { startLocal } from './local.ts';
+import { exampleOf, parseRuntime } from './runtimes.ts';
+import type { Attempt, Change, Output } from '../examples/shared/answers.ts';
 import type { StoppedWorkspace } from '../client/src/index.ts';
 
+const { values: options } = parseArgs({ options: { runtime: { type: 'string' } } });
+const { agent, snapshotter, mode } = exampleOf(parseRuntime(options.runtime));
 const TOKEN = randomUUID();
 const PRINT_FILES = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
 await using local = await startLocal({
-  workers: [{ config: AGENT, vars: { AGENT_TOKEN: TOKEN } }, { config: SNAPSHOTTER }],
+  workers: [{ ...agent, vars: { AGENT_TOKEN: TOKEN } }, snapshotter],
   onLog: printLogLine,
+  mode,
 });
 
 printStep('The agent writes two files in its sandbox.');

@@ -1,7 +1,9 @@
 // `npm run dev`: serves the Worker with local sandboxes, and the example agent or an application's Worker. The first run creates
 // the state folder .local/ and the file .dev.vars with the token. Git ignores both.
 //
-// --agent <path>: the wrangler.toml of an application's Worker, in place of the example agent. --state <folder>: where state is stored.
+// --runtime <name>: the sandboxes, and the example agent for them: `sdk-0.12` (the default), or `container`.
+// --agent <path>: the wrangler.toml of an application's Worker, in place of the example agent.
+// --state <folder>: where state is stored.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,11 +15,12 @@ import { parseArgs } from 'node:util';
 import { SnapshotterClient, http } from '../client/src/index.ts';
 import { leftOut } from './bindings.ts';
 import { at } from './setup.mjs';
-import { AGENT, SNAPSHOTTER, containersOf, startLocal, type LocalWorker } from './local.ts';
+import { SNAPSHOTTER, containersOf, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
+import { exampleOf, parseRuntime } from './runtimes.ts';
 import { readConfig } from './wrangler-config.ts';
 
 const { values: options } = parseArgs({
-  options: { agent: { type: 'string' }, state: { type: 'string', default: at('.local/state') } },
+  options: { agent: { type: 'string' }, runtime: { type: 'string' }, state: { type: 'string' } },
 });
 const port = Number(process.env.PORT ?? 8787);
 if (!(Number.isInteger(port) && port > 0 && port < 65535))
@@ -28,33 +31,30 @@ for (const used of [port, port + 1])
 const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
 const { workspaces } = new SnapshotterClient(http({ url: address, token }));
-const snapshotter: LocalWorker = { config: SNAPSHOTTER, vars: { API_TOKEN: token } };
-const application = options.agent === undefined ? undefined : await loadApplication(options.agent);
+const snapshotterVars = { API_TOKEN: token };
+const served = options.agent === undefined ? loadExample() : await loadApplication(options.agent);
 
 const local = await startLocal({
-  workers: application?.workers ?? [
-    snapshotter,
-    { config: AGENT, vars: { AGENT_TOKEN: token }, port: port + 1 },
-  ],
+  workers: served.workers,
   port,
-  persist: resolve(options.state),
+  persist: resolve(options.state ?? served.state),
   isShared: true,
-  onLog: (line) => (application || line.startsWith('{"')) && console.log(line),
+  onLog: (line) => (!served.isExample || line.startsWith('{"')) && console.log(line),
+  mode: served.mode,
 });
 
-const agent = application ? application.name : 'Example agent';
-const width = Math.max(agent.length, 'Token of both'.length) + 2;
+const width = Math.max(served.name.length, 'Token of both'.length) + 2;
 const print = (label: string, value: string) => console.log(`${label}:`.padEnd(width) + value);
 print('Snapshotter', address);
-print(agent, `http://127.0.0.1:${port + 1}`);
-print(application ? 'Token' : 'Token of both', token);
+print(served.name, `http://127.0.0.1:${port + 1}`);
+print(served.isExample ? 'Token of both' : 'Token', token);
 console.log();
-if (!application)
+if (served.isExample)
   console.log(
     "To run a command in the agent's sandbox, POST a JSON array with the command to /<name>/run of the agent.",
   );
-console.log(`\`wrangler dev\` in another project can bind the service "sandbox-snapshotter" and its class Sandbox.
-Callers with the token can run commands on this machine. Press Ctrl-C to stop.`);
+console.log(`\`wrangler dev\` in another project can bind the service "sandbox-snapshotter", and the class Sandbox of
+"${served.sandboxesOf}". Callers with the token can run commands on this machine. Press Ctrl-C to stop.`);
 
 // Miniflare's own listeners would end workerd at once.
 for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
@@ -79,8 +79,40 @@ async function saveWorkspaces() {
   }
 }
 
+/** The Workers that this command serves: the snapshotter first, and an agent. */
+interface Served {
+  /** How the output names the agent. */
+  name: string;
+  isExample: boolean;
+  workers: LocalWorker[];
+  /** The name of the Worker that exports the class of the sandboxes. */
+  sandboxesOf: string;
+  mode: Mode;
+  /** The default folder of the state. */
+  state: string;
+}
+
+/** Returns the example agent of a runtime. Each runtime has its own state, because its sandboxes are other objects. */
+function loadExample(): Served {
+  const runtime = parseRuntime(options.runtime);
+  const { agent, snapshotter, mode } = exampleOf(runtime);
+  return {
+    name: 'Example agent',
+    isExample: true,
+    workers: [
+      { ...snapshotter, vars: snapshotterVars },
+      { ...agent, vars: { AGENT_TOKEN: token }, port: port + 1 },
+    ],
+    sandboxesOf: snapshotter.sandboxesOf ?? 'sandbox-snapshotter',
+    mode,
+    state: at(runtime === 'container' ? '.local/state-container' : '.local/state'),
+  };
+}
+
 /** Reads the wrangler.toml of an application's Worker, which calls the snapshotter and may export the class of the sandboxes. */
-async function loadApplication(path: string): Promise<{ name: string; workers: LocalWorker[] }> {
+async function loadApplication(path: string): Promise<Served> {
+  if (options.runtime !== undefined)
+    fail('--runtime selects the example agent, and --agent replaces it. Pass one of them.');
   const file = resolve(process.env.INIT_CWD ?? '.', path);
   if (!existsSync(file)) fail(`There is no ${file}. Pass the wrangler.toml of your Worker: --agent <path>`);
   const config = await readConfig(file);
@@ -94,14 +126,19 @@ async function loadApplication(path: string): Promise<{ name: string; workers: L
   const bucket = config.r2_buckets.find(({ binding }: { binding: string }) => binding === 'BACKUP_BUCKET');
   return {
     name,
+    isExample: false,
     workers: [
       {
-        ...snapshotter,
+        config: SNAPSHOTTER,
+        vars: snapshotterVars,
         ...(sandboxes && { sandboxesOf: name, sandboxClass: sandboxes.class_name }),
         ...(bucket && { bindings: { BACKUP_BUCKET: { type: 'r2', name: bucket.bucket_name } } }),
       },
       { config: file, developmentVars: true, port: port + 1 },
     ],
+    sandboxesOf: sandboxes ? name : 'sandbox-snapshotter',
+    mode: modeOfRun(),
+    state: at('.local/state'),
   };
 }
 

@@ -24,9 +24,6 @@ import { readConfig, type Config } from './wrangler-config.ts';
 /** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
 
-/** The path of the example agent's wrangler.toml. */
-export const AGENT = fileURLToPath(new URL('../examples/agent/wrangler.toml', import.meta.url));
-
 /** The module that replaces `@cloudflare/sandbox` in the mode `container`. */
 const CONTAINERS = fileURLToPath(new URL('../miniflare-tests/caller/containers.ts', import.meta.url));
 
@@ -214,14 +211,33 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
 function containerOf(config: Config, className: string, mode: Mode) {
   const container = containersOf(config).find(({ class_name }) => class_name === className);
   if (container === undefined) return {};
-  const hasServer = mode !== 'container' && /cloudflare\/sandbox\b/.test(imageOf(container.image));
-  return { container: { imageName: hasServer ? 'local' : 'debian' } };
+  const localImage = (image: string) =>
+    mode !== 'container' && /cloudflare\/sandbox\b/.test(imageOf(image)) ? 'local' : 'debian';
+  const images = Object.entries(container.images).map(([name, image]) => ({
+    name,
+    image: localImage(image),
+  }));
+  return { container: images.length > 0 ? { images } : { imageName: localImage(container.image) } };
+}
+
+/** A container in a wrangler.toml. */
+interface ContainerConfig {
+  class_name: string;
+  /** Its image, or the path of the Dockerfile. */
+  image: string;
+  /** Its images by name, if its object selects one of them. */
+  images: Record<string, string>;
 }
 
 /** Returns the containers in a wrangler.toml. */
-export function containersOf(config: Config): { class_name: string; image: string }[] {
-  const containers: { class_name?: string; image?: string }[] = config.containers ?? [];
-  return containers.map(({ class_name = '', image = '' }) => ({ class_name, image }));
+export function containersOf(config: Config): ContainerConfig[] {
+  return (config.containers ?? []).map(({ class_name = '', image = '', images = {} }) => ({
+    class_name,
+    image,
+    images: Object.fromEntries(
+      Object.entries(images).map(([name, it]) => [name, 'dockerfile' in it ? it.dockerfile : it.image]),
+    ),
+  }));
 }
 
 /** Returns the name of an image, or the text of the Dockerfile that describes it. */

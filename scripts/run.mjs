@@ -36,17 +36,22 @@ const commands = {
       '.',
       'client',
       'console',
-      'examples/agent',
+      'examples',
       'local-engine/worker',
       'miniflare-tests/caller',
       'miniflare-tests/client/visitor',
       'bench/workers',
       'reference',
+      'scripts/check-account/worker',
     ])
       run('tsc', ['--project', project]);
     run('tsc', ['--project', 'client/tsconfig.container.json', '--noEmit']);
     run('node', ['scripts/words.mjs']);
     run('prettier', ['--check', '--log-level', 'warn', '.']);
+  },
+  'check:account': () => {
+    packages();
+    run('node', ['scripts/check-account.ts', ...args]);
   },
   types: () => {
     packages();

@@ -1,7 +1,12 @@
-// Restores of many files, and starts and stops of a workspace with many files, compared with direct SDK calls.
+// Restores of many files, and starts and stops of a workspace with many files, compared with direct calls of the class of the
+// sandboxes. In the column `container`, starts are compared with plain calls of `ctx.container`.
 
+import { randomUUID } from 'node:crypto';
+
+import { modeOfRun } from '../../scripts/local.ts';
 import { against, alternate, fill, NAMES, type Task, type Files } from '../measure.ts';
-import { alone, compare, type Outcome, type Row } from '../results.ts';
+import { alone, compare, type Outcome, type Row, type Samples } from '../results.ts';
+import type { SnapshotRef } from '../../client/src/index.ts';
 import type { World } from '../world.ts';
 
 const SIZES: Files[] = [
@@ -15,8 +20,8 @@ const SIZES: Files[] = [
 
 const QUICK: Files[] = [{ name: '200 files in 2 directories', count: 200, bytes: 10, each: 100 }];
 
-/** The maximum time of a restore or a start, as a multiple of the SDK's time. */
-const TARGET = 1.2;
+/** The maximum times, as multiples of those of the baseline. */
+const TARGETS = { restore: 1.2, start: 1.1, stop: null };
 
 /**
  * The maximum number of files for which stops are measured. In production mode, a stop reads each file through the overlay, which
@@ -29,9 +34,11 @@ const NO_BASELINE = '–';
 
 /** Fills and captures each tree once. Each side restores and starts it in every round, and stops it once at the end. */
 export async function trees(task: Task): Promise<Outcome> {
-  const { runs, quick, report } = task;
+  const { runs, quick, report, maxFiles = Infinity } = task;
+  const startBaseline = modeOfRun() === 'container' ? 'raw' : 'direct';
+  const sizes = (quick ? QUICK : SIZES).filter(({ count }) => count <= maxFiles);
   const world = await task.world('plain');
-  for (const [index, files] of (quick ? QUICK : SIZES).entries()) {
+  for (const [index, files] of sizes.entries()) {
     const rows: Row[] = [];
     const tree = await prepare(world, `tree-${index}`, files);
     const restores = await alternate(['ours', 'direct'] as const, runs, async (side) => {
@@ -40,16 +47,20 @@ export async function trees(task: Task): Promise<Outcome> {
       return { restore: millis };
     });
     await world.call('workspaces/stop', { name: tree.name });
-    const starts = await alternate(['ours', 'direct'] as const, runs, (side, round) =>
-      side === 'ours' ? startWorkspace(world, tree, round) : startWithSdk(world, tree),
-    );
-    const stops = files.count <= MAX_STOPPED_FILES ? { stop: await stop(world, tree) } : {};
-    for (const [what, samples] of Object.entries({ ...restores, ...starts, ...stops })) {
+    const starts = await alternate(['ours', startBaseline] as const, runs, (side, round) => {
+      if (side === 'ours') return startWorkspace(world, tree, round);
+      return side === 'raw' ? startRaw(world, tree, round) : startWithSdk(world, tree);
+    });
+    const row = (what: keyof typeof TARGETS, baseline: 'direct' | 'raw', samples: Samples) => {
       const about = { measure: 'trees', name: `${what} of ${files.name}`, unit: 'ms' };
-      const pair = against(samples, 'ours', 'direct');
-      const target = what === 'stop' ? null : TARGET;
-      rows.push(compare({ ...about, against: NAMES.direct, target }, pair));
-    }
+      return compare({ ...about, against: NAMES[baseline], target: TARGETS[what] }, samples);
+    };
+    rows.push(
+      row('restore', 'direct', against(restores['restore']!, 'ours', 'direct')),
+      row('start', startBaseline, against(starts['start']!, 'ours', startBaseline)),
+    );
+    if (files.count <= MAX_STOPPED_FILES)
+      rows.push(row('stop', 'direct', against(await stop(world, tree), 'ours', 'direct')));
     const probes = await alternate(['ours'] as const, runs, () => probeColdStarted(world, tree));
     rows.push(
       alone(
@@ -75,7 +86,7 @@ interface Tree {
   sandboxId: string;
   listing: string;
   direct: unknown;
-  ours: unknown;
+  ours: SnapshotRef;
 }
 
 async function prepare(world: World, name: string, files: Files): Promise<Tree> {
@@ -87,10 +98,11 @@ async function prepare(world: World, name: string, files: Files): Promise<Tree> 
   return { name, sandboxId, listing, direct: direct.value, ours: ours.value };
 }
 
+const LISTING = `cd /workspace && find . -type f -printf '%P %s\\n' | LC_ALL=C sort | sha256sum | cut -c 1-16`;
+
 /** Returns a digest of the names and sizes of the files. The content is not read, because that takes minutes in an overlay. */
 async function digestOfListing(world: World, sandboxId: string): Promise<string> {
-  const list = `find . -type f -printf '%P %s\\n' | LC_ALL=C sort | sha256sum | cut -c 1-16`;
-  return world.exec(sandboxId, `cd /workspace && ${list}`);
+  return world.exec(sandboxId, LISTING);
 }
 
 async function assertListing(world: World, sandboxId: string, { listing }: Tree) {
@@ -114,6 +126,18 @@ async function startWorkspace(world: World, tree: Tree, round: number) {
 async function startWithSdk(world: World, { direct }: Tree) {
   const { millis, value } = await world.run({ do: 'restore', side: 'direct', snapshot: direct });
   await world.destroy(value);
+  return { start: millis };
+}
+
+/** Does the same with a container and the archive of the snapshotter, by plain calls of `ctx.container`. */
+async function startRaw(world: World, { ours, listing }: Tree, round: number) {
+  const id = `raw-${randomUUID().slice(0, 8)}`;
+  const run = (method: 'restore' | 'run' | 'destroy', ...args: unknown[]) =>
+    world.run({ do: 'raw', id, method, args });
+  const { millis } = await run('restore', `backups/${ours.ref.backup.id}/data.sqsh`);
+  if (round === 0 && (await run('run', ['bash', '-c', LISTING])).value !== listing)
+    throw new Error('The unpacked files differ from the captured files.');
+  await run('destroy');
   return { start: millis };
 }
 

@@ -4,6 +4,7 @@ import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
 
 import { Direct, Snapshotter, type Service, type Side } from './sides.ts';
+import type { RawContainer } from './raw.ts';
 import type { SideName, Step, Timed } from './steps.ts';
 
 type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
@@ -11,6 +12,7 @@ type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 export interface Env {
   Caller: DurableObjectNamespace<Caller>;
   Sandbox: DurableObjectNamespace<Sandbox>;
+  RawContainer: DurableObjectNamespace<RawContainer>;
   BUCKET: R2Bucket;
   LOCAL_BUCKET?: string;
   SANDBOXES: Methods;
@@ -60,6 +62,10 @@ export class Caller extends DurableObject<Env> {
       case 'sandbox': {
         const sandbox = getSandbox(this.env.Sandbox, step.id) as unknown as Methods;
         return sandbox[step.method]!(...step.args);
+      }
+      case 'raw': {
+        const container = this.env.RawContainer.getByName(step.id) as unknown as Methods;
+        return container[step.method]!(...step.args);
       }
       case 'store':
         return void (await Promise.all(step.objects.map(([key, text]) => this.env.BUCKET.put(key, text))));

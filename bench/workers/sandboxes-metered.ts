@@ -6,6 +6,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers';
 import { drain, meteredEnv, meterStorage, takeCounts } from './meter.ts';
 
 export { ContainerProxy } from '@cloudflare/sandbox';
+export { RawContainer } from './raw.ts';
 
 export class Sandbox extends Published {
   constructor(ctx: any, env: any) {

@@ -12,6 +12,7 @@ export type Step =
   | { do: 'call'; method: string; options: object }
   | { do: 'exec'; id: string; command: string }
   | { do: 'sandbox'; id: string; method: string; args: unknown[] }
+  | { do: 'raw'; id: string; method: 'restore' | 'run' | 'destroy'; args: unknown[] }
   | { do: 'store'; objects: [key: string, text: string][] }
   | { do: 'drain' | 'takeCounts' };
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import type { Output } from '../../examples/shared/answers.ts';
 import { at, environment } from '../../scripts/setup.mjs';
 import { Command, freePorts, listen } from './terminal.ts';
 
@@ -129,6 +130,22 @@ describe('an agent that exports the class itself', () => {
       /^There is no \S+missing\.toml\. Pass the wrangler\.toml of your Worker: --agent <path>\n$/,
     );
   });
+});
+
+test('the example agent of the runtime `container` works in a workspace, which the end of the command saves', async () => {
+  await using dev = startDev(await freePorts(), 'example', ['--runtime', 'container']);
+  const [, address = ''] = await dev.prints(/Example agent: +(http:\S+)/);
+  const [, token] = await dev.prints(/Token of both: +(\S+)/);
+  await dev.prints(/the class Sandbox of\n"container-agent"[^]*Press Ctrl-C to stop/);
+  const response = await fetch(`${address}/ada/runInWorkspace`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(['notebook', 'echo hello >notes.txt; cat notes.txt']),
+  });
+  const { stdout } = (await response.json()) as Output;
+  assert.equal(stdout, 'hello\n');
+  assert.equal(await dev.interrupt(), 0);
+  assert.match(dev.output, /Saved notebook\./);
 });
 
 test('a busy port is reported on one line that names PORT', async () => {

@@ -1,126 +1,20 @@
-// An agent that runs commands in a sandbox, and restores the files if a risky command fails.
+// An agent whose sandboxes are objects of the class `Sandbox` of the Sandbox SDK 0.12, which the snapshotter's Worker exports.
 
 import { getSandbox, type Sandbox } from '@cloudflare/sandbox';
-import { DurableObject } from 'cloudflare:workers';
-import { service, SnapshotterClient, type StoppedWorkspace } from 'sandbox-snapshotter-client';
 
-import type { Attempt, Change, Output } from './answers.ts';
-import { checkToken, parseArguments } from './request.ts';
+import { SandboxAgent, serve, type AgentEnv } from '../../shared/agent.ts';
 
-interface Env {
-  /** The token that callers must send, a secret. Without it, the agent refuses all requests. */
-  AGENT_TOKEN?: string;
+interface Env extends AgentEnv {
   Agent: DurableObjectNamespace<Agent>;
   Sandbox: DurableObjectNamespace<Sandbox>;
-  SNAPSHOTTER: Fetcher;
 }
 
-export class Agent extends DurableObject<Env> {
-  readonly #snapshotter = new SnapshotterClient(service(this.env.SNAPSHOTTER));
-
-  /** Returns the id of the agent's current sandbox. */
-  async sandboxId(): Promise<string> {
-    return (await this.ctx.storage.get<string>('sandboxId')) ?? `agent-${this.ctx.id.name}`;
-  }
-
-  /** Runs a command in the current sandbox. */
-  async run(command: string): Promise<Output> {
-    return this.runIn(await this.sandboxId(), command);
-  }
-
-  /** Runs a risky command. If it fails, restores the files from before into a new sandbox, and continues there. */
-  async attempt(command: string): Promise<Attempt> {
-    const sandboxId = await this.sandboxId();
-    const label = 'before a risky command';
-    const before = await this.#snapshotter.snapshot({ sandboxId, label, replace: true });
-    const output = await this.run(command);
-    if (output.exitCode === 0) return { output };
-
-    const workspace = await this.#snapshotter.restore({ ref: before });
-    await this.ctx.storage.put('sandboxId', workspace.ref.sandboxId);
-    await getSandbox(this.env.Sandbox, sandboxId).destroy(); // It is no longer in use.
-    return { output, restoredSandboxId: workspace.ref.sandboxId };
-  }
-
-  /** Runs a command that changes files. If it fails, reverts the changes in the same sandbox. */
-  async change(command: string): Promise<Change> {
-    const { checkpoints } = this.#snapshotter;
-    const checkpoint = { sandboxId: await this.sandboxId(), name: 'before-change' };
-    await checkpoints.create(checkpoint);
-    const output = await this.run(command);
-    if (output.exitCode === 0) return { output };
-
-    const { diff } = await checkpoints.diff(checkpoint);
-    await checkpoints.restore(checkpoint);
-    return { output, revertedDiff: diff };
-  }
-
-  /** Runs several commands from the same state, each in its own sandbox. */
-  async explore(commands: string[]): Promise<Output[]> {
-    const ref = await this.#snapshotter.snapshot({ sandboxId: await this.sandboxId() });
-    return Promise.all(
-      commands.map(async (command) => {
-        const workspace = await this.#snapshotter.branch({ ref });
-        return this.runIn(workspace.ref.sandboxId, command);
-      }),
-    );
-  }
-
-  /** Runs a command in a named workspace. Creates the workspace or restores its files first, if necessary. */
-  async runInWorkspace(name: string, command: string): Promise<Output> {
-    const { sandboxId } = await this.#snapshotter.workspaces.getOrCreate({ name });
-    return this.runIn(sandboxId, command);
-  }
-
-  /** Stops a named workspace: saves its files in a snapshot, and ends its sandbox. */
-  async stopWorkspace(name: string): Promise<StoppedWorkspace> {
-    return this.#snapshotter.workspaces.stop({ name });
-  }
-
-  private async runIn(sandboxId: string, command: string): Promise<Output> {
-    try {
-      const { exitCode, stdout, stderr } = await getSandbox(this.env.Sandbox, sandboxId).exec(command);
-      return { sandboxId, exitCode, stdout, stderr };
-    } catch (error) {
-      // For example, `exit 1` ends the session of the shell.
-      return { sandboxId, exitCode: 1, stdout: '', stderr: String(error) };
-    }
+export class Agent extends SandboxAgent<Env> {
+  protected override sandbox(id: string) {
+    return getSandbox(this.env.Sandbox, id);
   }
 }
 
-/**
- * `POST /<agent>/<method>` calls a method of an agent, with the arguments as a JSON array. `GET /<agent>` returns the id of
- * its current sandbox. Both require the token.
- *
- * A caller with the token can run any command in the sandbox of any agent. docs/add-to-an-agent.md lists what an
- * application must add to authorize its users.
- */
 export default {
-  async fetch(request, env): Promise<Response> {
-    const unauthorized = await checkToken(request, env.AGENT_TOKEN);
-    if (unauthorized) return unauthorized;
-
-    const [name = '', method] = new URL(request.url).pathname.slice(1).split('/');
-    const agent = env.Agent.getByName(name);
-    if (method === undefined) return Response.json(await agent.sandboxId());
-
-    const args = await parseArguments(request);
-    if (args instanceof Response) return args;
-    switch (method) {
-      case 'run':
-        return Response.json(await agent.run(...(args as [string])));
-      case 'attempt':
-        return Response.json(await agent.attempt(...(args as [string])));
-      case 'change':
-        return Response.json(await agent.change(...(args as [string])));
-      case 'explore':
-        return Response.json(await agent.explore(...(args as [string[]])));
-      case 'runInWorkspace':
-        return Response.json(await agent.runInWorkspace(...(args as [string, string])));
-      case 'stopWorkspace':
-        return Response.json(await agent.stopWorkspace(...(args as [string])));
-      default:
-        return new Response(`The agent has no method ${method}.`, { status: 404 });
-    }
-  },
+  fetch: (request, env) => serve(request, env.AGENT_TOKEN, env.Agent),
 } satisfies ExportedHandler<Env>;

@@ -1,0 +1,29 @@
+// A container with the files of an archive, by plain calls of `ctx.container` and a program: the baseline of starts in the
+// column `container`. It checks nothing: neither the archive, nor the free space, nor the container.
+
+import { DurableObject } from 'cloudflare:workers';
+
+const ARCHIVE = '/var/backups/archive';
+
+export class RawContainer extends DurableObject<{ BACKUP_BUCKET: R2Bucket }> {
+  /** Starts the container, and unpacks an archive of squashfs from the bucket into `/workspace`. */
+  async restore(key: string): Promise<void> {
+    this.ctx.container!.start({ enableInternet: true });
+    const archive = await this.env.BACKUP_BUCKET.get(key);
+    await this.run(['/bin/sh', '-c', `cat >${ARCHIVE}`], archive!.body);
+    await this.run(['unsquashfs', '-f', '-no-progress', '-d', '/workspace', ARCHIVE]);
+    await this.run(['rm', ARCHIVE]);
+  }
+
+  /** Runs a program, and returns its output. Throws if it fails. */
+  async run(argv: string[], stdin?: ReadableStream): Promise<string> {
+    const process = await this.ctx.container!.exec(argv, { ...(stdin && { stdin }) });
+    const { exitCode, stdout, stderr } = await process.output();
+    if (exitCode !== 0) throw new Error(`${argv[0]}: ${new TextDecoder().decode(stderr)}`);
+    return new TextDecoder().decode(stdout);
+  }
+
+  destroy(): Promise<void> {
+    return this.ctx.container!.destroy();
+  }
+}

@@ -1,0 +1,48 @@
+// The runtimes of sandboxes, each with its example agent.
+
+import { fileURLToPath } from 'node:url';
+
+import { modeOfRun, SNAPSHOTTER, type LocalWorker, type Mode } from './local.ts';
+
+/** What a sandbox is made of: the class of the Sandbox SDK 0.12, or the client's class over `ctx.container`. */
+export const RUNTIMES = ['sdk-0.12', 'container'] as const;
+
+/** One of {@link RUNTIMES}. */
+export type Runtime = (typeof RUNTIMES)[number];
+
+/** The Workers of a runtime. */
+export interface Example {
+  /** The agent, which also exports the class of the sandboxes in the runtime `container`. */
+  agent: LocalWorker & { name: string };
+  snapshotter: LocalWorker;
+  mode: Mode;
+}
+
+/**
+ * Returns the runtime that the option `--runtime` of a command names. Default: that of {@link modeOfRun}. Ends the process if
+ * the value is invalid.
+ */
+export function parseRuntime(value: string | undefined): Runtime {
+  if (value === undefined) return modeOfRun() === 'container' ? 'container' : 'sdk-0.12';
+  const runtime = RUNTIMES.find((name) => name === value);
+  if (runtime) return runtime;
+  console.error(`--runtime must be ${RUNTIMES.join(' or ')}, got ${JSON.stringify(value)}.`);
+  process.exit(2);
+}
+
+/** Returns the example agent of a runtime, and the snapshotter for it. */
+export function exampleOf(runtime: Runtime): Example {
+  const at = (name: string) => fileURLToPath(new URL(`../examples/${name}/wrangler.toml`, import.meta.url));
+  if (runtime === 'sdk-0.12')
+    return {
+      agent: { name: 'agent', config: at('agent') },
+      snapshotter: { config: SNAPSHOTTER },
+      mode: modeOfRun(),
+    };
+  const name = 'container-agent';
+  return {
+    agent: { name, config: at(name) },
+    snapshotter: { config: SNAPSHOTTER, sandboxesOf: name },
+    mode: 'container',
+  };
+}
