@@ -15,6 +15,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(stored.unwrap_or_else(|| WorkspaceRecord {
             sandbox_id: (*self.id).clone(),
             root_id: root_of(&self.id),
+            runtime: None,
             parent: None,
             policy: Policy::default(),
             keys: Vec::new(),

@@ -158,6 +158,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             sandbox_id: minted,
             snapshot_id: snapshot_id.clone(),
             kind,
+            runtime: None,
             began_at,
             state: DerivedState::Pending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?),
         };

@@ -46,6 +46,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             sandbox_id: sandbox_id.clone(),
             snapshot_id: snapshot_id.clone(),
             kind: *kind,
+            runtime: None,
             began_at: self.now(),
             state: DerivedState::Ready { needs_snapshot: true },
         })?;
