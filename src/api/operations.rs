@@ -5,7 +5,7 @@ use serde_json::Value;
 
 pub use crate::model::operation::{Operation, Request, Target};
 use crate::model::{Error, Result, json};
-use crate::ports::{NamedWorkspaceClient, Ports};
+use crate::ports::Ports;
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -67,7 +67,7 @@ pub async fn run_named<P: Ports>(
 pub async fn run_entrypoint<P: Ports>(ports: &P, request: Request) -> Result<Value> {
     match request {
         Request::Sweep(request) => to_json(&service::sweep(ports, request).await?),
-        Request::ListWorkspaces(request) => ports.named_workspaces()?.list_workspaces(&request).await,
+        Request::ListWorkspaces(request) => service::workspace::directory::list_workspaces(ports, &request).await,
         _ => Err(Error::internal()),
     }
 }

@@ -126,8 +126,12 @@ fn checkpoint_is_created_listed_diffed_and_restored() {
     let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     let checkpoints = client.checkpoints();
-    let at =
-        CheckpointLocation { sandbox_id: sandbox("agent-42"), dir: None, lineage_scope: LineageScope::UNRESTRICTED };
+    let at = CheckpointLocation {
+        sandbox_id: sandbox("agent-42"),
+        runtime: None,
+        dir: None,
+        lineage_scope: LineageScope::UNRESTRICTED,
+    };
     let name = CheckpointName::parse("s1").unwrap();
     run_ready(async {
         let create = CreateCheckpointRequest { location: at.clone(), name: name.clone(), description: None };

@@ -53,7 +53,7 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
 /// `restore` and `branch`
 pub fn restore(context: &Context, operation: &str, command: Restore) -> Result<Exit> {
     let selection = context.select_snapshot(&command.selector)?;
-    let request = RestoreRequest { selection, idempotency_key: key_or_new(command.key)? };
+    let request = RestoreRequest { selection, runtime: None, idempotency_key: key_or_new(command.key)? };
     context.show::<WorkspaceRef>(&context.call_mutating(operation, &request)?)
 }
 

@@ -56,6 +56,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     }
     let create = CreateRequest {
         address: parse_address(&command.name)?,
+        runtime: None,
         dir: command.dir.as_deref().map(Directory::parse).transpose()?,
         settings: settings_update(&command.settings)?,
         source: source(context, &command.source)?,

@@ -14,7 +14,7 @@ pub use self::snapshot::{
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
 use super::retention::RetentionCandidate;
-use super::{DerivationKind, PendingTask, Runtime, SandboxId, SigningKey, SnapshotId, Timestamp};
+use super::{ArchiveFormat, DerivationKind, PendingTask, Runtime, SandboxId, SigningKey, SnapshotId, Timestamp};
 
 /// The row of the workspace itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,4 +207,7 @@ pub struct RestoreSource {
     /// What the snapshot depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
+    /// The format of the archive.
+    #[serde(default, skip_serializing_if = "ArchiveFormat::is_default")]
+    pub format: ArchiveFormat,
 }

@@ -160,12 +160,22 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(lock)
     }
 
+    /// Returns the record, which also exists for a while after the workspace was deleted, with the runtime that the
+    /// deployment names for records of earlier releases.
+    fn record(&self) -> Result<Option<NamedRecord>> {
+        let named = |record: NamedRecord| NamedRecord {
+            runtime: self.ports.sandbox_bindings().of_row(record.runtime),
+            ..record
+        };
+        Ok(self.store.record()?.map(named))
+    }
+
     /// Returns the record of the workspace.
     ///
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
     fn existing(&self) -> Result<NamedRecord> {
-        let record = self.store.record()?.filter(NamedRecord::exists);
+        let record = self.record()?.filter(NamedRecord::exists);
         record.ok_or_else(|| Error::workspace_not_found(&self.address))
     }
 

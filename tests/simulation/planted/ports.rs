@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::record::{CaptureInProgress, SnapshotRecord, Stage};
-use sandbox_snapshotter::model::{BackupId, Result, SandboxId};
+use sandbox_snapshotter::model::{BackupId, Result, Runtime, SandboxBindings, SandboxId};
 use sandbox_snapshotter::ports::{Ledger, Ports};
 
 use super::Bug;
@@ -160,8 +160,12 @@ impl Ports for PlantedPorts {
     type Entropy = <ObjectPorts<Simulation> as Ports>::Entropy;
     type Background = <ObjectPorts<Simulation> as Ports>::Background;
 
-    fn sandboxes(&self) -> Result<&Self> {
-        self.ports.sandboxes().map(|_| self)
+    fn sandbox_bindings(&self) -> &SandboxBindings {
+        self.ports.sandbox_bindings()
+    }
+
+    fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&Self> {
+        self.ports.sandboxes(runtime).map(|_| self)
     }
 
     fn backups(&self) -> Result<&Self> {

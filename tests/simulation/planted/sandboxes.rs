@@ -32,7 +32,7 @@ type MemorySandboxes = <ObjectPorts<Simulation> as Ports>::Sandboxes;
 
 impl PlantedPorts {
     fn all(&self) -> &MemorySandboxes {
-        self.ports.sandboxes().unwrap()
+        self.ports.sandboxes(None).unwrap()
     }
 
     /// Returns a probe as the service reads it. After a capture, the service first probes the container in the session of
