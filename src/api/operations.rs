@@ -58,6 +58,7 @@ pub async fn run_named<P: Ports>(
         Request::StopWorkspace(_) => to_json(&named.stop(abort).await?),
         Request::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
         Request::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
+        Request::MigrateWorkspace(request) => to_json(&named.migrate(request, abort).await?),
         Request::DeleteWorkspace(_) => to_json(&named.delete(abort).await?),
         _ => Err(Error::internal()),
     }

@@ -77,6 +77,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::ChangedSinceWatch => json!(self.changed_since_watch().await?),
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
             Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,
+            Message::SwitchRuntime(request) => to_json(&self.switch_runtime(request).await?)?,
             Message::Decommission { address } => to_json(&self.decommission(address).await?)?,
         })
     }

@@ -14,13 +14,14 @@ use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::LineageScope;
 use crate::model::{
-    BackupId, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot, json,
+    BackupId, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    TakenSnapshot, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
 
@@ -99,6 +100,8 @@ pub enum Message {
     /// [`SandboxLedgerClient::stop_sandbox`]
     #[serde(alias = "halt")]
     StopSandbox(StopSandboxRequest),
+    /// [`SandboxLedgerClient::switch_runtime`]
+    SwitchRuntime(SwitchRuntimeRequest),
     /// [`SandboxLedgerClient::decommission`]
     #[serde(alias = "retire")]
     Decommission {
@@ -194,6 +197,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn stop_sandbox(&self, id: &SandboxId, request: &StopSandboxRequest) -> Result<SandboxStopped> {
         self.0.call(id.as_str(), &Message::StopSandbox(request.clone())).await
+    }
+
+    async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
+        self.0.call(id.as_str(), &Message::SwitchRuntime(request.clone())).await
     }
 
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {

@@ -8,14 +8,14 @@ use crate::model::answer::WorkspaceLineage;
 use crate::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, Tenant};
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::{
-    BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 
 /// The client for the ledgers of other sandboxes.
@@ -92,6 +92,14 @@ pub trait SandboxLedgerClient {
         id: &SandboxId,
         request: &StopSandboxRequest,
     ) -> impl Future<Output = Result<SandboxStopped>>;
+
+    /// Moves the stopped sandbox `id` to another runtime, in which its next start restores its files. Returns the runtime
+    /// that the sandbox then has.
+    fn switch_runtime(
+        &self,
+        id: &SandboxId,
+        request: &SwitchRuntimeRequest,
+    ) -> impl Future<Output = Result<Option<Runtime>>>;
 
     /// Ends the sandbox `id`, which its workspace no longer uses, and deletes its snapshots once no other sandbox
     /// depends on them. A sandbox that does not belong to `address` is left unchanged.

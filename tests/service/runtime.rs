@@ -1,31 +1,12 @@
 //! The runtimes of sandboxes: the same id in two namespaces is two containers.
 
-use std::rc::Rc;
-
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::record::WorkspaceRecord;
-use sandbox_snapshotter::model::{ArchiveFormat, Code, Runtime, SandboxBindings};
+use sandbox_snapshotter::model::{ArchiveFormat, Code, Runtime};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use crate::support::{ExpectError, FILE, Fixture, Method, WORKSPACE, by_ref, sandbox, workspace_args};
-
-/// A deployment with both runtimes, in which sandboxes are made in that of the SDK 0.12 by default.
-fn with_both_runtimes() -> Fixture {
-    let fixture = Fixture::empty();
-    deploy(&fixture, Runtime::Sdk012);
-    fixture
-}
-
-/// Deploys the Worker with both runtimes.
-fn deploy(fixture: &Fixture, default: Runtime) {
-    let sandboxes = json!([
-        { "binding": "Sandbox", "runtime": "sdk-0.12", "default": default == Runtime::Sdk012 },
-        { "binding": "SnapshotSandbox", "runtime": "container", "default": default == Runtime::Container },
-    ]);
-    fixture.world.sandbox_bindings.replace(Rc::new(SandboxBindings::parse(Some(&sandboxes), None).unwrap()));
-    fixture.crash_worker();
-}
 
 fn snapshot(fixture: &Fixture, options: &Value) -> sandbox_snapshotter::model::Result<Value> {
     let mut arguments = json!({ "sandboxId": "agent-42" });
@@ -33,28 +14,24 @@ fn snapshot(fixture: &Fixture, options: &Value) -> sandbox_snapshotter::model::R
     fixture.run(Operation::Snapshot, &arguments)
 }
 
-fn recorded_runtime(fixture: &Fixture, id: &str) -> Option<Runtime> {
-    fixture.ledger(id).workspace().unwrap().unwrap().runtime
-}
-
 #[test]
 fn first_snapshot_records_the_default_runtime() {
     for (default, id) in [(Runtime::Sdk012, "agent-42"), (Runtime::Container, "container:agent-42")] {
         let fixture = Fixture::empty();
-        deploy(&fixture, default);
+        fixture.deploy_both_runtimes(default);
         fixture.start_sandbox(id);
         snapshot(&fixture, &json!({})).unwrap();
-        assert_eq!(recorded_runtime(&fixture, "agent-42"), Some(default));
+        assert_eq!(fixture.runtime_of("agent-42"), Some(default));
         assert!(fixture.world.calls().iter().all(|(_, called)| !called.contains("agent-42") || called == id));
     }
 }
 
 #[test]
 fn first_snapshot_records_the_requested_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("container:agent-42");
     snapshot(&fixture, &json!({ "runtime": "container" })).unwrap();
-    assert_eq!(recorded_runtime(&fixture, "agent-42"), Some(Runtime::Container));
+    assert_eq!(fixture.runtime_of("agent-42"), Some(Runtime::Container));
     fixture.crash_worker();
     snapshot(&fixture, &json!({})).unwrap();
     assert_eq!(fixture.world.calls_about("agent-42"), []);
@@ -62,16 +39,16 @@ fn first_snapshot_records_the_requested_runtime() {
 
 #[test]
 fn failed_first_snapshot_records_no_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("container:agent-42");
     snapshot(&fixture, &json!({})).expect_code(Code::SandboxNotRunning);
     snapshot(&fixture, &json!({ "runtime": "container" })).unwrap();
-    assert_eq!(recorded_runtime(&fixture, "agent-42"), Some(Runtime::Container));
+    assert_eq!(fixture.runtime_of("agent-42"), Some(Runtime::Container));
 }
 
 #[test]
 fn request_for_another_runtime_is_refused_and_calls_no_sandbox() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     fixture.start_sandbox("container:agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
@@ -96,7 +73,7 @@ fn request_for_another_runtime_is_refused_and_calls_no_sandbox() {
 
 #[test]
 fn concurrent_first_snapshots_of_two_runtimes_record_one() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     fixture.start_sandbox("container:agent-42");
     let gate = fixture.world.before(Method::Status).nth(1).block();
@@ -105,13 +82,13 @@ fn concurrent_first_snapshots_of_two_runtimes_record_one() {
     gate.open();
     first.answer().unwrap();
     second.answer().expect_code(Code::RuntimeMismatch);
-    assert_eq!(recorded_runtime(&fixture, "agent-42"), Some(Runtime::Container));
+    assert_eq!(fixture.runtime_of("agent-42"), Some(Runtime::Container));
     assert_eq!(fixture.world.calls_about("agent-42"), []);
 }
 
 #[test]
 fn restored_sandbox_is_in_the_requested_runtime_or_in_that_of_its_origin() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
     for (options, prefix, runtime) in [
@@ -123,20 +100,20 @@ fn restored_sandbox_is_in_the_requested_runtime_or_in_that_of_its_origin() {
         arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
         let restored = fixture.run(Operation::Restore, &arguments).unwrap();
         let id = restored["ref"]["sandboxId"].as_str().unwrap().to_owned();
-        assert_eq!(recorded_runtime(&fixture, &id), Some(runtime));
+        assert_eq!(fixture.runtime_of(&id), Some(runtime));
         let files = fixture.world.files(&format!("{prefix}{id}")).unwrap();
         assert_eq!(files.get(FILE).map(String::as_str), Some("first"));
         // Its own snapshots come from the same namespace.
         fixture.world.advance_clock(60_000);
         let own = fixture.run(Operation::Snapshot, &json!({ "sandboxId": id })).unwrap();
         let branch = fixture.run(Operation::Branch, &json!({ "ref": own })).unwrap();
-        assert_eq!(recorded_runtime(&fixture, branch["ref"]["sandboxId"].as_str().unwrap()), Some(runtime));
+        assert_eq!(fixture.runtime_of(branch["ref"]["sandboxId"].as_str().unwrap()), Some(runtime));
     }
 }
 
 #[test]
 fn repeated_restore_with_a_key_requires_the_same_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
     let call = |runtime: &str| {
@@ -149,7 +126,7 @@ fn repeated_restore_with_a_key_requires_the_same_runtime() {
 
 #[test]
 fn failed_restore_destroys_the_sandbox_in_its_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
     fixture.world.after(Method::RestoreBackup).fail_transiently();
@@ -163,7 +140,7 @@ fn failed_restore_destroys_the_sandbox_in_its_runtime() {
 
 #[test]
 fn interrupted_restore_is_destroyed_in_its_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
     let gate = fixture.world.after(Method::RestoreBackup).nth(1).block();
@@ -177,7 +154,7 @@ fn interrupted_restore_is_destroyed_in_its_runtime() {
 
 #[test]
 fn tar_is_refused_in_the_runtime_of_sdk_0_12_before_an_id_is_claimed() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("container:agent-42");
     let taken = snapshot(&fixture, &json!({ "runtime": "container" })).unwrap();
     fixture.world.edit_backups(|backup| backup.metadata.as_mut().unwrap().format = ArchiveFormat::TarGzip);
@@ -200,13 +177,13 @@ fn ledger_of_an_earlier_release_uses_the_binding_of_that_release() {
     fixture.snapshot().unwrap();
     let row = |fixture: &Fixture| fixture.ledger("agent-42").workspace().unwrap().unwrap();
     assert_eq!(row(&fixture).runtime, None, "this deployment names no runtimes");
-    deploy(&fixture, Runtime::Container);
+    fixture.deploy_both_runtimes(Runtime::Container);
     fixture.world.advance_clock(60_000);
     snapshot(&fixture, &json!({ "runtime": "container" })).expect_code(Code::RuntimeMismatch);
     let taken = snapshot(&fixture, &json!({ "runtime": "sdk-0.12" })).unwrap();
     let restored = fixture.run(Operation::Restore, &json!({ "ref": taken })).unwrap();
     let id = restored["ref"]["sandboxId"].as_str().unwrap();
-    assert_eq!(recorded_runtime(&fixture, id), Some(Runtime::Sdk012));
+    assert_eq!(fixture.runtime_of(id), Some(Runtime::Sdk012));
 }
 
 #[test]
@@ -214,8 +191,7 @@ fn snapshots_of_a_runtime_without_a_binding_can_be_restored_in_another_one() {
     let fixture = Fixture::with_sandbox();
     let snapshot = fixture.snapshot().unwrap();
     let sandboxes = json!([{ "binding": "SnapshotSandbox", "runtime": "container" }]);
-    fixture.world.sandbox_bindings.replace(Rc::new(SandboxBindings::parse(Some(&sandboxes), None).unwrap()));
-    fixture.crash_worker();
+    fixture.deploy_sandboxes(&sandboxes);
     let list = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(list["snapshots"].as_array().unwrap().len(), 1);
     let mut arguments = by_ref(&snapshot);
@@ -234,7 +210,7 @@ fn named_runtime_is_refused_where_the_deployment_names_none() {
 
 #[test]
 fn tree_checks_each_sandbox_in_its_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
     let restored = fixture.run(Operation::Restore, &json!({ "ref": taken, "runtime": "container" })).unwrap();
@@ -246,11 +222,11 @@ fn tree_checks_each_sandbox_in_its_runtime() {
 
 #[test]
 fn new_workspace_is_in_the_requested_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     let created = fixture.create_workspace(WORKSPACE, &json!({ "runtime": "container" })).unwrap();
     assert_eq!(created["runtime"], json!("container"));
     let id = created["sandboxId"].as_str().unwrap();
-    assert_eq!(recorded_runtime(&fixture, id), Some(Runtime::Container));
+    assert_eq!(fixture.runtime_of(id), Some(Runtime::Container));
     assert!(fixture.world.files(&format!("container:{id}")).is_some());
     let listed = fixture.run(Operation::ListWorkspaces, &json!({})).unwrap();
     assert_eq!(listed["workspaces"][0]["runtime"], json!("container"));
@@ -258,7 +234,7 @@ fn new_workspace_is_in_the_requested_runtime() {
 
 #[test]
 fn new_workspace_is_in_the_runtime_of_its_source() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.create_workspace(WORKSPACE, &json!({ "runtime": "container" })).unwrap();
     let copy = fixture.create_workspace("copy", &json!({ "sourceWorkspace": WORKSPACE })).unwrap();
     let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
@@ -269,7 +245,7 @@ fn new_workspace_is_in_the_runtime_of_its_source() {
 
 #[test]
 fn existing_workspace_is_not_returned_for_another_runtime() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     let call = |runtime: Value| {
         fixture.run(Operation::GetOrCreateWorkspace, &workspace_args(WORKSPACE, &json!({ "runtime": runtime })))
     };
@@ -283,7 +259,7 @@ fn existing_workspace_is_not_returned_for_another_runtime() {
 #[test]
 fn workspace_of_an_earlier_release_is_listed_with_its_runtime() {
     let fixture = Fixture::with_stopped_workspace();
-    deploy(&fixture, Runtime::Container);
+    fixture.deploy_both_runtimes(Runtime::Container);
     let listed = fixture.run(Operation::ListWorkspaces, &json!({})).unwrap();
     assert_eq!(listed["workspaces"][0]["runtime"], json!("sdk-0.12"));
     let described = fixture.run(Operation::GetWorkspaceByName, &workspace_args(WORKSPACE, &json!({}))).unwrap();
@@ -295,20 +271,20 @@ fn workspace_of_an_earlier_release_is_listed_with_its_runtime() {
 
 #[test]
 fn revert_to_the_snapshot_of_another_runtime_keeps_the_runtime_of_the_workspace() {
-    let fixture = with_both_runtimes();
+    let fixture = Fixture::with_both_runtimes();
     fixture.start_sandbox("agent-42");
     let taken = snapshot(&fixture, &json!({})).unwrap();
     let options = json!({ "sourceSnapshot": { "ref": taken }, "runtime": "container" });
     fixture.create_workspace(WORKSPACE, &options).unwrap();
     let reverted = fixture.revert_workspace(WORKSPACE, &taken["ref"]["snapshotId"]).unwrap();
     assert_eq!(reverted["runtime"], json!("container"));
-    assert_eq!(recorded_runtime(&fixture, reverted["sandboxId"].as_str().unwrap()), Some(Runtime::Container));
+    assert_eq!(fixture.runtime_of(reverted["sandboxId"].as_str().unwrap()), Some(Runtime::Container));
 }
 
 #[test]
 fn claim_of_an_earlier_release_is_for_the_binding_that_it_uses() {
-    let fixture = with_both_runtimes();
-    deploy(&fixture, Runtime::Container);
+    let fixture = Fixture::with_both_runtimes();
+    fixture.deploy_both_runtimes(Runtime::Container);
     let claim = serde_json::from_value(json!({ "rootId": "agent-42", "parent": null, "binding": null })).unwrap();
     assert!(fixture.snapshotter("agent-42-branch-aaaaaaaa").claim(&claim).unwrap());
     let row: WorkspaceRecord = fixture.world.ledger(&sandbox("agent-42-branch-aaaaaaaa")).workspace().unwrap().unwrap();

@@ -7,13 +7,14 @@ use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::record::SnapshotKey;
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::{
-    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupId, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    TakenSnapshot,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
 use sandbox_snapshotter::service::CancellationToken;
@@ -115,6 +116,12 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         S::observe(&self.world, Event::StopSandbox(id, request));
         let request = through_json(request);
         self.ask(Method::StopSandbox, id, request, |own, request| async move { own.stop_sandbox(request).await }).await
+    }
+
+    async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
+        let request = through_json(request);
+        self.ask(Method::SwitchRuntime, id, request, |own, request| async move { own.switch_runtime(request).await })
+            .await
     }
 
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {

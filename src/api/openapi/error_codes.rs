@@ -176,7 +176,10 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             RESTORE,
             &[Code::NameTaken, Code::LabelTaken, Code::RuntimeMismatch],
         ],
-        Operation::StartWorkspace | Operation::StopWorkspace | Operation::UpdateWorkspace => {
+        Operation::StartWorkspace
+        | Operation::StopWorkspace
+        | Operation::UpdateWorkspace
+        | Operation::MigrateWorkspace => {
             &[DURABLE_OBJECT, NAMED, SELECTION, START, BACKUP, SANDBOX_CALL, RUNNING_SANDBOX, CAPTURE, RESTORE, LABEL]
         }
         Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],

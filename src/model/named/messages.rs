@@ -181,6 +181,20 @@ pub struct ReserveRequest {
     pub runtime: Option<Runtime>,
 }
 
+/// The request to move a stopped sandbox to another runtime.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SwitchRuntimeRequest {
+    /// The workspace that the sandbox belongs to.
+    pub address: Address,
+    /// The runtime.
+    pub runtime: Runtime,
+    /// The version of the workspace's record.
+    pub version: u64,
+    /// Whether to verify only that the runtime can restore the newest snapshot.
+    pub dry_run: bool,
+}
+
 /// The result of decommissioning a sandbox whose workspace no longer needs its snapshots.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

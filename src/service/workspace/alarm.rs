@@ -2,6 +2,7 @@
 //! the next start restores them.
 
 use super::NamedWorkspace;
+use super::stop::StopReason;
 use crate::model::named::messages::Condition;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, Timestamp};
@@ -72,6 +73,6 @@ impl<P: Ports> NamedWorkspace<P> {
         } else {
             format!("it was idle for {} seconds", expiry.idle_seconds)
         };
-        self.stop_now(&cause, true).await.map(drop)
+        self.stop_now(&cause, StopReason::TimeLimit).await.map(drop)
     }
 }

@@ -1,7 +1,7 @@
 //! The operations on one named workspace. They run in an object of its own, and call the ledgers of the sandboxes that
 //! the workspace has or had.
 //!
-//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: the operations that callers use
+//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`migrate`], [`delete`]: the operations that callers use
 //! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
 //! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
@@ -21,6 +21,7 @@ mod create;
 mod delete;
 pub mod directory;
 mod fork;
+mod migrate;
 mod provision;
 mod relocate;
 mod sandbox;

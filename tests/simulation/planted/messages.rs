@@ -6,12 +6,13 @@ use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, StartOutcome};
 use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::{
-    BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot, root_of,
+    BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    root_of,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxLedgerClient};
 
@@ -177,6 +178,10 @@ impl SandboxLedgerClient for PlantedPorts {
             let _call = self.begin_lifecycle_call(id, Lifecycle::Start { is_probed: false });
             self.client().ensure_running(id, request).await
         }
+    }
+
+    async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
+        self.client().switch_runtime(id, request).await
     }
 
     #[track_caller]

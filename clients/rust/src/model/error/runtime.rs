@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::model::{Code, Error, Runtime};
+use crate::model::{Code, Error, Runtime, SandboxId};
 
 /// The valid form of the var `SANDBOXES`.
 const VALID_SANDBOXES: &str = "SANDBOXES = [{ binding = \"Sandbox\", runtime = \"sdk-0.12\" }, { binding = \
@@ -60,6 +60,15 @@ impl Error {
                  runtime: \"{requested}\" }}). To continue another sandbox there, take a snapshot of it and call \
                  restore({{ ref, runtime: \"{requested}\" }})."
             ),
+        )
+    }
+
+    /// [`Code::SandboxTimeout`], for the migration of a sandbox whose former container is not certain to be gone.
+    pub fn former_container_unconfirmed(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxTimeout,
+            format!("A call to the container of {:?} was not answered and may still take effect.", id.as_str()),
+            "Migrate again. The Worker checks the container for up to 71 minutes.",
         )
     }
 

@@ -152,6 +152,7 @@ options! {
     Option<Directory> as Option<String>, string, |raw| optional(raw.as_deref(), Directory::parse);
     Label as String, required, |raw| Self::parse(&raw);
     Option<Label> as Option<String>, string, |raw| optional(raw.as_deref(), Label::parse);
+    Runtime as String, required, |raw| Self::parse(&raw);
     Option<Runtime> as Option<String>, string, |raw| optional(raw.as_deref(), Runtime::parse);
     Option<SnapshotId> as Option<String>, string, |raw| optional(raw.as_deref(), SnapshotId::parse);
     Option<SnapshotCursor> as Option<String>, string, |raw| optional(raw.as_deref(), SnapshotCursor::parse);

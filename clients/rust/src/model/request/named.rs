@@ -179,6 +179,24 @@ impl ForkRequest {
 }
 
 request! {
+    /// The request to migrate a workspace: to stop it, and to move it to another runtime.
+    #[derive(Eq)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "MigrateWorkspaceOptions", transform = needs(&["runtime"])),
+        schemars(transform = extends("WorkspaceAddress"))
+    )]
+    pub struct MigrateRequest {
+        /// The tenant and the name of the workspace.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub address: Address,
+        /// The runtime in which the next start restores the files.
+        pub runtime: Runtime,
+    }
+}
+
+request! {
     /// The request to update a workspace: to change its settings, or to go back to an earlier snapshot.
     #[cfg_attr(
         feature = "schema",
