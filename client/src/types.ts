@@ -54,6 +54,8 @@ export interface Operations {
   'workspaces/fork': { options: ForkWorkspaceOptions; answer: ForkedWorkspaces };
   /** Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox. */
   'workspaces/update': { options: UpdateWorkspaceOptions; answer: Workspace };
+  /** Stops a workspace, and moves it to another runtime: the next start restores its files there. Does nothing if the workspace is there already. */
+  'workspaces/migrate': { options: MigrateWorkspaceOptions; answer: StoppedWorkspace };
   /** Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have dependents are kept. */
   'workspaces/delete': { options: WorkspaceAddress; answer: DeletedWorkspace };
   /** Records the files of a running sandbox as a checkpoint in the sandbox. */
@@ -1256,6 +1258,18 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
   acceptStale?: boolean;
   /** The id of the snapshot to go back to, in a new sandbox. */
   currentSnapshotId?: string;
+}
+
+/** The request to migrate a workspace: to stop it, and to move it to another runtime. */
+export interface MigrateWorkspaceOptions extends WorkspaceAddress {
+  /**
+   * The runtime in which the next start restores the files.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime: 'sdk-0.12' | 'container';
 }
 
 /** The result of deleting a workspace. */

@@ -107,7 +107,8 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
 /// The ports over the bindings of this Worker.
 pub struct WorkerPorts {
     sandbox_bindings: SandboxBindings,
-    sandboxes: Vec<(Option<Runtime>, Result<TimeLimited<SandboxStubs, WorkerClock>>)>,
+    /// The namespaces, in the order of the bindings.
+    sandboxes: Vec<Result<TimeLimited<SandboxStubs, WorkerClock>>>,
     backups: Result<R2Backups>,
     sandbox_ledgers: Result<WorkspaceObjects>,
     named_workspaces: Result<NamedWorkspaceObjects>,
@@ -123,10 +124,7 @@ impl WorkerPorts {
         let sandbox_bindings = sandbox_bindings(env, var(env, SANDBOX_BINDING)?.as_deref())?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         Ok(Self {
-            sandboxes: sandbox_bindings
-                .iter()
-                .map(|binding| (binding.runtime, open_sandboxes(env, &binding.name)))
-                .collect(),
+            sandboxes: sandbox_bindings.iter().map(|binding| open_sandboxes(env, &binding.name)).collect(),
             sandbox_bindings,
             backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| Error::r2_binding_missing(&r2_binding)),
             sandbox_ledgers: WorkspaceObjects::open(env),
@@ -153,8 +151,9 @@ impl Ports for WorkerPorts {
 
     fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&Self::Sandboxes> {
         let binding = self.sandbox_bindings.of(runtime)?;
-        let opened = self.sandboxes.iter().find(|(of, _)| *of == binding.runtime);
-        opened.ok_or_else(Error::internal)?.1.as_ref().map_err(Clone::clone)
+        let position = self.sandbox_bindings.iter().position(|other| other == binding);
+        let opened = position.and_then(|position| self.sandboxes.get(position));
+        opened.ok_or_else(Error::internal)?.as_ref().map_err(Clone::clone)
     }
 
     fn backups(&self) -> Result<&R2Backups> {

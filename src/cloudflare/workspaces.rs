@@ -87,7 +87,7 @@ pub enum Message {
     /// [`SandboxLedgerClient::newest_snapshot`]
     Newest,
     /// [`SandboxLedgerClient::reserve`]
-    Reserve(ReserveRequest),
+    Reserve(Box<ReserveRequest>),
     /// [`SandboxLedgerClient::probe_condition`]
     #[serde(alias = "look")]
     ProbeCondition,
@@ -180,7 +180,7 @@ impl SandboxLedgerClient for WorkspaceObjects {
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {
-        self.0.call(id.as_str(), &Message::Reserve(request.clone())).await
+        self.0.call(id.as_str(), &Message::Reserve(Box::new(request.clone()))).await
     }
 
     async fn probe_condition(&self, id: &SandboxId) -> Result<Condition> {

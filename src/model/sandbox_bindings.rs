@@ -59,7 +59,7 @@ impl SandboxBindings {
             Value::String(text) => json::from_str(text),
             list => json::from_value(list),
         }
-        .map_err(|problem| Error::sandboxes_var_invalid(&problem.to_string()))?;
+        .map_err(|problem| Error::sandboxes_var_invalid(&problem))?;
         let defaults = elements.iter().filter(|element| element.default).count();
         let mut bindings: Vec<SandboxBinding> = Vec::new();
         let mut default = None;

@@ -104,7 +104,8 @@ fn selectors() -> [Value; 3] {
 }
 
 fn creations(workspace: &Value) -> Vec<Value> {
-    let whole = with(&[workspace, &settings(), &json!({ "dir": "/workspace", "idempotencyKey": "k" })]);
+    let whole =
+        with(&[workspace, &settings(), &json!({ "runtime": "container", "dir": "/workspace", "idempotencyKey": "k" })]);
     let sources = selectors().map(|selector| json!({ "sourceSnapshot": selector }));
     let from = |source: &Value| with(&[&whole, source]);
     [&[json!({ "sourceWorkspace": "other" })], &sources[..]].concat().iter().map(from).collect()

@@ -117,7 +117,7 @@ impl<S: Scheduler> World<S> {
         let world = self.this();
         let bindings = Rc::clone(&self.sandbox_bindings.borrow());
         let open = |binding| TimeLimited::new(Rc::new(Namespace::new(Rc::clone(&world), binding)), Rc::clone(&world));
-        let sandboxes = bindings.iter().map(|binding| (binding.runtime, open(binding))).collect();
+        let sandboxes = bindings.iter().map(open).collect();
         ObjectPorts { world, bindings, sandboxes, group: 0 }
     }
 
@@ -126,17 +126,21 @@ impl<S: Scheduler> World<S> {
     }
 }
 
+/// The sandboxes of one binding, with the time limits of calls.
+type LimitedSandboxes<S> = TimeLimited<Namespace<S>, World<S>>;
+
 /// The ports of one object of the Worker.
 pub struct ObjectPorts<S: Scheduler> {
     /// The world.
     pub world: Rc<World<S>>,
     bindings: Rc<SandboxBindings>,
-    sandboxes: Vec<(Option<Runtime>, TimeLimited<Namespace<S>, World<S>>)>,
+    /// The namespaces, in the order of the bindings.
+    sandboxes: Vec<LimitedSandboxes<S>>,
     group: Group,
 }
 
 impl<S: Scheduler> Ports for ObjectPorts<S> {
-    type Sandboxes = TimeLimited<Namespace<S>, World<S>>;
+    type Sandboxes = LimitedSandboxes<S>;
     type Backups = World<S>;
     type Ledger = MemoryLedger;
     type SandboxLedgerClient = Self;
@@ -152,8 +156,8 @@ impl<S: Scheduler> Ports for ObjectPorts<S> {
 
     fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&Self::Sandboxes> {
         let binding = self.bindings.of(runtime)?;
-        let (_, sandboxes) = self.sandboxes.iter().find(|(of, _)| *of == binding.runtime).unwrap();
-        self.world.unless_missing(Code::SandboxBindingMissing, sandboxes)
+        let position = self.bindings.iter().position(|other| other == binding).unwrap();
+        self.world.unless_missing(Code::SandboxBindingMissing, &self.sandboxes[position])
     }
 
     fn backups(&self) -> Result<&World<S>> {

@@ -31,10 +31,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let cause = format!("it is migrated to the runtime {runtime}");
         // The workspace keeps running if its newest snapshot shows that the other runtime cannot restore it. If an
         // earlier call was interrupted, the ledger may be ahead of the record.
-        let current = match record.claimed {
-            true => self.switch_runtime(&record, runtime, true).await?,
-            false => record.runtime,
-        };
+        let current = if record.claimed { self.switch_runtime(&record, runtime, true).await? } else { record.runtime };
         let outcome = if current == Some(runtime) {
             if record.runtime == current {
                 return Ok(stopped(&record, SandboxStopped::default()));

@@ -9,6 +9,7 @@ use crate::model::{Code, Error, Result, Runtime, Status};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::runtime::ensure_restorable_in;
+use crate::service::snapshot::select::require_ready;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Moves the sandbox to the requested runtime. Succeeds if it is there already. With `dry_run`, only verifies that
@@ -84,21 +85,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if runtime != Runtime::Sdk012 {
             return Ok(());
         }
-        let format = match self.newest_restorable(&self.binding()?.dir)? {
-            Some(newest) => match newest.stored() {
-                Some(stored) => self.head_backup(stored.backup.id()).await?.metadata.format,
-                None => return Err(Error::internal()),
-            },
-            None => {
-                let Some(parent) = self.workspace()?.parent else { return Ok(()) };
-                let ledgers = self.sandbox_ledgers()?;
-                match ledgers.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
-                    Ok(source) => source.format,
-                    Err(error) if error.code() == Code::SnapshotNotFound => return Ok(()),
-                    Err(error) => return Err(error),
-                }
-            }
-        };
-        ensure_restorable_in(Some(runtime), format)
+        if let Some(newest) = self.newest_restorable(&self.binding()?.dir)? {
+            let found = self.head_backup(require_ready(&newest)?.backup.id()).await?;
+            return ensure_restorable_in(Some(runtime), found.metadata.format);
+        }
+        let Some(parent) = self.workspace()?.parent else { return Ok(()) };
+        match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
+            Ok(source) => ensure_restorable_in(Some(runtime), source.format),
+            Err(error) if error.code() == Code::SnapshotNotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }
