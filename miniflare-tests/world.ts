@@ -284,6 +284,11 @@ export class World implements AsyncDisposable {
     return this.#value({ do: 'sandbox', id, method, args });
   }
 
+  /** Calls a method of the class of the client, in a deployment with both runtimes. */
+  container(id: string, method: string, ...args: unknown[]): Promise<any> {
+    return this.#value({ do: 'container', id, method, args });
+  }
+
   /** Runs a command in a session with an id, which is created if it does not exist. The command must succeed. */
   async execIn(id: string, session: string, command: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.#value({ do: 'session', id, session, command });

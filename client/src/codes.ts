@@ -49,6 +49,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   INTERNAL: 'permanent',
   SNAPSHOT_HAS_DEPENDENTS: 'conflict',
   LABEL_TAKEN: 'conflict',
+  RUNTIME_MISMATCH: 'conflict',
   NAME_TAKEN: 'conflict',
   WORKSPACE_DIVERGED: 'conflict',
   NOTHING_RESTORABLE: 'conflict',

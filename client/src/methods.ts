@@ -165,6 +165,14 @@ export class WorkspaceMethods {
   }
 
   /**
+   * Stops a workspace, and moves it to another runtime: the next start restores its files there. Does
+   * nothing if the workspace is there already.
+   */
+  migrate(options: CallOptions<'workspaces/migrate'>): Promise<Answer<'workspaces/migrate'>> {
+    return this.#caller.call('workspaces/migrate', options);
+  }
+
+  /**
    * Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have
    * dependents are kept.
    */
@@ -263,6 +271,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'workspaces/stop': 'idempotent',
   'workspaces/fork': 'withKey',
   'workspaces/update': 'idempotent',
+  'workspaces/migrate': 'idempotent',
   'workspaces/delete': 'notIdempotent',
   'checkpoints/create': 'idempotent',
   'checkpoints/list': 'idempotent',

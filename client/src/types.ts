@@ -54,6 +54,8 @@ export interface Operations {
   'workspaces/fork': { options: ForkWorkspaceOptions; answer: ForkedWorkspaces };
   /** Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox. */
   'workspaces/update': { options: UpdateWorkspaceOptions; answer: Workspace };
+  /** Stops a workspace, and moves it to another runtime: the next start restores its files there. Does nothing if the workspace is there already. */
+  'workspaces/migrate': { options: MigrateWorkspaceOptions; answer: StoppedWorkspace };
   /** Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have dependents are kept. */
   'workspaces/delete': { options: WorkspaceAddress; answer: DeletedWorkspace };
   /** Records the files of a running sandbox as a checkpoint in the sandbox. */
@@ -193,6 +195,15 @@ export interface SnapshotOptions extends LineageScope {
    */
   replace?: boolean;
   /**
+   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+   * absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
+  /**
    * Whether to start a sandbox that is not running, and to capture it as it starts, without any of its
    * files. If the sandbox was captured or restored before, the result is a rescue snapshot.
    * @default false
@@ -261,6 +272,14 @@ export interface WorkspacePayload {
 export type RestoreOptions = Selection & {
   /** An idempotency key: a repeated call with the same key gets the same answer. */
   idempotencyKey?: string;
+  /**
+   * The runtime of the new sandbox; that of the sandbox that the snapshot was taken of if absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
 };
 
 /** The selection of a snapshot, with the lineage scope of the caller. */
@@ -511,6 +530,15 @@ export interface ImportOptions {
    * @default false
    */
   replace?: boolean;
+  /**
+   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+   * absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
 }
 
 /** The tree of sandboxes and snapshots with one sandbox as its root. */
@@ -804,6 +832,14 @@ export interface Workspace {
   lastSnapshot?: LastSnapshot;
   /** The last problem; absent once the operation succeeds. */
   problem?: WorkspaceProblem;
+  /**
+   * The runtime of the sandbox; absent if the deployment does not name it.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
   /** When the workspace was last started. */
   startedAt?: string;
 }
@@ -981,6 +1017,7 @@ export type Code =
   | 'SANDBOX_TIMEOUT'
   | 'SANDBOX_UNRESPONSIVE'
   | 'SANDBOX_BUSY'
+  | 'RUNTIME_MISMATCH'
   | 'SANDBOX_UNSUPPORTED'
   | 'WORKSPACE_UNAVAILABLE'
   | 'SANDBOX_FAILED'
@@ -1023,6 +1060,15 @@ export interface CreateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
   dir?: string;
   /** An idempotency key: a repeated call with the same key gets the same workspace. */
   idempotencyKey?: string;
+  /**
+   * The runtime of the workspace's sandbox. If absent: the source's, or without a source the
+   * deployment's default.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
   /** A snapshot: the new workspace begins with its files. Excludes `sourceWorkspace`. */
   sourceSnapshot?: Selection;
   /**
@@ -1109,6 +1155,14 @@ export interface WorkspaceEntry {
   updatedAt: string;
   /** The number of changes so far, counted over all workspaces that ever had this name. */
   version: number;
+  /**
+   * The runtime of the sandbox; absent if the deployment does not name it.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
   /** The size of the last stop's snapshot, in bytes. */
   sizeBytes?: number;
 }
@@ -1185,6 +1239,14 @@ export interface ForkWorkspaceOptions extends WorkspaceAddress {
    * generates a name.
    */
   newName?: string;
+  /**
+   * The runtime of the forks; that of the workspace if absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
 }
 
 /** The request to update a workspace: to change its settings, or to go back to an earlier snapshot. */
@@ -1196,6 +1258,18 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
   acceptStale?: boolean;
   /** The id of the snapshot to go back to, in a new sandbox. */
   currentSnapshotId?: string;
+}
+
+/** The request to migrate a workspace: to stop it, and to move it to another runtime. */
+export interface MigrateWorkspaceOptions extends WorkspaceAddress {
+  /**
+   * The runtime in which the next start restores the files.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime: 'sdk-0.12' | 'container';
 }
 
 /** The result of deleting a workspace. */
@@ -1262,6 +1336,15 @@ export interface CheckpointsOptions extends LineageScope {
   sandboxId: string;
   /** The directory; the deployment's default directory if absent. */
   dir?: string;
+  /**
+   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+   * absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
 }
 
 /** A page of a list of checkpoints. */

@@ -13,6 +13,8 @@ type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 export interface Env {
   Caller: DurableObjectNamespace<Caller>;
   Sandbox: DurableObjectNamespace<SandboxClass>;
+  /** The sandboxes of the runtime `container`, in a deployment with both runtimes. */
+  SnapshotSandbox?: DurableObjectNamespace;
   SNAPSHOTTER: Fetcher & Methods;
   BUCKET: R2Bucket;
 }
@@ -45,6 +47,10 @@ export class Caller extends DurableObject<Env> {
         return this.#abort.abort();
       case 'sandbox': {
         const sandbox = getSandbox(this.env.Sandbox, step.id) as unknown as Methods;
+        return sandbox[step.method]?.(...step.args);
+      }
+      case 'container': {
+        const sandbox = this.env.SnapshotSandbox?.getByName(step.id) as unknown as Methods;
         return sandbox[step.method]?.(...step.args);
       }
       case 'session': {

@@ -8,7 +8,7 @@ export type Step =
       signal?: boolean;
     }
   | { do: 'abort' }
-  | { do: 'sandbox'; id: string; method: string; args: unknown[] }
+  | { do: 'sandbox' | 'container'; id: string; method: string; args: unknown[] }
   | { do: 'session'; id: string; session: string; command: string }
   | { do: 'objectId'; id: string }
   | { do: 'objects' }

@@ -57,7 +57,7 @@ impl Real {
 
 impl World for Real {
     fn sandboxes(&self) -> &impl Sandboxes {
-        self.platform.sandboxes().unwrap()
+        self.platform.sandboxes(None).unwrap()
     }
 
     fn backups(&self) -> &impl BackupStore {

@@ -58,7 +58,7 @@ async fn take_restore_delete(service: ServiceBinding) -> Result<Value> {
     let selection = Selection::of(taken.snapshot);
     let listed = client.get(&selection).await?;
     client.delete(&DeleteRequest { selection: selection.clone(), force: true }).await?;
-    let Err(error) = client.restore(&RestoreRequest { selection, idempotency_key: None }).await else {
+    let Err(error) = client.restore(&RestoreRequest { selection, runtime: None, idempotency_key: None }).await else {
         return Ok(Value::Null);
     };
     Ok(json!({ "restored": restored.sandbox_id(), "label": listed.label, "errorAfterDelete": to_json(&error) }))

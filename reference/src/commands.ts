@@ -42,6 +42,7 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/fork': 'snapshotter workspace fork acme/project --new-name experiment',
   'workspaces/update': `snapshotter workspace update acme/project \\
   --back-to snap-vyspb3eg2jo2a1wh`,
+  'workspaces/migrate': 'snapshotter workspace migrate acme/project --runtime container',
   'workspaces/delete': 'snapshotter workspace delete acme/project --yes',
   'checkpoints/create': `snapshotter checkpoint create agent-42 tests-pass \\
   --message 'All tests pass'`,

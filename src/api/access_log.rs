@@ -118,7 +118,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
         Operation::Sweep => &[("counts", "")],
         Operation::Health => &[("ok", "/ok")],
-        Operation::StopWorkspace => {
+        Operation::StopWorkspace | Operation::MigrateWorkspace => {
             &[("state", "/state"), ("sandboxId", "/sandboxId"), ("snapshotId", "/lastSnapshot/id")]
         }
         Operation::CreateWorkspace
@@ -174,7 +174,7 @@ fn log_answer(line: &mut LogLine, operation: Operation, answer: &Value) {
 fn size_bytes(operation: Operation, answer: &Value) -> Option<u64> {
     let pointer = match operation {
         Operation::Snapshot | Operation::Import => "/capture/sizeBytes",
-        Operation::StopWorkspace => "/lastSnapshot/sizeBytes",
+        Operation::StopWorkspace | Operation::MigrateWorkspace => "/lastSnapshot/sizeBytes",
         Operation::Get | Operation::Manifest | Operation::Label | Operation::Pin | Operation::Unpin => "/sizeBytes",
         _ => return None,
     };

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 pub use crate::model::operation::{Operation, Request, Target, requests};
 use crate::model::{Error, Result, json};
-use crate::ports::{NamedWorkspaceClient, Ports};
+use crate::ports::Ports;
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -61,6 +61,7 @@ pub async fn run_named<P: Ports>(
         Call::StopWorkspace(_) => to_json(&named.stop(abort).await?),
         Call::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
         Call::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
+        Call::MigrateWorkspace(request) => to_json(&named.migrate(request, abort).await?),
         Call::DeleteWorkspace(_) => to_json(&named.delete(abort).await?),
     }
 }
@@ -71,7 +72,7 @@ pub async fn run_entrypoint<P: Ports>(ports: &P, request: Request) -> Result<Val
     let Request::Entrypoint(request) = request else { return Err(Error::internal()) };
     match request {
         Call::Sweep(request) => to_json(&service::sweep(ports, request).await?),
-        Call::ListWorkspaces(request) => ports.named_workspaces()?.list_workspaces(&request).await,
+        Call::ListWorkspaces(request) => service::workspace::directory::list_workspaces(ports, &request).await,
     }
 }
 

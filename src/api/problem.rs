@@ -43,6 +43,7 @@ pub fn status(code: Code) -> u16 {
         Code::MethodNotAllowed => 405,
         Code::Aborted => 408,
         Code::SandboxNotRunning
+        | Code::RuntimeMismatch
         | Code::SandboxReplaced
         | Code::SandboxEmpty
         | Code::BackupInterrupted

@@ -59,9 +59,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
 
     async fn handle(&self, message: Message) -> Result<Value> {
         Ok(match message {
-            Message::Claim { root_id, parent, binding, marker } => {
-                json!(self.claim(&root_id, parent.as_ref(), binding.as_ref(), marker.as_deref())?)
-            }
+            Message::Claim(request) => json!(self.claim(&request)?),
             Message::Release { snapshot_id, dependent } => json!(self.release(&snapshot_id, &dependent)?),
             Message::Root => json!(self.root()?),
             Message::Describe => json!(self.describe()?),
@@ -79,6 +77,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::ChangedSinceWatch => json!(self.changed_since_watch().await?),
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
             Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,
+            Message::SwitchRuntime(request) => to_json(&self.switch_runtime(request).await?)?,
             Message::Decommission { address } => to_json(&self.decommission(address).await?)?,
         })
     }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use js_sys::Reflect;
+use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::Env;
 
@@ -11,16 +12,18 @@ use super::ledger::SqlLedger;
 use super::named_workspaces::NamedWorkspaceObjects;
 use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
 use super::sandboxes::SandboxStubs;
+use super::value::from_js;
 use super::workspace_store::SqlWorkspaceStore;
 use super::workspaces::WorkspaceObjects;
 use crate::model::named::Address;
 use crate::model::web_origin::is_web_origin;
-use crate::model::{Directory, Error, Result, SandboxId};
+use crate::model::{Directory, Error, Result, Runtime, SandboxBindings, SandboxId};
 use crate::ports::Ports;
 use crate::service::calls::limits::TimeLimited;
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{CloudflareSandboxSnapshotter, Config};
 
+const SANDBOXES: &str = "SANDBOXES";
 const SANDBOX_BINDING: &str = "SANDBOX_BINDING";
 const BACKUP_R2_BINDING: &str = "BACKUP_R2_BINDING";
 const DEFAULT_DIR: &str = "DEFAULT_DIR";
@@ -32,8 +35,9 @@ const ALLOWED_ORIGINS: &str = "ALLOWED_ORIGINS";
 type VarCheck = fn(&Env) -> Result<()>;
 
 /// The vars and secrets that the Worker reads, each with the check of its value.
-pub const VARS: [(&str, VarCheck); 6] = [
-    (SANDBOX_BINDING, |env| sandbox_binding(env).map(drop)),
+pub const VARS: [(&str, VarCheck); 7] = [
+    (SANDBOXES, |env| sandbox_bindings(env, None).map(drop)),
+    (SANDBOX_BINDING, |env| SandboxBindings::parse(None, var(env, SANDBOX_BINDING)?.as_deref()).map(drop)),
     (BACKUP_R2_BINDING, |env| var(env, BACKUP_R2_BINDING).map(drop)),
     (DEFAULT_DIR, |env| default_dir(env).map(drop)),
     (LOCAL_BUCKET, |env| is_local_bucket(env).map(drop)),
@@ -48,8 +52,8 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Reads the configuration: the vars `SANDBOX_BINDING`, `BACKUP_R2_BINDING`, `DEFAULT_DIR` and `LOCAL_BUCKET`, and
-    /// the bindings that the first two name.
+    /// Reads the configuration: the vars `SANDBOXES`, `SANDBOX_BINDING`, `BACKUP_R2_BINDING`, `DEFAULT_DIR` and
+    /// `LOCAL_BUCKET`, and the bindings that the first three name.
     ///
     /// # Errors
     /// [`Code::ConfigInvalid`] when a var is not valid. A missing binding is an error of the operation that needs it.
@@ -102,7 +106,9 @@ pub fn allowed_origins(env: &Env) -> Result<Option<String>> {
 
 /// The ports over the bindings of this Worker.
 pub struct WorkerPorts {
-    sandboxes: Result<TimeLimited<SandboxStubs, WorkerClock>>,
+    sandbox_bindings: SandboxBindings,
+    /// The namespaces, in the order of the bindings.
+    sandboxes: Vec<Result<TimeLimited<SandboxStubs, WorkerClock>>>,
     backups: Result<R2Backups>,
     sandbox_ledgers: Result<WorkspaceObjects>,
     named_workspaces: Result<NamedWorkspaceObjects>,
@@ -115,13 +121,11 @@ impl WorkerPorts {
     /// # Errors
     /// [`Code::ConfigInvalid`] when a var that names a binding is not valid.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        let sandbox_binding = sandbox_binding(env)?;
+        let sandbox_bindings = sandbox_bindings(env, var(env, SANDBOX_BINDING)?.as_deref())?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
         Ok(Self {
-            sandboxes: env
-                .durable_object(&sandbox_binding)
-                .map(|namespace| TimeLimited::new(Rc::new(SandboxStubs::new(namespace)), Rc::new(WorkerClock)))
-                .map_err(|_| Error::sandbox_binding_missing(&sandbox_binding)),
+            sandboxes: sandbox_bindings.iter().map(|binding| open_sandboxes(env, &binding.name)).collect(),
+            sandbox_bindings,
             backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| Error::r2_binding_missing(&r2_binding)),
             sandbox_ledgers: WorkspaceObjects::open(env),
             named_workspaces: NamedWorkspaceObjects::open(env),
@@ -141,8 +145,15 @@ impl Ports for WorkerPorts {
     type Entropy = WorkerEntropy;
     type Background = WaitUntil;
 
-    fn sandboxes(&self) -> Result<&Self::Sandboxes> {
-        self.sandboxes.as_ref().map_err(Clone::clone)
+    fn sandbox_bindings(&self) -> &SandboxBindings {
+        &self.sandbox_bindings
+    }
+
+    fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&Self::Sandboxes> {
+        let binding = self.sandbox_bindings.of(runtime)?;
+        let position = self.sandbox_bindings.iter().position(|other| other == binding);
+        let opened = position.and_then(|position| self.sandboxes.get(position));
+        opened.ok_or_else(Error::internal)?.as_ref().map_err(Clone::clone)
     }
 
     fn backups(&self) -> Result<&R2Backups> {
@@ -183,13 +194,17 @@ pub fn var(env: &Env, name: &str) -> Result<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-/// Returns the name of the binding of the sandboxes.
-fn sandbox_binding(env: &Env) -> Result<String> {
-    let name = var(env, SANDBOX_BINDING)?.unwrap_or_else(|| "Sandbox".into());
-    if ["Workspace", "NamedWorkspace", "Directory"].contains(&name.as_str()) {
-        return Err(Error::sandbox_binding_reserved(&name));
-    }
-    Ok(name)
+/// Returns the bindings of the sandboxes, of which earlier releases used the one that `SANDBOX_BINDING` names.
+fn sandbox_bindings(env: &Env, sandbox_binding: Option<&str>) -> Result<SandboxBindings> {
+    let unreadable = |_| Error::sandboxes_var_invalid("it is not JSON");
+    let value = from_js(&Reflect::get(env, &SANDBOXES.into()).unwrap_or_default()).map_err(unreadable)?;
+    let is_set = !matches!(&value, Value::Null) && value != Value::String(String::new());
+    SandboxBindings::parse(Some(&value).filter(|_| is_set), sandbox_binding)
+}
+
+fn open_sandboxes(env: &Env, binding: &str) -> Result<TimeLimited<SandboxStubs, WorkerClock>> {
+    let namespace = env.durable_object(binding).map_err(|_| Error::sandbox_binding_missing(binding))?;
+    Ok(TimeLimited::new(Rc::new(SandboxStubs::new(namespace)), Rc::new(WorkerClock)))
 }
 
 fn default_dir(env: &Env) -> Result<Directory> {

@@ -9,7 +9,7 @@ use super::deployment::{WorkerPorts, api_token, is_local_bucket};
 use super::metrics::Metrics;
 use crate::model::backup_credentials::backup_credentials;
 use crate::model::health::{HealthCheck, HealthComponent};
-use crate::model::{Code, Result};
+use crate::model::{Code, Result, SandboxBinding};
 use crate::ports::Ports;
 
 /// Checks the vars, secrets and bindings of this Worker. Calls nothing, and reports no value.
@@ -20,11 +20,7 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
             Ok(()) => HealthCheck::healthy(name, format!("{what} bound.")),
             Err(error) => HealthCheck::unhealthy(name, error.code(), format!("{what} not bound."), remediation),
         },
-        Err(_) => HealthCheck::undetermined(
-            name,
-            "Not checked, because a var that names a binding is invalid.",
-            "Fix what the check `config` reports.",
-        ),
+        Err(_) => unchecked(name),
     };
     vec![
         check_vars(env),
@@ -34,12 +30,7 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
             |ports| ports.backups().map(drop),
             "Bind it in wrangler.toml as BACKUP_BUCKET, or under the name in the var BACKUP_R2_BINDING.",
         ),
-        bound(
-            HealthComponent::Sandboxes,
-            "The Durable Object namespace of the sandboxes is",
-            |ports| ports.sandboxes().map(drop),
-            "Bind it in wrangler.toml as Sandbox, or under the name in the var SANDBOX_BINDING.",
-        ),
+        check_sandboxes(&ports),
         bound(
             HealthComponent::Workspaces,
             "The Durable Object namespace Workspace is",
@@ -58,6 +49,43 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
         }),
         check_metrics(env),
     ]
+}
+
+/// The check of a binding whose name is not known.
+fn unchecked(name: HealthComponent) -> HealthCheck {
+    HealthCheck::undetermined(
+        name,
+        "Not checked, because a var that names a binding is invalid.",
+        "Fix what the check `config` reports.",
+    )
+}
+
+/// Checks that the namespaces of the sandboxes are bound. Reports the runtime of each binding.
+fn check_sandboxes(ports: &Result<WorkerPorts>) -> HealthCheck {
+    let Ok(ports) = ports else { return unchecked(HealthComponent::Sandboxes) };
+    let bindings = ports.sandbox_bindings();
+    let default = bindings.default_binding();
+    let describe = |binding: &SandboxBinding| match binding.runtime {
+        Some(runtime) if binding == default => format!("{} ({runtime}, the default)", binding.name),
+        Some(runtime) => format!("{} ({runtime})", binding.name),
+        None => format!("{} (its runtime is not named)", binding.name),
+    };
+    let (bound, missing): (Vec<_>, Vec<_>) =
+        bindings.iter().partition(|binding| ports.sandboxes(binding.runtime).is_ok());
+    let list = |bindings: Vec<&SandboxBinding>| bindings.into_iter().map(describe).collect::<Vec<_>>().join(", ");
+    if missing.is_empty() {
+        return HealthCheck::healthy(
+            HealthComponent::Sandboxes,
+            format!("The Durable Object namespaces of the sandboxes are bound: {}.", list(bound)),
+        );
+    }
+    HealthCheck::unhealthy(
+        HealthComponent::Sandboxes,
+        Code::SandboxBindingMissing,
+        format!("Not bound: {}.", list(missing)),
+        "Bind each namespace of sandboxes in wrangler.toml, and name the binding in the var SANDBOXES, or in \
+         SANDBOX_BINDING if there is only one.",
+    )
 }
 
 /// Checks that every var has a valid value.

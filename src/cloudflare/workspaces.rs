@@ -12,16 +12,16 @@ use worker::Env;
 use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::named::answer::LastSnapshot;
-use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
-use crate::model::record::ParentLink;
 use crate::model::request::LineageScope;
 use crate::model::{
-    BackupId, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot, json,
+    BackupId, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    TakenSnapshot, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
 
@@ -45,18 +45,7 @@ impl WorkspaceObjects {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Message {
     /// [`SandboxLedgerClient::claim`]
-    Claim {
-        /// The first sandbox of the lineage.
-        root_id: SandboxId,
-        /// The snapshot that the sandbox is made from.
-        parent: Option<ParentLink>,
-        /// The named workspace that the sandbox belongs to.
-        #[serde(alias = "standing")]
-        binding: Option<WorkspaceBinding>,
-        /// The marker that its container will have.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        marker: Option<String>,
-    },
+    Claim(Box<ClaimRequest>),
     /// [`SandboxLedgerClient::release`]
     Release {
         /// The snapshot.
@@ -98,7 +87,7 @@ pub enum Message {
     /// [`SandboxLedgerClient::newest_snapshot`]
     Newest,
     /// [`SandboxLedgerClient::reserve`]
-    Reserve(ReserveRequest),
+    Reserve(Box<ReserveRequest>),
     /// [`SandboxLedgerClient::probe_condition`]
     #[serde(alias = "look")]
     ProbeCondition,
@@ -111,6 +100,8 @@ pub enum Message {
     /// [`SandboxLedgerClient::stop_sandbox`]
     #[serde(alias = "halt")]
     StopSandbox(StopSandboxRequest),
+    /// [`SandboxLedgerClient::switch_runtime`]
+    SwitchRuntime(SwitchRuntimeRequest),
     /// [`SandboxLedgerClient::decommission`]
     #[serde(alias = "retire")]
     Decommission {
@@ -134,16 +125,8 @@ fn with_present_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result
 }
 
 impl SandboxLedgerClient for WorkspaceObjects {
-    async fn claim(
-        &self,
-        id: &SandboxId,
-        root_id: &SandboxId,
-        parent: Option<&ParentLink>,
-        binding: Option<&WorkspaceBinding>,
-        marker: Option<&str>,
-    ) -> Result<bool, Failure> {
-        let (parent, binding, marker) = (parent.cloned(), binding.cloned(), marker.map(str::to_owned));
-        self.0.try_call(id.as_str(), &Message::Claim { root_id: root_id.clone(), parent, binding, marker }).await
+    async fn claim(&self, id: &SandboxId, request: &ClaimRequest) -> Result<bool, Failure> {
+        self.0.try_call(id.as_str(), &Message::Claim(Box::new(request.clone()))).await
     }
 
     async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<(), Failure> {
@@ -174,7 +157,7 @@ impl SandboxLedgerClient for WorkspaceObjects {
         self.0.call(id.as_str(), &Message::GetForRestore { snapshot_id, dependent }).await
     }
 
-    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
         let id = selection.selector.origin_id();
         let selection = json::to_value(selection).map_err(Error::message_unreadable)?;
         self.0.call(id.as_str(), &Message::Find { selection, tenant: tenant.clone() }).await
@@ -197,7 +180,7 @@ impl SandboxLedgerClient for WorkspaceObjects {
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {
-        self.0.call(id.as_str(), &Message::Reserve(request.clone())).await
+        self.0.call(id.as_str(), &Message::Reserve(Box::new(request.clone()))).await
     }
 
     async fn probe_condition(&self, id: &SandboxId) -> Result<Condition> {
@@ -214,6 +197,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn stop_sandbox(&self, id: &SandboxId, request: &StopSandboxRequest) -> Result<SandboxStopped> {
         self.0.call(id.as_str(), &Message::StopSandbox(request.clone())).await
+    }
+
+    async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
+        self.0.call(id.as_str(), &Message::SwitchRuntime(request.clone())).await
     }
 
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {

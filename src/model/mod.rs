@@ -14,6 +14,7 @@ pub mod named;
 pub mod record;
 pub mod retention;
 pub mod sandbox;
+pub mod sandbox_bindings;
 pub mod signature;
 pub mod stored_backup;
 pub mod task;
@@ -25,6 +26,7 @@ pub use mint::{ShortId, derivation_kind_of, is_minted_with, mint_sandbox_id, min
 pub use sandbox::{
     Arrival, ContainerIdentity, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status,
 };
+pub use sandbox_bindings::{SandboxBinding, SandboxBindings};
 pub use sandbox_snapshotter_client::model::*;
 pub use signature::{SigningKey, is_signed_by};
 pub use stored_backup::{ArchiveInfo, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage, BackupOptions};

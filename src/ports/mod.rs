@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 
-use crate::model::{Result, Timestamp};
+use crate::model::{Result, Runtime, SandboxBindings, Timestamp};
 
 pub use crate::model::record::RestoreSource;
 pub use backups::BackupStore;
@@ -47,8 +47,12 @@ pub trait Ports: 'static {
     /// Runs work that continues after the response.
     type Background: Background;
 
-    /// Returns the sandboxes, or [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing).
-    fn sandboxes(&self) -> Result<&Self::Sandboxes>;
+    /// Returns the bindings of the sandboxes.
+    fn sandbox_bindings(&self) -> &SandboxBindings;
+    /// Returns the sandboxes of a runtime, or
+    /// [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing). `None` is the runtime of a binding
+    /// whose runtime the deployment does not name.
+    fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&Self::Sandboxes>;
     /// Returns the bucket that contains the backups, or
     /// [`Code::R2BindingMissing`](crate::model::Code::R2BindingMissing).
     fn backups(&self) -> Result<&Self::Backups>;
@@ -65,12 +69,17 @@ pub trait Ports: 'static {
     /// Returns the runner for work that continues after the response.
     fn background(&self) -> &Self::Background;
 
-    /// Verifies that the sandboxes are configured and, with `needs_bucket`, the bucket, which is checked first.
+    /// Verifies that sandboxes of at least one runtime are bound and, with `needs_bucket`, the bucket, which is checked
+    /// first.
     fn check_bindings(&self, needs_bucket: bool) -> Result<()> {
         if needs_bucket {
             self.backups()?;
         }
-        self.sandboxes().map(drop)
+        let bindings = self.sandbox_bindings();
+        if bindings.iter().any(|binding| self.sandboxes(binding.runtime).is_ok()) {
+            return Ok(());
+        }
+        self.sandboxes(bindings.default_binding().runtime).map(drop)
     }
 }
 

@@ -6,30 +6,23 @@ use serde_json::Value;
 
 use crate::model::answer::WorkspaceLineage;
 use crate::model::named::answer::{LastSnapshot, WorkspaceEntry};
-use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, Tenant};
-use crate::model::record::{ParentLink, RestoreSource};
+use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::{
-    BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 
 /// The client for the ledgers of other sandboxes.
 pub trait SandboxLedgerClient {
-    /// Claims the minted id `id`: stores where its sandbox comes from, the named workspace that it belongs to, and the
-    /// marker that its container will carry. Returns `false` when the id is already taken.
-    fn claim(
-        &self,
-        id: &SandboxId,
-        root_id: &SandboxId,
-        parent: Option<&ParentLink>,
-        binding: Option<&WorkspaceBinding>,
-        marker: Option<&str>,
-    ) -> impl Future<Output = Result<bool, Failure>>;
+    /// Claims the minted id `id`: stores where its sandbox comes from, the named workspace that it belongs to, its
+    /// runtime, and the marker that its container will carry. Returns `false` when the id is already taken.
+    fn claim(&self, id: &SandboxId, request: &ClaimRequest) -> impl Future<Output = Result<bool, Failure>>;
 
     /// Releases a snapshot of `id`: the sandbox `dependent` no longer depends on it.
     fn release(
@@ -64,7 +57,7 @@ pub trait SandboxLedgerClient {
     ) -> impl Future<Output = Result<RestoreSource>>;
 
     /// Returns the selected snapshot if it exists, can be used, and does not belong to another tenant.
-    fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<LastSnapshot>>;
+    fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<FoundSnapshot>>;
 
     /// Returns the newest snapshot from which the sandbox `id` can be started.
     fn newest_snapshot(&self, id: &SandboxId) -> impl Future<Output = Result<Option<LastSnapshot>>>;
@@ -99,6 +92,14 @@ pub trait SandboxLedgerClient {
         id: &SandboxId,
         request: &StopSandboxRequest,
     ) -> impl Future<Output = Result<SandboxStopped>>;
+
+    /// Moves the stopped sandbox `id` to another runtime, in which its next start restores its files. Returns the runtime
+    /// that the sandbox then has.
+    fn switch_runtime(
+        &self,
+        id: &SandboxId,
+        request: &SwitchRuntimeRequest,
+    ) -> impl Future<Output = Result<Option<Runtime>>>;
 
     /// Ends the sandbox `id`, which its workspace no longer uses, and deletes its snapshots once no other sandbox
     /// depends on them. A sandbox that does not belong to `address` is left unchanged.

@@ -1,20 +1,26 @@
 //! The row of the sandbox itself in its ledger, its snapshots, and its alarm.
 
 use super::CloudflareSandboxSnapshotter;
-use crate::model::named::binding::WorkspaceBinding;
-use crate::model::record::{ParentLink, SnapshotRecord, WorkspaceRecord};
+use crate::model::named::messages::ClaimRequest;
+use crate::model::record::{SnapshotRecord, WorkspaceRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::retention::expires_at;
-use crate::model::{Policy, Result, SandboxId, SigningKey, Timestamp, root_of};
+use crate::model::{Policy, Result, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the row of the workspace; a new one with defaults, which is not stored yet, when there is none.
+    ///
+    /// # Errors
+    /// [`Code::RuntimeMismatch`](crate::model::Code::RuntimeMismatch) if the caller requests another runtime.
     pub(super) fn workspace(&self) -> Result<WorkspaceRecord> {
-        let stored = self.ledger.workspace()?;
-        Ok(stored.unwrap_or_else(|| WorkspaceRecord {
+        if let Some(stored) = self.ledger.workspace()? {
+            return self.ensure_requested_runtime(&stored).map(|()| stored);
+        }
+        Ok(WorkspaceRecord {
             sandbox_id: (*self.id).clone(),
             root_id: root_of(&self.id),
+            runtime: self.runtime()?,
             parent: None,
             policy: Policy::default(),
             keys: Vec::new(),
@@ -26,7 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             protected: None,
             binding: None,
             decommissioned_at: None,
-        }))
+        })
     }
 
     /// Stores the row of the workspace with its keys, unless it is there. Returns the row, and the key that mints
@@ -76,25 +82,24 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Claims a minted sandbox id: records where the sandbox comes from, and which named workspace it belongs to.
     /// Returns `false` when the id has another owner already.
-    pub fn claim(
-        &self,
-        root_id: &SandboxId,
-        parent: Option<&ParentLink>,
-        binding: Option<&WorkspaceBinding>,
-        marker: Option<&str>,
-    ) -> Result<bool> {
+    pub fn claim(&self, claim: &ClaimRequest) -> Result<bool> {
+        let ClaimRequest { root_id, parent, binding, marker, runtime } = claim;
         if let Some(known) = self.ledger.workspace()? {
             // The same named workspace may repeat its claim.
             let is_same_owner = known.decommissioned_at.is_none()
-                && known.binding.is_some_and(|known| Some(&known.address) == binding.map(|claimed| &claimed.address));
-            return Ok(is_same_owner && known.parent.as_ref() == parent);
+                && known
+                    .binding
+                    .is_some_and(|known| Some(&known.address) == binding.as_ref().map(|claimed| &claimed.address));
+            return Ok(is_same_owner && known.parent == *parent);
         }
         let workspace = WorkspaceRecord {
             root_id: root_id.clone(),
-            parent: parent.cloned(),
-            binding: binding.cloned(),
-            marker: marker.map(str::to_owned),
+            parent: parent.clone(),
+            binding: binding.clone(),
+            marker: marker.clone(),
             marked_at: None,
+            // A claim of an earlier release is for the binding that it uses.
+            runtime: self.ports.sandbox_bindings().of_row(*runtime),
             ..self.workspace()?
         };
         self.ledger.put_workspace(&workspace)?;

@@ -14,6 +14,7 @@
 //!
 //! - `ledger`: what the operations store in its ledger together: the row of the sandbox itself, snapshots, the alarm
 //! - `in_process`: the work in progress in this object
+//! - `runtime`: which of the deployment's namespaces the sandbox is in
 //!
 //! Each named workspace has an object of its own. For the whole bucket: [`sweep`]. For the deployment: [`health()`].
 
@@ -26,6 +27,7 @@ mod ledger;
 mod lineage;
 mod restore;
 mod retention;
+mod runtime;
 pub(crate) mod snapshot;
 mod tasks;
 pub mod workspace;
@@ -41,7 +43,7 @@ use self::calls::failures::{During, from_sandbox};
 use self::calls::retry::retry;
 use self::in_process::InProcessState;
 use crate::model::{
-    Directory, Error, Failure, Result, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp, mint_snapshot_id,
+    Directory, Error, Failure, Result, Runtime, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp, mint_snapshot_id,
 };
 use crate::ports::{Clock, Entropy, Ledger, Ports};
 
@@ -63,6 +65,8 @@ pub struct CloudflareSandboxSnapshotter<P: Ports> {
     ledger: Rc<P::Ledger>,
     config: Rc<Config>,
     in_process: Rc<InProcessState>,
+    /// The runtime that the caller requests. It decides only until the ledger names one.
+    requested_runtime: Option<Runtime>,
 }
 
 impl<P: Ports> Clone for CloudflareSandboxSnapshotter<P> {
@@ -73,6 +77,7 @@ impl<P: Ports> Clone for CloudflareSandboxSnapshotter<P> {
             ledger: Rc::clone(&self.ledger),
             config: Rc::clone(&self.config),
             in_process: Rc::clone(&self.in_process),
+            requested_runtime: self.requested_runtime,
         }
     }
 }
@@ -81,7 +86,7 @@ impl<P: Ports> Clone for CloudflareSandboxSnapshotter<P> {
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the snapshotter of the sandbox `id`, whose ledger is `ledger`.
     pub fn new(id: SandboxId, ports: Rc<P>, ledger: Rc<P::Ledger>, config: Rc<Config>) -> Self {
-        Self { id: Rc::new(id), ports, ledger, config, in_process: Rc::default() }
+        Self { id: Rc::new(id), ports, ledger, config, in_process: Rc::default(), requested_runtime: None }
     }
 
     /// Verifies that snapshots are configured. A caller should check this before it declares the capability.
@@ -98,10 +103,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     fn backups(&self) -> Result<&P::Backups> {
         self.ports.backups()
-    }
-
-    fn sandboxes(&self) -> Result<&P::Sandboxes> {
-        self.ports.sandboxes()
     }
 
     fn sandbox_ledgers(&self) -> Result<&P::SandboxLedgerClient> {

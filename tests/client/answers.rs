@@ -7,11 +7,11 @@ use sandbox_snapshotter::model::named::settings::{Hooks, StartSettings};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
     DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
-    ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, RestoreCheckpointRequest, SandboxRequest,
-    SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest, UpdateRequest,
+    ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, MigrateRequest, RestoreCheckpointRequest,
+    SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{
-    Code, DerivationKind, Label, Policy, RestoreRequest, Selection, SnapshotRequest, derivation_kind_of,
+    Code, DerivationKind, Label, Policy, RestoreRequest, Runtime, Selection, SnapshotRequest, derivation_kind_of,
 };
 use sandbox_snapshotter_client::{Client, Error};
 use serde_json::json;
@@ -103,6 +103,10 @@ fn workspace_is_created_stopped_started_forked_updated_and_deleted() {
         let again =
             GetOrCreateRequest { create: CreateRequest::of(workspace.clone()), start: StartSettings::default() };
         assert_eq!(workspaces.get_or_create(&again).await?.how, StartOutcome::Running);
+        service.fixture.deploy_both_runtimes(Runtime::Sdk012);
+        let migration = MigrateRequest { address: workspace.clone(), runtime: Runtime::Container };
+        assert_eq!(workspaces.migrate(&migration).await?.description.runtime, Some(Runtime::Container));
+        assert_eq!(workspaces.start(&StartRequest::of(workspace.clone())).await?.how, StartOutcome::Restored);
         let forked = workspaces.fork(&ForkRequest { count: 2, ..ForkRequest::of(workspace.clone()) }).await?;
         assert!(
             forked
@@ -126,8 +130,12 @@ fn checkpoint_is_created_listed_diffed_and_restored() {
     let service = InMemoryTransport::new(Fixture::with_sandbox());
     let client = Client::new(&service);
     let checkpoints = client.checkpoints();
-    let at =
-        CheckpointLocation { sandbox_id: sandbox("agent-42"), dir: None, lineage_scope: LineageScope::UNRESTRICTED };
+    let at = CheckpointLocation {
+        sandbox_id: sandbox("agent-42"),
+        runtime: None,
+        dir: None,
+        lineage_scope: LineageScope::UNRESTRICTED,
+    };
     let name = CheckpointName::parse("s1").unwrap();
     run_ready(async {
         let create = CreateCheckpointRequest { location: at.clone(), name: name.clone(), description: None };

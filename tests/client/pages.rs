@@ -54,8 +54,12 @@ fn stream_returns_all_checkpoints_for_every_page_size() {
     let service = InMemoryTransport::new(fixture);
     let client = Client::new(&service);
     let checkpoints = client.checkpoints();
-    let at =
-        CheckpointLocation { sandbox_id: sandbox("agent-42"), dir: None, lineage_scope: LineageScope::UNRESTRICTED };
+    let at = CheckpointLocation {
+        sandbox_id: sandbox("agent-42"),
+        runtime: None,
+        dir: None,
+        lineage_scope: LineageScope::UNRESTRICTED,
+    };
     for name in ["a", "b", "c"] {
         let name = CheckpointName::parse(name).unwrap();
         run_ready(checkpoints.create(&CreateCheckpointRequest { location: at.clone(), name, description: None }))

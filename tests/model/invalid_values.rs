@@ -62,9 +62,13 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::StopWorkspace, name.clone()),
         (
             Operation::ForkWorkspace,
-            merged(&[name.clone(), json!({ "newName": "new", "count": 1, "copyEnv": true, "idempotencyKey": "key" })]),
+            merged(&[
+                name.clone(),
+                json!({ "newName": "new", "count": 1, "copyEnv": true, "runtime": "sdk-0.12", "idempotencyKey": "key" }),
+            ]),
         ),
         (Operation::UpdateWorkspace, merged(&[name.clone(), settings, json!({ "acceptStale": true })])),
+        (Operation::MigrateWorkspace, merged(&[name.clone(), json!({ "runtime": "container" })])),
         (Operation::DeleteWorkspace, name),
     ]
 }
@@ -98,6 +102,7 @@ fn invalid_values() -> Vec<(&'static str, Code, Vec<Option<Value>>)> {
         InvalidArgument,
         json!(["zstd", [], { "format": "brotli" }, { "threads": 0 }, { "level": 9 }]),
     );
+    refused(&["runtime"], InvalidArgument, json!([7, "", "sdk-1.0", ["container"]]));
     refused(&["backup"], InvalidArgument, json!([7, "x", []]));
     refused(&["graceSeconds"], InvalidArgument, json!([-1, 0.5, "0"]));
     let flags = [

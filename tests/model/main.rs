@@ -24,6 +24,7 @@ mod reasons;
 mod record;
 mod refs;
 mod requests;
+mod sandbox_bindings;
 mod signature;
 mod support;
 mod time;

@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::record::{
     CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, Stage, Verification,
     WorkspaceRecord,
 };
-use sandbox_snapshotter::model::{BackupId, PendingTask, Timestamp, is_signed_by};
+use sandbox_snapshotter::model::{BackupId, PendingTask, Runtime, Timestamp, is_signed_by};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -31,6 +31,7 @@ pub(super) fn workspace() -> Value {
     json!({
         "sandboxId": "agent-42-restored-k3f9x2ab",
         "rootId": "agent-42",
+        "runtime": "sdk-0.12",
         "parent": {
             "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "kind": "restored", "needsSnapshot": true,
         },
@@ -134,7 +135,7 @@ fn minimal_workspace_row_is_read_with_defaults() {
         serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
     assert_eq!((row.parent, row.policy, row.keys.len()), (None, Policy::default(), 0));
     assert_eq!((row.id_key, row.unverified), (None, None));
-    assert_eq!((row.binding, row.decommissioned_at), (None, None));
+    assert_eq!((row.binding, row.decommissioned_at, row.runtime), (None, None, None));
 }
 
 #[test]
@@ -214,8 +215,9 @@ fn derivation_row_round_trips_in_each_state() {
     ] {
         let row: Derivation = round_trip(&json!({
             "sandboxId": "agent-42-branch-k3f9x2ab", "snapshotId": "snap-abcdefghij012345", "kind": "branch",
-            "beganAt": TIME, "state": state,
+            "runtime": "container", "beganAt": TIME, "state": state,
         }));
+        assert_eq!(row.runtime, Some(Runtime::Container));
         assert_eq!(row.needs_snapshot(), is_dependent, "{state}");
         assert_eq!(row.task().is_some(), !matches!(row.state, DerivedState::Ready { .. }), "{state}");
     }

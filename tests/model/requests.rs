@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
 use sandbox_snapshotter::model::request::LineageScope;
-use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, RestoreRequest, SnapshotRequest};
+use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, RestoreRequest, Runtime, SnapshotRequest};
 use serde_json::{Value, json};
 
 use super::support::{cases, expect_error, sandbox};
@@ -39,6 +39,7 @@ fn only_the_sandbox_id_is_required() {
 fn every_option_is_decoded() {
     let request = SnapshotRequest::decode(&json!({
         "sandboxId": "Agent-42",
+        "runtime": "container",
         "dir": "/home/me",
         "label": "before",
         "replace": true,
@@ -57,6 +58,7 @@ fn every_option_is_decoded() {
         Compression { format: Some(CompressionFormat::Zstd), threads: Some(std::num::NonZeroU32::new(2).unwrap()) };
     let expected = SnapshotRequest {
         sandbox_id: sandbox("Agent-42"),
+        runtime: Some(Runtime::Container),
         dir: Some("/home/me".to_owned().try_into().unwrap()),
         label: Some("before".to_owned().try_into().unwrap()),
         replace: true,

@@ -6,7 +6,7 @@ use sandbox_snapshotter::api::tools::definitions;
 use sandbox_snapshotter::api::tools::grant::issue_token;
 use sandbox_snapshotter::model::request::{GrantRequest, Toolset};
 use sandbox_snapshotter::model::tool::ToolList;
-use sandbox_snapshotter::model::{Code, Failure, Timestamp};
+use sandbox_snapshotter::model::{Code, Failure, Runtime, Timestamp};
 use serde_json::{Value, json};
 
 use super::schemas::Schemas;
@@ -95,6 +95,9 @@ fn answers_about_workspaces_match_their_schemas() {
     let id = &snapshots["snapshots"][0]["snapshotId"];
     checked.run(Operation::UpdateWorkspace, &json!({ "name": WORKSPACE, "currentSnapshotId": id }));
     checked.run(Operation::GetWorkspaceByName, &work);
+    checked.fixture.deploy_both_runtimes(Runtime::Sdk012);
+    checked.run(Operation::MigrateWorkspace, &json!({ "name": WORKSPACE, "runtime": "container" }));
+    checked.run(Operation::StartWorkspace, &work);
     checked.run(Operation::DeleteWorkspace, &work);
 }
 

@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::model::request::{CallToolRequest, GrantRequest, Toolset};
 use sandbox_snapshotter::model::tool::ToolList;
-use sandbox_snapshotter::model::{Result, SandboxId};
+use sandbox_snapshotter::model::{Result, Runtime, SandboxId};
 use sandbox_snapshotter::ports::Clock;
 use serde_json::{Value, json};
 
@@ -131,6 +131,8 @@ impl ExampleRecorder {
             Operation::UpdateWorkspace,
             json!({ "tenant": "acme", "name": "project", "currentSnapshotId": first }),
         );
+        self.fixture.deploy_both_runtimes(Runtime::Sdk012);
+        self.run(Operation::MigrateWorkspace, json!({ "tenant": "acme", "name": "project", "runtime": "container" }));
         self.run(Operation::DeleteWorkspace, project);
     }
 

@@ -17,18 +17,20 @@ fn forms(operation: Operation) -> Vec<Value> {
         let selected = |selector: Value| with(&[&selector, &lineage_scope, &others]);
         selectors().into_iter().map(selected).collect()
     };
-    let location = with(&[&json!({ "sandboxId": "agent-42", "dir": "/workspace" }), &lineage_scope]);
+    let location =
+        with(&[&json!({ "sandboxId": "agent-42", "runtime": "sdk-0.12", "dir": "/workspace" }), &lineage_scope]);
     let workspace = json!({ "name": "work", "tenant": "team" });
     match operation {
         Operation::Snapshot => vec![with(&[
             &lineage_scope,
             &json!({
-                "sandboxId": "agent-42", "dir": "/workspace", "label": "before", "replace": true, "expirationSeconds": 60,
+                "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
+                "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
                 "fresh": true, "idempotencyKey": "k",
             }),
         ])],
-        Operation::Restore | Operation::Branch => selected(json!({ "idempotencyKey": "k" })),
+        Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             selected(json!({}))
         }
@@ -39,7 +41,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             &json!({ "sandboxId": "agent-42", "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }),
         ])],
         Operation::Import => vec![json!({
-            "sandboxId": "agent-42", "backup": { "id": "b1", "dir": "/workspace", "localBucket": true }, "label": "nightly",
+            "sandboxId": "agent-42", "runtime": "container", "backup": { "id": "b1", "dir": "/workspace", "localBucket": true }, "label": "nightly",
             "replace": true, "expirationSeconds": 0,
         })],
         Operation::Lineage => vec![with(&[&json!({ "sandboxId": "agent-42", "check": true }), &lineage_scope])],
@@ -58,8 +60,9 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::StartWorkspace => vec![with(&[&workspace, &start(), &json!({ "fingerprint": "v1" })])],
         Operation::ForkWorkspace => vec![with(&[
             &workspace,
-            &json!({ "newName": "other", "count": 2, "copyEnv": true, "idempotencyKey": "k" }),
+            &json!({ "newName": "other", "count": 2, "copyEnv": true, "runtime": "container", "idempotencyKey": "k" }),
         ])],
+        Operation::MigrateWorkspace => vec![with(&[&workspace, &json!({ "runtime": "container" })])],
         Operation::UpdateWorkspace => vec![with(&[
             &workspace,
             &settings(),
@@ -101,7 +104,8 @@ fn selectors() -> [Value; 3] {
 }
 
 fn creations(workspace: &Value) -> Vec<Value> {
-    let whole = with(&[workspace, &settings(), &json!({ "dir": "/workspace", "idempotencyKey": "k" })]);
+    let whole =
+        with(&[workspace, &settings(), &json!({ "runtime": "container", "dir": "/workspace", "idempotencyKey": "k" })]);
     let sources = selectors().map(|selector| json!({ "sourceSnapshot": selector }));
     let from = |source: &Value| with(&[&whole, source]);
     [&[json!({ "sourceWorkspace": "other" })], &sources[..]].concat().iter().map(from).collect()

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::api::openapi::error_codes;
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Failure};
+use sandbox_snapshotter::model::{Code, Failure, Runtime};
 use serde_json::{Value, json};
 
 use super::support::{FILE, Fixture, Method};
@@ -114,6 +114,8 @@ impl FaultyCaller {
         self.call(Operation::GetOrCreateWorkspace, &address);
         self.call(Operation::ForkWorkspace, &json!({ "name": "project", "newName": "experiment" }));
         self.call(Operation::UpdateWorkspace, &json!({ "name": "project", "currentSnapshotId": newest }));
+        self.fixture.deploy_both_runtimes(Runtime::Sdk012);
+        self.call(Operation::MigrateWorkspace, &json!({ "name": "project", "runtime": "container" }));
         self.call(Operation::DeleteWorkspace, &address);
     }
 }

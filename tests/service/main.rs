@@ -13,6 +13,7 @@ mod lineage;
 mod load;
 mod restore;
 mod retention;
+mod runtime;
 mod snapshot;
 mod support;
 mod tasks;

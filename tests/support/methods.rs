@@ -46,6 +46,7 @@ pub enum Method {
     AskChangedSinceWatch,
     EnsureRunning,
     StopSandbox,
+    SwitchRuntime,
     ForkSource,
     CreateWorkspace,
     UpdateDirectory,

@@ -4,6 +4,7 @@
 //! - `scheduler`: what a test decides: when calls take effect, which of them fail, and the time
 //! - `methods`: the methods of the ports
 //! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10
+//! - `namespaces`: the Durable Object namespaces of the sandboxes, one for each binding
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
 //! - `bucket`: the backups in R2
@@ -22,6 +23,7 @@ mod directory_store;
 pub mod errors;
 mod ledger;
 mod methods;
+mod namespaces;
 mod object_clients;
 mod objects;
 mod random;
@@ -38,6 +40,7 @@ pub use containers::{Container, Files, Image, Sandbox, is_under};
 pub use directory_store::MemoryDirectoryStore;
 pub use ledger::{MemoryLedger, RowChange};
 pub use methods::{Method, Service};
+pub use namespaces::{Namespace, in_namespace};
 pub use objects::{Group, NamedService, Object, ObjectKey, ObjectPorts, ObjectService, SandboxService};
 pub use random::SeededRng;
 pub use runtime::Runtime;

@@ -5,16 +5,16 @@ use std::future::Future;
 use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
-use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::record::SnapshotKey;
 use sandbox_snapshotter::model::named::{Address, Tenant};
-use sandbox_snapshotter::model::record::ParentLink;
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::{
-    BackupId, Code, Error, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupId, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    TakenSnapshot,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
 use sandbox_snapshotter::service::CancellationToken;
@@ -26,20 +26,9 @@ use serde_json::{Value, json};
 use super::{Event, Method, NamedService, ObjectKey, ObjectPorts, ObjectService, SandboxService, Scheduler};
 
 impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
-    async fn claim(
-        &self,
-        id: &SandboxId,
-        root_id: &SandboxId,
-        parent: Option<&ParentLink>,
-        binding: Option<&WorkspaceBinding>,
-        marker: Option<&str>,
-    ) -> Result<bool, Failure> {
+    async fn claim(&self, id: &SandboxId, request: &ClaimRequest) -> Result<bool, Failure> {
         S::observe(&self.world, Event::Claim(id));
-        let arguments = (root_id.clone(), parent.cloned(), binding.cloned(), marker.map(str::to_owned));
-        self.try_ask(Method::Claim, id, arguments, |own, (root_id, parent, binding, marker)| async move {
-            own.claim(&root_id, parent.as_ref(), binding.as_ref(), marker.as_deref())
-        })
-        .await
+        self.try_ask(Method::Claim, id, through_json(request), |own, request| async move { own.claim(&request) }).await
     }
 
     async fn release(&self, id: &SandboxId, snapshot_id: &SnapshotId, dependent: &SandboxId) -> Result<(), Failure> {
@@ -79,7 +68,7 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         .await
     }
 
-    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
         let id = selection.selector.origin_id();
         let arguments = (Selection::decode(&serde_json::to_value(selection).unwrap())?, tenant.clone());
         self.ask(Method::FindSnapshot, id, arguments, |own, (selection, tenant)| async move {
@@ -127,6 +116,12 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         S::observe(&self.world, Event::StopSandbox(id, request));
         let request = through_json(request);
         self.ask(Method::StopSandbox, id, request, |own, request| async move { own.stop_sandbox(request).await }).await
+    }
+
+    async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
+        let request = through_json(request);
+        self.ask(Method::SwitchRuntime, id, request, |own, request| async move { own.switch_runtime(request).await })
+            .await
     }
 
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {

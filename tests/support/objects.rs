@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::named::Address;
-use sandbox_snapshotter::model::{Code, Result, SandboxId};
+use sandbox_snapshotter::model::{Code, Result, Runtime, SandboxBindings, SandboxId};
 use sandbox_snapshotter::ports::{Background, Ports};
 use sandbox_snapshotter::service::CloudflareSandboxSnapshotter;
 use sandbox_snapshotter::service::calls::limits::TimeLimited;
 use sandbox_snapshotter::service::workspace::NamedWorkspace;
 
 use super::errors::error;
-use super::{MemoryLedger, MemoryWorkspaceStore, Scheduler, World};
+use super::{MemoryLedger, MemoryWorkspaceStore, Namespace, Scheduler, World};
 
 /// The service of one sandbox.
 pub type SandboxService<S> = CloudflareSandboxSnapshotter<<S as Scheduler>::Ports>;
@@ -115,8 +115,10 @@ impl<S: Scheduler> World<S> {
     /// Returns the ports of the entrypoint.
     pub fn entrypoint(&self) -> ObjectPorts<S> {
         let world = self.this();
-        let sandboxes = TimeLimited::new(Rc::clone(&world), Rc::clone(&world));
-        ObjectPorts { world, sandboxes, group: 0 }
+        let bindings = Rc::clone(&self.sandbox_bindings.borrow());
+        let open = |binding| TimeLimited::new(Rc::new(Namespace::new(Rc::clone(&world), binding)), Rc::clone(&world));
+        let sandboxes = bindings.iter().map(open).collect();
+        ObjectPorts { world, bindings, sandboxes, group: 0 }
     }
 
     fn unless_missing<T>(&self, code: Code, port: T) -> Result<T> {
@@ -124,16 +126,21 @@ impl<S: Scheduler> World<S> {
     }
 }
 
+/// The sandboxes of one binding, with the time limits of calls.
+type LimitedSandboxes<S> = TimeLimited<Namespace<S>, World<S>>;
+
 /// The ports of one object of the Worker.
 pub struct ObjectPorts<S: Scheduler> {
     /// The world.
     pub world: Rc<World<S>>,
-    sandboxes: TimeLimited<World<S>, World<S>>,
+    bindings: Rc<SandboxBindings>,
+    /// The namespaces, in the order of the bindings.
+    sandboxes: Vec<LimitedSandboxes<S>>,
     group: Group,
 }
 
 impl<S: Scheduler> Ports for ObjectPorts<S> {
-    type Sandboxes = TimeLimited<World<S>, World<S>>;
+    type Sandboxes = LimitedSandboxes<S>;
     type Backups = World<S>;
     type Ledger = MemoryLedger;
     type SandboxLedgerClient = Self;
@@ -143,8 +150,14 @@ impl<S: Scheduler> Ports for ObjectPorts<S> {
     type Entropy = World<S>;
     type Background = Self;
 
-    fn sandboxes(&self) -> Result<&Self::Sandboxes> {
-        self.world.unless_missing(Code::SandboxBindingMissing, &self.sandboxes)
+    fn sandbox_bindings(&self) -> &SandboxBindings {
+        &self.bindings
+    }
+
+    fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&Self::Sandboxes> {
+        let binding = self.bindings.of(runtime)?;
+        let position = self.bindings.iter().position(|other| other == binding).unwrap();
+        self.world.unless_missing(Code::SandboxBindingMissing, &self.sandboxes[position])
     }
 
     fn backups(&self) -> Result<&World<S>> {

@@ -74,17 +74,24 @@ impl<S: Scheduler> World<S> {
 /// A session of a sandbox.
 pub struct MemorySession<'a, S: Scheduler> {
     world: &'a World<S>,
-    id: &'a SandboxId,
+    id: SandboxId,
+}
+
+impl<'a, S: Scheduler> MemorySession<'a, S> {
+    /// Returns a session of the sandbox `id`.
+    pub const fn new(world: &'a World<S>, id: SandboxId) -> Self {
+        Self { world, id }
+    }
 }
 
 impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
     async fn set_name(&self) -> Result<(), Failure> {
         let id = self.id.clone();
-        self.world.call_sandbox_object(Method::SetName, self.id, move |sandbox, _| sandbox.assign_name(&id)).await
+        self.world.call_sandbox_object(Method::SetName, &self.id, move |sandbox, _| sandbox.assign_name(&id)).await
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        self.world.probe(self.id, dir).await
+        self.world.probe(&self.id, dir).await
     }
 
     async fn update_marker(
@@ -92,7 +99,7 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
     ) -> Result<MarkerUpdate, Failure> {
-        Sandboxes::update_marker(self.world, self.id, from, to, None).await
+        Sandboxes::update_marker(self.world, &self.id, from, to, None).await
     }
 
     async fn complete_restore(
@@ -102,13 +109,13 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        self.world.complete_restore(self.id, backup, from, to, may_be_empty).await
+        self.world.complete_restore(&self.id, backup, from, to, may_be_empty).await
     }
 
     async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
         let dir = dir.to_string();
         let make = |container: &mut Container<S>, _| _ = container.directories.insert(dir);
-        self.world.in_container(Method::MakeDirectory, self.id, make).await
+        self.world.in_container(Method::MakeDirectory, &self.id, make).await
     }
 
     async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
@@ -157,7 +164,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
     type SandboxSession<'a> = MemorySession<'a, S>;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> MemorySession<'a, S> {
-        MemorySession { world: self, id }
+        MemorySession::new(self, id.clone())
     }
 
     async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
 use sandbox_snapshotter::model::named::{Address, Tenant};
-use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxId, Status, Timestamp};
+use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxBindings, SandboxId, Status, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Entropy};
 use sandbox_snapshotter::service::Config;
 use serde_json::{Map, Value};
@@ -28,6 +28,8 @@ pub struct World<S: Scheduler> {
     pub config: Rc<Config>,
     /// The runtime of the sandboxes.
     pub runtime: Cell<Runtime>,
+    /// The bindings of the sandboxes. A change applies to objects that begin after it.
+    pub sandbox_bindings: RefCell<Rc<SandboxBindings>>,
     /// The sandboxes.
     pub sandboxes: RefCell<BTreeMap<SandboxId, Sandbox<S>>>,
     /// The backups in R2.
@@ -65,6 +67,7 @@ impl<S: Scheduler> World<S> {
             this: this.clone(),
             config: Rc::new(config),
             runtime: Cell::default(),
+            sandbox_bindings: RefCell::new(Rc::new(SandboxBindings::parse(None, None).unwrap())),
             sandboxes: RefCell::default(),
             bucket: RefCell::default(),
             ledgers: RefCell::default(),

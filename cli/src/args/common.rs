@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sandbox_snapshotter_client::model::Runtime;
 
 /// The selection of one snapshot.
 #[derive(Args)]
@@ -30,6 +32,19 @@ pub struct LineageScope {
     /// Allow snapshots of other lineages
     #[arg(long, requires = "lineage_scope")]
     pub allow_cross_lineage: bool,
+}
+
+/// The runtime of a sandbox.
+#[derive(Args)]
+pub struct RuntimeOption {
+    /// The runtime of the sandbox [default: that of its origin, or the deployment's default]
+    #[arg(long, value_name = "RUNTIME", value_parser = runtime())]
+    pub runtime: Option<Runtime>,
+}
+
+/// Returns the parser of the names of runtimes.
+pub fn runtime() -> impl TypedValueParser<Value = Runtime> {
+    PossibleValuesParser::new(Runtime::ALL.map(Runtime::as_str)).try_map(|name| Runtime::parse(&name))
 }
 
 /// The idempotency key of a call.

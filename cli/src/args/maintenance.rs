@@ -70,4 +70,8 @@ pub struct Sweep {
 Examples:
   snapshotter doctor
   snapshotter doctor --address https://snapshots.example --token-file token.txt")]
-pub struct Doctor {}
+pub struct Doctor {
+    /// Report the runtimes of the workspaces of this tenant [default: default]
+    #[arg(long, value_name = "TENANT")]
+    pub tenant: Option<String>,
+}

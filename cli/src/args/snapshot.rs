@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, SnapshotSelector};
+use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, RuntimeOption, SnapshotSelector};
 use super::duration::DurationArg;
 
 /// The commands for snapshots.
@@ -104,6 +104,9 @@ pub struct Create {
     /// Start a new capture even if one is already in progress
     #[arg(long)]
     pub fresh: bool,
+    /// The runtime of the sandbox.
+    #[command(flatten)]
+    pub runtime: RuntimeOption,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,
@@ -213,6 +216,9 @@ pub struct Import {
     /// The snapshot expires this long after its last use; 0 means never [default: the retention policy decides]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<DurationArg>,
+    /// The runtime of the sandbox.
+    #[command(flatten)]
+    pub runtime: RuntimeOption,
 }
 
 /// `restore` and `branch`
@@ -221,12 +227,16 @@ pub struct Import {
 Examples:
   snapshotter restore agent-42 before-upgrade
   snapshotter branch @notebook snap-9rbk8d2dduhnwf6u --quiet
+  snapshotter restore agent-42 before-upgrade --runtime container
   snapshotter snapshot create agent-42 --json | snapshotter restore --ref -
   snapshotter restore --ref ref.json --idempotency-key \"$JOB\"")]
 pub struct Restore {
     /// The snapshot.
     #[command(flatten)]
     pub selector: SnapshotSelector,
+    /// The runtime of the new sandbox.
+    #[command(flatten)]
+    pub runtime: RuntimeOption,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::common::{Confirmation, IdempotencyKey, Paging};
+use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime};
 use super::duration::DurationArg;
 use super::policy::Policy;
+use sandbox_snapshotter_client::model::Runtime;
 
 /// The commands for named workspaces. A name is `NAME` or `TENANT/NAME`, with or without a leading `@`.
 #[derive(Subcommand)]
@@ -58,6 +59,12 @@ Examples:
   snapshotter workspace update notebook --idle 1h
   snapshotter workspace update notebook --back-to before-upgrade")]
     Update(Update),
+    /// Move a workspace to another runtime: stop it; the next start restores its files there
+    #[command(after_help = "\
+Examples:
+  snapshotter workspace migrate @notebook --runtime container
+  snapshotter workspace migrate @notebook --runtime sdk-0.12")]
+    Migrate(Migrate),
     /// Delete a workspace and its snapshots, and free its name; asks for confirmation
     #[command(after_help = "\
 Example:
@@ -80,6 +87,9 @@ pub struct Create {
     /// The source of its files.
     #[command(flatten)]
     pub source: Source,
+    /// The runtime of the sandbox.
+    #[command(flatten)]
+    pub runtime: RuntimeOption,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,
@@ -270,6 +280,9 @@ pub struct Fork {
     /// Copy the environment variables, which may be secrets, to the forks
     #[arg(long)]
     pub copy_env: bool,
+    /// The runtime of the forks.
+    #[command(flatten)]
+    pub runtime: RuntimeOption,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,
@@ -290,6 +303,17 @@ pub struct Update {
     /// The settings.
     #[command(flatten)]
     pub settings: Settings,
+}
+
+/// `workspace migrate`
+#[derive(Args)]
+pub struct Migrate {
+    /// The name of the workspace, or TENANT/NAME
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The runtime in which the workspace continues
+    #[arg(long, value_name = "RUNTIME", value_parser = runtime())]
+    pub runtime: Runtime,
 }
 
 /// `workspace delete`

@@ -86,5 +86,5 @@ impl lists::Page for CheckpointPage {
 fn checkpoint_location(context: &Context, given: &LocationArgs) -> Result<CheckpointLocation> {
     let dir = given.dir.as_deref().map(Directory::parse).transpose()?;
     let lineage_scope = context.lineage_scope(&given.lineage_scope)?;
-    Ok(CheckpointLocation { sandbox_id: context.sandbox(&given.target)?, dir, lineage_scope })
+    Ok(CheckpointLocation { sandbox_id: context.sandbox(&given.target)?, runtime: None, dir, lineage_scope })
 }

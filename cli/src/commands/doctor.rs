@@ -3,12 +3,16 @@
 //! The checks continue after a failure where possible. The token is sent only to a server that responded as a
 //! snapshotter.
 
-use sandbox_snapshotter_client::model::{Timestamp, json as model_json};
+use sandbox_snapshotter_client::model::named::Tenant;
+use sandbox_snapshotter_client::model::named::answer::WorkspacePage;
+use sandbox_snapshotter_client::model::request::ListWorkspacesRequest;
+use sandbox_snapshotter_client::model::{Runtime, Timestamp, json as model_json};
 use sandbox_snapshotter_client::{HttpResponse, TransportError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::Global;
+use crate::args::maintenance::Doctor;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Effect};
@@ -36,11 +40,11 @@ struct Health {
 }
 
 /// Runs all checks, and prints their results.
-pub fn run(flags: &Global, output: Output) -> Result<Exit> {
+pub fn run(flags: &Global, command: &Doctor, output: Output) -> Result<Exit> {
     let report = {
         let _tracker = interrupt::track_call(Effect::Reads, None);
         let _spinner = Spinner::start("Checking…".to_owned());
-        Report::of(examine(flags))
+        Report::of(examine(flags, command))
     };
     if output.json {
         print_json(&json!(report))?;
@@ -53,16 +57,16 @@ pub fn run(flags: &Global, output: Output) -> Result<Exit> {
     Ok(if report.ok { Exit::Done } else { Exit::CheckFailed })
 }
 
-fn examine(flags: &Global) -> Vec<Check> {
+fn examine(flags: &Global, command: &Doctor) -> Vec<Check> {
     let environment = |name: &str| std::env::var_os(name);
     let sources = Sources::read(flags, &environment, &mut |text| print_warning(&text));
     match sources.and_then(|sources| Ok((sources.address()?, sources))) {
-        Ok((address, sources)) => examine_server(&sources, &address),
+        Ok((address, sources)) => examine_server(&sources, &address, command),
         Err(failure) => vec![Check::from_failure("settings", &failure)],
     }
 }
 
-fn examine_server(sources: &Sources, address: &Address) -> Vec<Check> {
+fn examine_server(sources: &Sources, address: &Address, command: &Doctor) -> Vec<Check> {
     let timeout = sources.timeout();
     let server = Server::of(Settings { address: address.clone(), token: None, timeout });
     let sent_at = now();
@@ -81,19 +85,25 @@ fn examine_server(sources: &Sources, address: &Address) -> Vec<Check> {
     let half = now().millis_since(sent_at) / 2;
     checks.push(clock_check(health.time.millis_since(sent_at.plus_millis(half))));
     let with_token = examine_token(sources, address);
-    let with_token = with_token.inspect(|_| checks.push(Check::passed("token", "The server accepted the token.")));
-    // Without a valid token, the checks are those of the public health answer.
-    let health = with_token.unwrap_or_else(|failed| {
-        checks.push(failed);
-        health
-    });
+    let (health, runtimes) = match with_token {
+        Ok((server, health)) => {
+            checks.push(Check::passed("token", "The server accepted the token."));
+            (health, runtimes_check(&server, command.tenant.as_deref()))
+        }
+        // Without a valid token, the checks are those of the public health answer.
+        Err(failed) => {
+            checks.push(failed);
+            (health, None)
+        }
+    };
     checks.extend(health_check(&health));
     checks.extend(health.checks);
+    checks.extend(runtimes);
     checks
 }
 
-/// Returns the health answer for callers with the token, or the failed check of the token.
-fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> {
+/// Returns the server with the token and its health answer, or the failed check of the token.
+fn examine_token(sources: &Sources, address: &Address) -> Result<(Server, Health), Check> {
     let failed = |failure: Failure| Check::from_failure("token", &failure);
     let token = sources.token(address).map_err(failed)?.ok_or_else(|| {
         let remediation =
@@ -103,7 +113,39 @@ fn examine_token(sources: &Sources, address: &Address) -> Result<Health, Check> 
     let settings = Settings { address: address.clone(), token: Some(token), timeout: sources.timeout() };
     let server = Server::of(settings);
     let answer = server.call("health", json!({})).and_then(Answer::of);
-    answer.map(|answer| answer.value).map_err(|failure| token_check(&failure))
+    let health = answer.map(|answer| answer.value).map_err(|failure| token_check(&failure))?;
+    Ok((server, health))
+}
+
+/// Reports which workspaces of a tenant are in which runtime. Returns `None` if the deployment names no runtimes.
+fn runtimes_check(server: &Server, tenant: Option<&str>) -> Option<Check> {
+    const NAME: &str = "runtimes";
+    let request = tenant.map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse).map_err(Failure::from);
+    let request = request.map(|tenant| ListWorkspacesRequest {
+        limit: ListWorkspacesRequest::MAX_LIMIT,
+        ..ListWorkspacesRequest::of(tenant)
+    });
+    let page = request.and_then(|request| server.call("workspaces/list", json!(request)).and_then(Answer::of));
+    match page.map(|answer: Answer<WorkspacePage>| answer.value) {
+        Ok(page) => describe_runtimes(&page).map(|detail| Check::passed(NAME, detail)),
+        Err(failure) => Some(Check { ok: None, ..Check::from_failure(NAME, &failure) }),
+    }
+}
+
+/// Returns the names of the workspaces in each runtime.
+fn describe_runtimes(page: &WorkspacePage) -> Option<String> {
+    let names = |runtime: Runtime| {
+        let entries = page.workspaces.iter().filter(|entry| entry.runtime == Some(runtime));
+        entries.map(|entry| entry.name.to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let lists = Runtime::ALL.map(|runtime| (runtime, names(runtime)));
+    let lists: Vec<String> = lists
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(runtime, names)| format!("{runtime}: {names}."))
+        .collect();
+    let more = page.cursor.as_ref().map_or("", |_| " There are more: see `snapshotter workspace list`.");
+    (!lists.is_empty()).then(|| lists.join(" ") + more)
 }
 
 /// Returns the failed check of a token that the server rejected, or that could not be verified.
@@ -215,6 +257,23 @@ mod tests {
         }
         assert_eq!(clock_check(61_000).detail, "This clock is 1 min behind the server's.");
         assert_eq!(clock_check(-7_200_000).detail, "This clock is 2 h ahead of the server's.");
+    }
+
+    #[test]
+    fn workspaces_are_listed_by_their_runtime() {
+        let entry = |name: &str, runtime: Option<&str>| {
+            json!({
+                "name": name, "state": "stopped", "sandboxId": name, "createdAt": "2026-11-20T05:00:00.000Z",
+                "updatedAt": "2026-11-20T05:00:00.000Z", "version": 1, "runtime": runtime,
+            })
+        };
+        let page = |entries: Value, cursor: Option<&str>| {
+            serde_json::from_value::<WorkspacePage>(json!({ "workspaces": entries, "cursor": cursor })).unwrap()
+        };
+        let both = json!([entry("a", Some("container")), entry("b", Some("sdk-0.12")), entry("c", Some("container"))]);
+        assert_eq!(describe_runtimes(&page(both.clone(), None)).as_deref(), Some("sdk-0.12: b. container: a, c."));
+        assert!(describe_runtimes(&page(both, Some("c"))).unwrap().contains("workspace list"));
+        assert_eq!(describe_runtimes(&page(json!([entry("a", None)]), None)), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Sweep(command) => maintenance::sweep(&context()?, &command),
         Command::Tools(command) => tools::tools(&context()?, &command),
         Command::Mcp(command) => tools::mcp(&context()?, &command),
-        Command::Doctor(_) => doctor::run(&cli.global, output),
+        Command::Doctor(command) => doctor::run(&cli.global, &command, output),
         Command::Completions(command) => shell::completions(&command),
         Command::Man(command) => shell::man(command.dir.as_deref()),
     }

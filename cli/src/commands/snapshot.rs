@@ -53,7 +53,8 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
 /// `restore` and `branch`
 pub fn restore(context: &Context, operation: &str, command: Restore) -> Result<Exit> {
     let selection = context.select_snapshot(&command.selector)?;
-    let request = RestoreRequest { selection, idempotency_key: key_or_new(command.key)? };
+    let request =
+        RestoreRequest { selection, runtime: command.runtime.runtime, idempotency_key: key_or_new(command.key)? };
     context.show::<WorkspaceRef>(&context.call_mutating(operation, &request)?)
 }
 
@@ -65,6 +66,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     });
     let threads = command.compression_threads;
     let request = SnapshotRequest {
+        runtime: command.runtime.runtime,
         dir: directory(command.dir.as_deref())?,
         label: command.label.as_deref().map(parse_label).transpose()?,
         replace: command.replace,
@@ -196,6 +198,7 @@ fn label(context: &Context, command: &LabelArgs) -> Result<Exit> {
 
 fn import(context: &Context, command: &Import) -> Result<Exit> {
     let request = ImportRequest {
+        runtime: command.runtime.runtime,
         label: command.label.as_deref().map(parse_label).transpose()?,
         replace: command.replace,
         expiration_seconds: command.expires.map(|duration| duration.0),

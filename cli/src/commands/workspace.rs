@@ -10,8 +10,8 @@ use sandbox_snapshotter_client::model::named::answer::{
 use sandbox_snapshotter_client::model::named::settings::{OnDiverged, StartSettings};
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, Source as SourceRequest,
-    StartRequest, UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
+    Source as SourceRequest, StartRequest, UpdateRequest,
 };
 use sandbox_snapshotter_client::model::{Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
@@ -44,6 +44,10 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         }
         Workspace::Fork(command) => fork(context, command),
         Workspace::Update(command) => update(context, &command),
+        Workspace::Migrate(command) => {
+            let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
+            context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/migrate", &request)?)
+        }
         Workspace::Delete(command) => delete(context, &command),
     }
 }
@@ -56,6 +60,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     }
     let create = CreateRequest {
         address: parse_address(&command.name)?,
+        runtime: command.runtime.runtime,
         dir: command.dir.as_deref().map(Directory::parse).transpose()?,
         settings: settings_update(&command.settings)?,
         source: source(context, &command.source)?,
@@ -121,6 +126,7 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
         new_name: command.new_name.as_deref().map(WorkspaceName::parse).transpose()?,
         count: command.count,
         copy_env: command.copy_env,
+        runtime: command.runtime.runtime,
         idempotency_key: key_or_new(command.key)?,
         ..ForkRequest::of(parse_address(&command.name)?)
     };

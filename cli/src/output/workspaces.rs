@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter_client::model::{Policy, Timestamp};
+use sandbox_snapshotter_client::model::{Policy, Runtime, Timestamp};
 
 use super::Show;
 use super::render::{count, duration, exact_time, lines, relative_time, size, time_limit, with_flags};
@@ -13,6 +13,11 @@ use super::sanitize::sanitize_for_terminal;
 use super::snapshots::{check_mark, names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
+
+/// Returns the name of a runtime; empty if the deployment does not name it.
+fn runtime(runtime: Option<Runtime>) -> String {
+    runtime.map_or_else(String::new, |runtime| runtime.to_string())
+}
 
 impl Show for WorkspaceDescription {
     fn ids(&self) -> Vec<String> {
@@ -29,6 +34,7 @@ impl Show for WorkspaceDescription {
             ("tenant", self.tenant.to_string()),
             ("state", self.state.to_string()),
             ("sandbox", self.sandbox_id.to_string()),
+            ("runtime", runtime(self.runtime)),
             ("former sandboxes", names(&self.former_sandbox_ids)),
             ("directory", self.dir.to_string()),
             ("persistent", if self.persistent { "yes" } else { "no" }.to_owned()),
@@ -106,6 +112,7 @@ impl Show for StoppedWorkspace {
         let rows = [
             ("workspace", address(described)),
             ("state", described.state.to_string()),
+            ("runtime", runtime(described.runtime)),
             ("snapshot", last.unwrap_or_else(|| "none".to_owned())),
             (
                 "rescue snapshot",
@@ -155,10 +162,11 @@ impl Show for WorkspacePage {
                 entry.size_bytes.map_or_else(String::new, size),
                 entry.state.to_string(),
                 relative_time(entry.updated_at, now),
+                runtime(entry.runtime),
                 entry.sandbox_id.to_string(),
             ]
         };
-        let header = ["NAME", "SIZE", "STATE", "SINCE", "SANDBOX"];
+        let header = ["NAME", "SIZE", "STATE", "SINCE", "RUNTIME", "SANDBOX"];
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }

@@ -112,8 +112,13 @@ const START: &[Code] = &[
 ];
 
 /// The codes of operations on checkpoints.
-const CHECKPOINT: &[Code] =
-    &[Code::InvalidCheckpointName, Code::CheckpointNotFound, Code::CheckpointFailed, Code::GitMissing];
+const CHECKPOINT: &[Code] = &[
+    Code::InvalidCheckpointName,
+    Code::CheckpointNotFound,
+    Code::CheckpointFailed,
+    Code::GitMissing,
+    Code::RuntimeMismatch,
+];
 
 /// The codes of the selection of the workspaces for tools.
 const TOOLS: &[Code] = &[
@@ -135,10 +140,10 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             SANDBOX_CALL,
             RUNNING_SANDBOX,
             CAPTURE,
-            &[Code::ExcludeUnsupported],
+            &[Code::ExcludeUnsupported, Code::RuntimeMismatch],
         ],
         Operation::Restore | Operation::Branch => {
-            &[DURABLE_OBJECT, SELECTION, IDEMPOTENCY, BACKUP, SANDBOX_CALL, RESTORE]
+            &[DURABLE_OBJECT, SELECTION, IDEMPOTENCY, BACKUP, SANDBOX_CALL, RESTORE, &[Code::Unsupported]]
         }
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
@@ -148,7 +153,9 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Delete => &[DURABLE_OBJECT, SELECTION, STORAGE, SANDBOX_CALL, &[Code::SnapshotHasDependents]],
         Operation::List => &[DURABLE_OBJECT, SANDBOX, STORAGE, &[Code::InvalidLabel]],
         Operation::Import => {
-            &[DURABLE_OBJECT, SANDBOX, LABEL, BACKUP, &[Code::InvalidDirectory, Code::InvalidRef, Code::RefMismatch]]
+            const IMPORT: &[Code] =
+                &[Code::InvalidDirectory, Code::InvalidRef, Code::RefMismatch, Code::RuntimeMismatch];
+            &[DURABLE_OBJECT, SANDBOX, LABEL, BACKUP, IMPORT]
         }
         Operation::Lineage
         | Operation::Retention
@@ -167,9 +174,12 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             RUNNING_SANDBOX,
             CAPTURE,
             RESTORE,
-            &[Code::NameTaken, Code::LabelTaken],
+            &[Code::NameTaken, Code::LabelTaken, Code::RuntimeMismatch],
         ],
-        Operation::StartWorkspace | Operation::StopWorkspace | Operation::UpdateWorkspace => {
+        Operation::StartWorkspace
+        | Operation::StopWorkspace
+        | Operation::UpdateWorkspace
+        | Operation::MigrateWorkspace => {
             &[DURABLE_OBJECT, NAMED, SELECTION, START, BACKUP, SANDBOX_CALL, RUNNING_SANDBOX, CAPTURE, RESTORE, LABEL]
         }
         Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],

@@ -8,7 +8,8 @@ use super::Address;
 use super::answer::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
 use super::binding::{WorkspaceBinding, is_zero};
 use super::settings::{Hook, Settings, StartSettings};
-use crate::model::{DerivationKind, SandboxId, SnapshotId};
+use crate::model::record::ParentLink;
+use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,9 @@ pub struct EnsuredRunning {
     /// The first sandbox of the sandbox's lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_id: Option<SandboxId>,
+    /// The runtime of the sandbox. Absent as in [`WorkspaceRecord::runtime`](crate::model::record::WorkspaceRecord::runtime).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// The reasons why the snapshot is stale; empty if it is not.
     #[serde(default)]
     pub stale: Vec<String>,
@@ -126,6 +130,38 @@ pub struct SandboxStopped {
     pub hooks: Vec<HookRun>,
 }
 
+/// A snapshot from which a workspace can be created, and the runtime of its sandbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundSnapshot {
+    /// The snapshot.
+    #[serde(flatten)]
+    pub snapshot: LastSnapshot,
+    /// The runtime of the sandbox that the snapshot was taken of. Absent as in
+    /// [`WorkspaceRecord::runtime`](crate::model::record::WorkspaceRecord::runtime).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+}
+
+/// The request to claim a minted sandbox id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimRequest {
+    /// The first sandbox of the lineage.
+    pub root_id: SandboxId,
+    /// The snapshot that the sandbox is made from.
+    pub parent: Option<ParentLink>,
+    /// The named workspace that the sandbox belongs to.
+    #[serde(alias = "standing")]
+    pub binding: Option<WorkspaceBinding>,
+    /// The marker that its container will have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marker: Option<String>,
+    /// The runtime of the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+}
+
 /// The request to reserve a snapshot for a sandbox that will be created from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -140,6 +176,23 @@ pub struct ReserveRequest {
     /// The binding of the sandbox to its named workspace.
     #[serde(alias = "standing")]
     pub binding: WorkspaceBinding,
+    /// The runtime of the sandbox; if absent, that of the snapshot's own sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+}
+
+/// The request to move a stopped sandbox to another runtime.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SwitchRuntimeRequest {
+    /// The workspace that the sandbox belongs to.
+    pub address: Address,
+    /// The runtime.
+    pub runtime: Runtime,
+    /// The version of the workspace's record.
+    pub version: u64,
+    /// Whether to verify only that the runtime can restore the newest snapshot.
+    pub dry_run: bool,
 }
 
 /// The result of decommissioning a sandbox whose workspace no longer needs its snapshots.

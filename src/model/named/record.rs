@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{LastSnapshot, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::{Address, Settings, State};
-use crate::model::{SandboxId, SnapshotId, Timestamp};
+use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -33,6 +33,10 @@ pub struct NamedRecord {
     pub created_at: Timestamp,
     /// The id of the workspace's sandbox.
     pub sandbox_id: SandboxId,
+    /// The runtime of the sandbox, as its ledger last reported it. Absent in records of earlier releases, and where the
+    /// deployment does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// Whether the id of the sandbox is claimed: no other workspace uses it.
     #[serde(default)]
     pub claimed: bool,
@@ -192,6 +196,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             tenant: record.address.tenant.clone(),
             state: record.state,
             sandbox_id: record.sandbox_id.clone(),
+            runtime: record.runtime,
             former_sandbox_ids: record.former_sandbox_ids.clone(),
             dir: settings.dir,
             persistent: settings.persistent,
@@ -217,6 +222,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             name: record.address.name.clone(),
             state: record.state,
             sandbox_id: record.sandbox_id.clone(),
+            runtime: record.runtime,
             size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
             created_at: record.created_at,
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),

@@ -14,7 +14,10 @@ pub use self::snapshot::{
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
 use super::retention::RetentionCandidate;
-use super::{ContainerIdentity, DerivationKind, PendingTask, SandboxId, SigningKey, SnapshotId, Timestamp};
+use super::{
+    ArchiveFormat, ContainerIdentity, DerivationKind, PendingTask, Runtime, SandboxId, SigningKey, SnapshotId,
+    Timestamp,
+};
 
 /// The row of the workspace itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +27,9 @@ pub struct WorkspaceRecord {
     pub sandbox_id: SandboxId,
     /// The first sandbox of the sandbox's lineage.
     pub root_id: SandboxId,
+    /// The runtime of the sandbox. Absent in rows of earlier releases, and where the deployment names no runtimes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// The snapshot that the sandbox was created from; absent for a sandbox that an application started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentLink>,
@@ -132,6 +138,10 @@ pub struct Derivation {
     /// Whether the sandbox is restored or branched.
     #[serde(alias = "lineage")]
     pub kind: DerivationKind,
+    /// The runtime in which a restore made the sandbox. Absent as in [`WorkspaceRecord::runtime`], and for a sandbox of a
+    /// named workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// When the restore or branch began.
     pub began_at: Timestamp,
     /// The state of the derivation.
@@ -207,4 +217,7 @@ pub struct RestoreSource {
     /// What the snapshot depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
+    /// The format of the archive.
+    #[serde(default, skip_serializing_if = "ArchiveFormat::is_default")]
+    pub format: ArchiveFormat,
 }

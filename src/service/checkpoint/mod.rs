@@ -92,7 +92,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let dir = location.dir.unwrap_or_else(|| self.config.default_dir.clone());
         let what = format!("checkpoint calls for the sandbox {:?}", self.id.as_str());
         let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
-        let snapshotter = self.clone();
+        let snapshotter = self.in_runtime(location.runtime)?;
         let work = async move {
             let locks = async {
                 let call_lock = snapshotter.in_process.checkpoint_lock.lock().await;

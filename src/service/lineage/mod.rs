@@ -4,7 +4,7 @@
 
 mod scope;
 
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 
 use super::CloudflareSandboxSnapshotter;
 use super::snapshot::manifest::{to_ancestor, to_derived};
@@ -13,7 +13,7 @@ use crate::model::answer::{
 };
 use crate::model::record::{Derivation, SnapshotRecord};
 use crate::model::request::LineageRequest;
-use crate::model::{DerivationKind, Result, SandboxId, SnapshotId, Status};
+use crate::model::{DerivationKind, Result, Runtime, SandboxId, SnapshotId, Status};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, Sandboxes};
 
 /// The maximum number of sandboxes in a tree. The workspace of each one is called for its part.
@@ -78,8 +78,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn fetch_report(&self, id: SandboxId, check: bool) -> WorkspaceReport {
-        let running = async { if check { self.fetch_running(&id).await } else { None } };
-        let (description, running) = join(self.fetch_description(&id), running).await;
+        let description = self.fetch_description(&id).await;
+        let running = match &description {
+            Ok(lineage) if check => self.fetch_running(&id, lineage.runtime).await,
+            _ => None,
+        };
         WorkspaceReport { sandbox_id: id, running, description }
     }
 
@@ -91,8 +94,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
     }
 
-    async fn fetch_running(&self, id: &SandboxId) -> Option<bool> {
-        let status = self.sandboxes().ok()?.status(id).await.ok()?;
+    async fn fetch_running(&self, id: &SandboxId, runtime: Option<Runtime>) -> Option<bool> {
+        let runtime = self.ports.sandbox_bindings().of_row(runtime);
+        let status = self.ports.sandboxes(runtime).ok()?.status(id).await.ok()?;
         Some(status.status != Status::Down)
     }
 
@@ -108,6 +112,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             root_id: workspace.root_id,
             parent: workspace.parent.as_ref().map(to_ancestor),
             workspace: workspace.binding.map(|binding| binding.address),
+            runtime: self.runtime()?,
             snapshots: rows.iter().map(|row| snapshot_node(row, &derivations)).collect(),
             derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
             truncated,

@@ -32,7 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 let backup = &stored.backup;
                 let arrival = match session.take() {
                     Some(session) => session.complete_restore(backup, from, to, may_be_empty).await,
-                    None => self.sandboxes()?.complete_restore(id, backup, from, to, may_be_empty).await,
+                    None => self.sandboxes_of(id)?.complete_restore(id, backup, from, to, may_be_empty).await,
                 };
                 arrival.map_err(|failure| from_sandbox(failure, id, During::Restore))
             })

@@ -15,13 +15,16 @@ use futures_util::future::join;
 use super::calls::failures::{During, from_sandbox};
 use super::calls::retry::retry;
 use super::in_process::{WorkKey, WorkLease};
+use super::runtime::ensure_restorable_in;
 use super::snapshot::select::{Selected, require_ready};
 use super::tasks::backoff::Backoff;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
+use crate::model::named::messages::ClaimRequest;
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StoredBackup, WorkspaceRecord};
 use crate::model::{
-    DerivationKind, Error, MarkerOutcome, RestoreRequest, Result, SandboxId, SnapshotId, WorkspaceRef, mint_sandbox_id,
+    DerivationKind, Error, MarkerOutcome, RestoreRequest, Result, Runtime, SandboxId, SnapshotId, WorkspaceRef,
+    mint_sandbox_id,
 };
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes};
 
@@ -55,7 +58,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 this.restore_snapshot(&request, kind, &token).await
             };
             let key = request.idempotency_key.as_deref();
-            this.run_once(key, kind.as_str(), &request.selection, &token, restore).await
+            let without_key = RestoreRequest { idempotency_key: None, ..request.clone() };
+            this.run_once(key, kind.as_str(), &without_key, &token, restore).await
         };
         abort.run_until_cancelled(work, self.ports.background()).await
     }
@@ -69,15 +73,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<WorkspaceRef> {
         abort.check()?;
         let Selected { workspace, snapshot } = self.select(&request.selection).await?;
+        let runtime = self.derived_runtime(request.runtime)?;
         let stored = require_ready(&snapshot)?;
         stored.backup.check_restorable()?;
         let inspected = self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await;
         self.record_check(&snapshot.snapshot_id, &inspected)?;
-        inspected?;
+        ensure_restorable_in(runtime, inspected?.metadata.format)?;
         abort.check()?;
 
         retry(&*self.ports, abort, async || {
-            Box::pin(self.try_restore(&workspace, &snapshot, stored, kind, abort)).await
+            Box::pin(self.try_restore(&workspace, &snapshot, stored, (kind, runtime), abort)).await
         })
         .await
     }
@@ -89,10 +94,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         workspace: &WorkspaceRecord,
         snapshot: &SnapshotRecord,
         stored: &StoredBackup,
-        kind: DerivationKind,
+        made: (DerivationKind, Option<Runtime>),
         abort: &CancellationToken,
     ) -> Result<WorkspaceRef> {
-        let (derivation, marker, _lease) = self.claim_minted_id(workspace, snapshot, kind).await?;
+        let (derivation, marker, _lease) = self.claim_minted_id(workspace, snapshot, made).await?;
         let minted = &derivation.sandbox_id;
         let restored = async {
             abort.check()?;
@@ -120,7 +125,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         &self,
         workspace: &WorkspaceRecord,
         snapshot: &SnapshotRecord,
-        kind: DerivationKind,
+        (kind, runtime): (DerivationKind, Option<Runtime>),
     ) -> Result<(Derivation, String, WorkLease)> {
         const DRAWS: u32 = 4;
         let parent = ParentLink {
@@ -139,17 +144,28 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // The claim comes first, because recovery must never destroy a sandbox that this call does not own. An
             // unused claim only costs an id.
             let marker = short_id.as_str().to_owned();
-            let claimed =
-                self.sandbox_ledgers()?.claim(&minted, &workspace.root_id, Some(&parent), None, Some(&marker)).await;
+            let claim = ClaimRequest {
+                root_id: workspace.root_id.clone(),
+                parent: Some(parent.clone()),
+                binding: None,
+                marker: Some(marker.clone()),
+                runtime,
+            };
+            let claimed = self.sandbox_ledgers()?.claim(&minted, &claim).await;
             if claimed.map_err(|failure| Error::other_workspace_failed(&minted, failure))? {
-                return Ok((self.record_restore(minted, &snapshot.snapshot_id, kind)?, marker, lease));
+                return Ok((self.record_restore(minted, &snapshot.snapshot_id, (kind, runtime))?, marker, lease));
             }
         }
         Err(Error::restore_ids_taken(DRAWS, &snapshot.snapshot_id))
     }
 
     /// Records the restore in the ledger, if the snapshot still exists.
-    fn record_restore(&self, minted: SandboxId, snapshot_id: &SnapshotId, kind: DerivationKind) -> Result<Derivation> {
+    fn record_restore(
+        &self,
+        minted: SandboxId,
+        snapshot_id: &SnapshotId,
+        (kind, runtime): (DerivationKind, Option<Runtime>),
+    ) -> Result<Derivation> {
         let snapshot =
             self.ledger.snapshot(snapshot_id)?.ok_or_else(|| Error::snapshot_deleted_during_call(snapshot_id))?;
         require_ready(&snapshot)?;
@@ -158,6 +174,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             sandbox_id: minted,
             snapshot_id: snapshot_id.clone(),
             kind,
+            runtime,
             began_at,
             state: DerivedState::Pending(self.schedule_task(Backoff::ENDED_SANDBOX, 0)?),
         };
@@ -192,7 +209,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (restoring, ready) =
             (ContainerMarker::Restoring(marker.to_owned()), ContainerMarker::Ready(marker.to_owned()));
         let failed = |failure| from_sandbox(failure, minted, During::Restore);
-        let session = self.sandboxes()?.open_session(minted);
+        let session = self.sandboxes_of(minted)?.open_session(minted);
         let (name_set, marker_set) = join(session.set_name(), session.update_marker(None, &restoring)).await;
         name_set.map_err(failed)?;
         if marker_set.map_err(failed)?.outcome != MarkerOutcome::Updated {

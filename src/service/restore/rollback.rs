@@ -67,7 +67,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) async fn destroy(&self, id: &SandboxId) -> Result<()> {
         let ended = self
             .retry(async || {
-                self.sandboxes()?.destroy(id).await.map_err(|failure| from_sandbox(failure, id, During::Destroy))?;
+                self.sandboxes_of(id)?
+                    .destroy(id)
+                    .await
+                    .map_err(|failure| from_sandbox(failure, id, During::Destroy))?;
                 call_context::record_ended(id);
                 Ok(())
             })
@@ -95,7 +98,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             DerivedState::Ending(task) => task,
         };
-        let status = self.sandboxes()?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe));
+        let status =
+            self.sandboxes_of(id)?.status(id).await.map_err(|failure| from_sandbox(failure, id, During::Probe));
         let is_down = status.is_ok_and(|status| status.status == Status::Down);
         let destroyed = if is_down { Ok(()) } else { self.destroy(id).await };
         let backoff = if destroyed.is_ok() { Backoff::ENDED_SANDBOX } else { Backoff::FAILED_DESTROY };

@@ -71,6 +71,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     sandbox_id: dependent.clone(),
                     snapshot_id: snapshot_id.clone(),
                     kind,
+                    runtime: None,
                     began_at: self.now(),
                     state: DerivedState::Ready { needs_snapshot: false },
                 })

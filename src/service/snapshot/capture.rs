@@ -28,6 +28,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Captures the sandbox's directory, or shares the capture of another caller that made the same request.
     pub async fn snapshot(&self, request: SnapshotRequest, abort: CancellationToken) -> Result<TakenSnapshot> {
         self.prepare_call().await?;
+        self.in_runtime(request.runtime)?.snapshot_in_runtime(request, abort).await
+    }
+
+    async fn snapshot_in_runtime(&self, request: SnapshotRequest, abort: CancellationToken) -> Result<TakenSnapshot> {
         if request.lineage_scope.sandbox_id.is_some() {
             self.check_lineage_scope(&request.lineage_scope).await?;
         }

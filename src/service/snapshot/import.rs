@@ -17,6 +17,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Imports the backup. If the ledger already lists it, returns the existing snapshot.
     pub async fn import(&self, request: ImportRequest) -> Result<TakenSnapshot> {
         self.prepare_call().await?;
+        self.in_runtime(request.runtime)?.import_in_runtime(request).await
+    }
+
+    async fn import_in_runtime(&self, request: ImportRequest) -> Result<TakenSnapshot> {
         let backup = &request.backup;
         backup.dir().check_restorable()?;
         let found = self.head_backup(backup.id()).await?;

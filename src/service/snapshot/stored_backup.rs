@@ -44,7 +44,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::BackupNotFound`] when neither object exists, [`Code::BackupIncomplete`] when one is missing, the archive
     /// has another size or the metadata is another backup's, [`Code::StorageUnavailable`] when R2 does not answer.
-    pub(super) async fn head_backup(&self, id: &BackupId) -> Result<BackupHead> {
+    pub(in crate::service) async fn head_backup(&self, id: &BackupId) -> Result<BackupHead> {
         let backups = self.backups()?;
         let (metadata, archive) = self
             .retry(async || {

@@ -2,6 +2,7 @@
 //! the next start restores them.
 
 use super::NamedWorkspace;
+use super::stop::StopReason;
 use crate::model::named::messages::Condition;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, Timestamp};
@@ -24,7 +25,7 @@ impl<P: Ports> NamedWorkspace<P> {
         };
         let outcome = outcome.and(self.run_former_tasks().await);
         let outcome = outcome.and(self.sync_directory().await);
-        match self.store.record()? {
+        match self.record()? {
             Some(record) => self.schedule_alarm(&record)?,
             None => self.store.set_alarm(None)?,
         }
@@ -33,7 +34,7 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Stops the workspace if one of its time limits has passed.
     async fn stop_if_expired(&self) -> Result<()> {
-        let Some(record) = self.store.record()?.filter(|record| record.state == State::Active) else {
+        let Some(record) = self.record()?.filter(|record| record.state == State::Active) else {
             return Ok(());
         };
         let now = self.now();
@@ -72,6 +73,6 @@ impl<P: Ports> NamedWorkspace<P> {
         } else {
             format!("it was idle for {} seconds", expiry.idle_seconds)
         };
-        self.stop_now(&cause, true).await.map(drop)
+        self.stop_now(&cause, StopReason::TimeLimit).await.map(drop)
     }
 }

@@ -8,12 +8,13 @@ use sha2::{Digest, Sha256};
 
 use super::delete::clear_record;
 use super::{CoalesceKey, NamedWorkspace};
-use crate::model::named::answer::{LastSnapshot, StartedWorkspace, Transition};
+use crate::model::named::answer::{StartedWorkspace, Transition};
+use crate::model::named::messages::FoundSnapshot;
 use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
-use crate::model::{Directory, Error, Result, SandboxId, Selection, json};
+use crate::model::{Directory, Error, Result, Runtime, SandboxId, Selection, json};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
@@ -71,7 +72,8 @@ impl<P: Ports> NamedWorkspace<P> {
             };
             let _lock = self.lock_operation(abort).await?;
             match (self.find_record()?, origin) {
-                (Some(_), _) => {
+                (Some(record), _) => {
+                    self.ensure_runtime(&record, request.create.runtime)?;
                     let fingerprint = request.create.settings.depends_on.and_then(|depends_on| depends_on.fingerprint);
                     let start = StartRequest { address: (*self.address).clone(), fingerprint, start: request.start };
                     return self.start_now(start, arrived_seq).await;
@@ -86,8 +88,18 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
+    /// Verifies that the caller does not request another runtime than that of the workspace.
+    fn ensure_runtime(&self, record: &NamedRecord, requested: Option<Runtime>) -> Result<()> {
+        match requested {
+            Some(requested) if record.runtime != Some(requested) => {
+                Err(Error::runtime_mismatch(&self.display_name(), record.runtime, requested))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn find_record(&self) -> Result<Option<NamedRecord>> {
-        Ok(self.store.record()?.filter(NamedRecord::exists))
+        Ok(self.record()?.filter(NamedRecord::exists))
     }
 
     /// Starts the existing workspace if this call created it. Otherwise returns an error.
@@ -111,7 +123,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Returns the snapshot from which the workspace starts, if the request names a source.
-    async fn resolve_source(&self, request: &CreateRequest) -> Result<Option<LastSnapshot>> {
+    async fn resolve_source(&self, request: &CreateRequest) -> Result<Option<FoundSnapshot>> {
         let selection = match &request.source {
             None => return Ok(None),
             Some(Source::Workspace(name)) if *name == self.address.name => {
@@ -132,15 +144,19 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn create_workspace(
         &self,
         request: CreateRequest,
-        origin: Option<LastSnapshot>,
+        origin: Option<FoundSnapshot>,
         creation: Option<KeyedCall>,
         start: &StartSettings,
     ) -> Result<StartedWorkspace> {
-        let dir = self.choose_dir(request.dir, origin.as_ref())?;
+        let dir = self.choose_dir(request.dir, origin.as_ref().map(|origin| &origin.snapshot.dir))?;
         dir.check_restorable()?;
+        let runtime = self.choose_runtime(request.runtime, origin.as_ref())?;
         let settings = request.settings.apply(Settings::new(dir));
-        let source = origin.map(|snapshot| SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
-        self.write_initial_record(settings, source, creation)?;
+        let source = origin.map(|FoundSnapshot { snapshot, .. }| SnapshotKey {
+            origin_id: snapshot.origin_id,
+            snapshot_id: snapshot.id,
+        });
+        self.write_initial_record(settings, source, runtime, creation)?;
         let outcome = match self.provision().await {
             Ok(()) => self.bring_up(start, "it was created").await,
             Err(error) => Err(error),
@@ -161,8 +177,18 @@ impl<P: Ports> NamedWorkspace<P> {
         Err(error)
     }
 
-    fn choose_dir(&self, requested: Option<Directory>, origin: Option<&LastSnapshot>) -> Result<Directory> {
-        match (requested, origin.map(|origin| &origin.dir)) {
+    /// Returns the runtime of the new workspace: the requested one, that of the source, or the default.
+    fn choose_runtime(&self, requested: Option<Runtime>, origin: Option<&FoundSnapshot>) -> Result<Option<Runtime>> {
+        let bindings = self.ports.sandbox_bindings();
+        let runtime = match (requested, origin) {
+            (None, Some(origin)) => bindings.of_row(origin.runtime),
+            (requested, _) => bindings.for_new(requested)?,
+        };
+        self.ports.sandboxes(runtime).map(|_| runtime)
+    }
+
+    fn choose_dir(&self, requested: Option<Directory>, origin: Option<&Directory>) -> Result<Directory> {
+        match (requested, origin) {
             (Some(requested), Some(source)) if requested != *source => {
                 Err(Error::directory_differs_from_source(&requested, source))
             }
@@ -177,10 +203,11 @@ impl<P: Ports> NamedWorkspace<P> {
         &self,
         settings: Settings,
         source: Option<SnapshotKey>,
+        runtime: Option<Runtime>,
         creation: Option<KeyedCall>,
     ) -> Result<()> {
         let now = self.now();
-        let previous = self.store.record()?;
+        let previous = self.record()?;
         let cause = match &source {
             Some(origin) => {
                 format!("created from the snapshot {} of {:?}", origin.snapshot_id, origin.origin_id.as_str())
@@ -202,6 +229,7 @@ impl<P: Ports> NamedWorkspace<P> {
             settings,
             created_at: now,
             sandbox_id: self.draw_id(source.as_ref())?,
+            runtime,
             claimed: false,
             former_sandbox_ids: Vec::new(),
             root_id: None,

@@ -8,7 +8,7 @@ use crate::model::named::record::Task;
 use crate::model::named::settings::{DependsOn, Hooks};
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, SandboxId};
-use crate::ports::{Ports, WorkspaceStore};
+use crate::ports::Ports;
 use crate::service::CancellationToken;
 
 impl<P: Ports> NamedWorkspace<P> {
@@ -24,7 +24,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let _lock = self.lock_operation(abort).await?;
         self.in_process.next_sequence();
         let name = self.address.name.clone();
-        let known = self.store.record()?;
+        let known = self.record()?;
         let removed = known.as_ref().is_some_and(NamedRecord::exists);
         let own: Vec<SandboxId> = known.iter().flat_map(NamedRecord::sandboxes).cloned().collect();
         if removed {
@@ -38,7 +38,7 @@ impl<P: Ports> NamedWorkspace<P> {
         // This includes the tasks that an earlier delete could not complete.
         let mut decommissioned = self.run_tasks().await?;
         count_own_as_removed(&mut decommissioned, &own);
-        let tasks = self.store.record()?.map(|record| record.tasks).unwrap_or_default();
+        let tasks = self.record()?.map(|record| record.tasks).unwrap_or_default();
         let pending = tasks.into_iter().map(|task| task.sandbox_id().clone()).collect();
         Ok(DeletedWorkspace {
             name,

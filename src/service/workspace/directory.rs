@@ -1,11 +1,13 @@
 //! The list of a tenant's named workspaces. The workspaces report their changes to it; it may lag, and no operation
 //! waits for it.
 
+use serde_json::Value;
+
 use crate::model::Result;
 use crate::model::named::State;
 use crate::model::named::answer::{WorkspaceEntry, WorkspacePage};
 use crate::model::request::ListWorkspacesRequest;
-use crate::ports::DirectoryStore;
+use crate::ports::{DirectoryStore, NamedWorkspaceClient, Ports};
 
 /// How long the directory keeps the entry of a deleted workspace, in milliseconds: one day. Reports of an older version
 /// arrive before that.
@@ -22,6 +24,19 @@ pub fn record_entry(store: &impl DirectoryStore, entry: &WorkspaceEntry) -> Resu
         store.delete_tombstones(entry.updated_at.plus_millis(-TOMBSTONE_MILLIS))?;
     }
     Ok(())
+}
+
+/// Returns a page of a tenant's workspaces as JSON, with the runtime that the deployment names for workspaces of earlier
+/// releases.
+pub async fn list_workspaces<P: Ports>(ports: &P, request: &ListWorkspacesRequest) -> Result<Value> {
+    let mut page = ports.named_workspaces()?.list_workspaces(request).await?;
+    let entries = page.get_mut("workspaces").and_then(Value::as_array_mut).into_iter().flatten();
+    if let Some(runtime) = ports.sandbox_bindings().of_row(None) {
+        for entry in entries.filter_map(Value::as_object_mut) {
+            entry.entry("runtime").or_insert_with(|| runtime.as_str().into());
+        }
+    }
+    Ok(page)
 }
 
 /// Returns a page of the workspaces, in the order of their names.

@@ -35,7 +35,8 @@ impl<P: Ports> NamedWorkspace<P> {
         let names = self.fork_names(&request)?;
         let call = request.idempotency_key.clone().map(|key| {
             let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
-            KeyedCall { key, payload_hash: format!("{} {} {new_name}", request.count, request.copy_env) }
+            let runtime = request.runtime.map(|runtime| format!(" {runtime}")).unwrap_or_default();
+            KeyedCall { key, payload_hash: format!("{} {} {new_name}{runtime}", request.count, request.copy_env) }
         });
         let (SnapshotKey { origin_id, snapshot_id }, settings) =
             self.idempotent_source(call, request.copy_env, abort).await?;
@@ -147,6 +148,7 @@ impl<P: Ports> NamedWorkspace<P> {
         CreateRequest {
             address: Address { name: name.clone(), tenant: self.address.tenant.clone() },
             dir: None,
+            runtime: request.runtime,
             settings: SettingsUpdate {
                 persistent: Some(settings.persistent),
                 retention: Some(settings.retention),

@@ -1,7 +1,7 @@
 //! The operations on one named workspace. They run in an object of its own, and call the ledgers of the sandboxes that
 //! the workspace has or had.
 //!
-//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`delete`]: the operations that callers use
+//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`migrate`], [`delete`]: the operations that callers use
 //! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
 //! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
@@ -21,6 +21,7 @@ mod create;
 mod delete;
 pub mod directory;
 mod fork;
+mod migrate;
 mod provision;
 mod relocate;
 mod sandbox;
@@ -160,12 +161,22 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(lock)
     }
 
+    /// Returns the record, which also exists for a while after the workspace was deleted, with the runtime that the
+    /// deployment names for records of earlier releases.
+    fn record(&self) -> Result<Option<NamedRecord>> {
+        let named = |record: NamedRecord| NamedRecord {
+            runtime: self.ports.sandbox_bindings().of_row(record.runtime),
+            ..record
+        };
+        Ok(self.store.record()?.map(named))
+    }
+
     /// Returns the record of the workspace.
     ///
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
     fn existing(&self) -> Result<NamedRecord> {
-        let record = self.store.record()?.filter(NamedRecord::exists);
+        let record = self.record()?.filter(NamedRecord::exists);
         record.ok_or_else(|| Error::workspace_not_found(&self.address))
     }
 

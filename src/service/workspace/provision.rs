@@ -3,9 +3,9 @@
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::named::messages::ReserveRequest;
+use crate::model::named::messages::{ClaimRequest, ReserveRequest};
 use crate::model::named::record::{SnapshotKey, Task};
-use crate::model::{DerivationKind, Error, Policy, Result, SandboxId, ShortId, mint_sandbox_id};
+use crate::model::{DerivationKind, Error, Policy, Result, Runtime, SandboxId, ShortId, mint_sandbox_id};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::draw_random;
 
@@ -32,9 +32,15 @@ impl<P: Ports> NamedWorkspace<P> {
         let binding = WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone());
         let id = &record.sandbox_id;
         if let Some(source) = &record.source {
-            return self.reserve(id, source, DerivationKind::Branch, binding).await;
+            return self.reserve(id, source, DerivationKind::Branch, binding, record.runtime).await;
         }
-        let claimed = self.ports.sandbox_ledgers()?.claim(id, id, None, Some(&binding), None).await;
+        self.claim_empty(id, binding, record.runtime).await
+    }
+
+    /// Claims an id for a sandbox without a source.
+    async fn claim_empty(&self, id: &SandboxId, binding: WorkspaceBinding, runtime: Option<Runtime>) -> Result<bool> {
+        let request = ClaimRequest { root_id: id.clone(), parent: None, binding: Some(binding), marker: None, runtime };
+        let claimed = self.ports.sandbox_ledgers()?.claim(id, &request).await;
         claimed.map_err(|failure| Error::other_workspace_failed(id, failure))
     }
 
@@ -52,7 +58,7 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             self.update_record(|record| record.add_task(Task::Decommission(id.clone())))?;
             let binding = WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone());
-            match self.reserve(&id, source, DerivationKind::Restored, binding).await {
+            match self.reserve(&id, source, DerivationKind::Restored, binding, record.runtime).await {
                 Ok(true) => return Ok(id),
                 Ok(false) => drop(self.update_record(|record| record.tasks.retain(|task| *task.sandbox_id() != id))?),
                 Err(error) => {
@@ -74,8 +80,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 first_started_at: record.started_at,
                 ..WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone())
             };
-            let claimed = self.ports.sandbox_ledgers()?.claim(&id, &id, None, Some(&binding), None).await;
-            if claimed.map_err(|failure| Error::other_workspace_failed(&id, failure))? {
+            if self.claim_empty(&id, binding, record.runtime).await? {
                 return Ok(id);
             }
             self.update_record(|record| record.tasks.retain(|task| *task.sandbox_id() != id))?;
@@ -90,9 +95,10 @@ impl<P: Ports> NamedWorkspace<P> {
         source: &SnapshotKey,
         kind: DerivationKind,
         binding: WorkspaceBinding,
+        runtime: Option<Runtime>,
     ) -> Result<bool> {
         let snapshot_id = source.snapshot_id.clone();
-        let request = ReserveRequest { sandbox_id: id.clone(), snapshot_id, kind, binding };
+        let request = ReserveRequest { sandbox_id: id.clone(), snapshot_id, kind, binding, runtime };
         self.ports.sandbox_ledgers()?.reserve(&source.origin_id, &request).await
     }
 

@@ -135,6 +135,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     record.problem = None;
                     record.next_check_at = None;
                     record.root_id.clone_from(&ensured.root_id);
+                    record.runtime = ensured.runtime.or(record.runtime);
                     let stop_task = Task::StopUnused(record.sandbox_id.clone());
                     record.tasks.retain(|task| *task != stop_task);
                 };
@@ -197,6 +198,7 @@ impl EnsuredRunning {
             snapshot_id: None,
             rescue_snapshot_id: None,
             root_id: None,
+            runtime: None,
             stale: Vec::new(),
             hooks: Vec::new(),
         }

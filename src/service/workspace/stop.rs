@@ -10,6 +10,17 @@ use crate::model::named::{NamedRecord, State};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
+/// Why a workspace is stopped.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum StopReason {
+    /// A caller stops it.
+    Caller,
+    /// A time limit has passed.
+    TimeLimit,
+    /// It moves to another runtime, for which its files are captured even if it is not persistent.
+    Migration,
+}
+
 impl<P: Ports> NamedWorkspace<P> {
     /// Stops the workspace: takes a snapshot, and ends the sandbox. Succeeds if the workspace is stopped already.
     pub async fn stop(&self, abort: CancellationToken) -> Result<StoppedWorkspace> {
@@ -17,13 +28,13 @@ impl<P: Ports> NamedWorkspace<P> {
         let operation = |this: Self, abort| async move {
             this.existing()?;
             let _lock = this.lock_operation(&abort).await?;
-            this.stop_now("it was stopped by a caller", false).await
+            this.stop_now("it was stopped by a caller", StopReason::Caller).await
         };
         self.run_to_completion(permit, abort, operation).await
     }
 
-    /// Stops the workspace. `timed` is `true` if a time limit has passed.
-    pub(super) async fn stop_now(&self, cause: &str, timed: bool) -> Result<StoppedWorkspace> {
+    /// Stops the workspace.
+    pub(super) async fn stop_now(&self, cause: &str, reason: StopReason) -> Result<StoppedWorkspace> {
         self.in_process.next_sequence();
         let record = self.existing()?;
         match record.state {
@@ -36,8 +47,8 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         let request = StopSandboxRequest {
             address: (*self.address).clone(),
-            snapshot: record.settings.persistent,
-            hooks: hooks_to_run(&record, timed),
+            snapshot: record.settings.persistent || reason == StopReason::Migration,
+            hooks: hooks_to_run(&record, reason),
             env: record.settings.env.clone(),
             version: self.existing()?.version,
             superseded: false,
@@ -107,8 +118,8 @@ impl<P: Ports> NamedWorkspace<P> {
 }
 
 /// Returns the hooks that run before a stop, in order.
-fn hooks_to_run(record: &NamedRecord, timed: bool) -> Vec<(String, Hook)> {
-    let runs = |name: &str| name == "beforeStop" || (timed && name == "onTimeout");
+fn hooks_to_run(record: &NamedRecord, reason: StopReason) -> Vec<(String, Hook)> {
+    let runs = |name: &str| name == "beforeStop" || (reason == StopReason::TimeLimit && name == "onTimeout");
     let mut hooks: Vec<_> = record
         .settings
         .hooks
@@ -122,7 +133,7 @@ fn hooks_to_run(record: &NamedRecord, timed: bool) -> Vec<(String, Hook)> {
 }
 
 /// Returns the response to a stop.
-fn stopped(record: &NamedRecord, outcome: SandboxStopped) -> StoppedWorkspace {
+pub(super) fn stopped(record: &NamedRecord, outcome: SandboxStopped) -> StoppedWorkspace {
     StoppedWorkspace {
         description: WorkspaceDescription::from(record),
         rescue_snapshot_id: outcome.rescue_snapshot_id,

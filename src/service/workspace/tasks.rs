@@ -8,7 +8,7 @@ use crate::model::named::NamedRecord;
 use crate::model::named::messages::{Decommissioned, StopSandboxRequest};
 use crate::model::named::record::Task;
 use crate::model::{Error, Result, SandboxId};
-use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
+use crate::ports::{Ports, SandboxLedgerClient};
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Runs all tasks. The alarm retries the tasks that fail. Returns the number of removed snapshots, and the
@@ -30,7 +30,7 @@ impl<P: Ports> NamedWorkspace<P> {
 
     async fn run_tasks_where(&self, is_selected: impl Fn(&NamedRecord, &SandboxId) -> bool) -> Result<Decommissioned> {
         let mut all = Decommissioned::default();
-        let Some(record) = self.store.record()? else { return Ok(all) };
+        let Some(record) = self.record()? else { return Ok(all) };
         for task in record.tasks.iter().filter(|task| is_selected(&record, task.sandbox_id())) {
             let ledgers = self.ports.sandbox_ledgers()?;
             let done = match task {
@@ -40,7 +40,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     None
                 }),
                 Task::StopUnused(id) => {
-                    let record = self.store.record()?.ok_or_else(Error::internal)?;
+                    let record = self.record()?.ok_or_else(Error::internal)?;
                     let request = StopSandboxRequest {
                         version: record.version,
                         superseded: record.former_sandbox_ids.contains(id),

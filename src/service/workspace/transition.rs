@@ -18,7 +18,7 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Changes the current record. No other change can occur between the read and the write.
     pub(super) fn update_record(&self, change: impl FnOnce(&mut NamedRecord)) -> Result<NamedRecord> {
-        let mut record = self.store.record()?.ok_or_else(Error::internal)?;
+        let mut record = self.record()?.ok_or_else(Error::internal)?;
         change(&mut record);
         self.store.put_record(&record)?;
         self.schedule_alarm(&record)?;
@@ -32,7 +32,7 @@ impl<P: Ports> NamedWorkspace<P> {
         cause: &str,
         change: impl FnOnce(&mut NamedRecord),
     ) -> Result<NamedRecord> {
-        let mut record = self.store.record()?.ok_or_else(Error::internal)?;
+        let mut record = self.record()?.ok_or_else(Error::internal)?;
         let transition = record.transition(to, self.now(), cause).ok_or_else(Error::internal)?;
         change(&mut record);
         self.store.put_record(&record)?;
@@ -61,7 +61,7 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Writes the entry of the workspace to the Directory, if the Directory has an older version.
     pub(super) async fn sync_directory(&self) -> Result<()> {
-        let Some(record) = self.store.record()?.filter(|record| record.directory_version < record.version) else {
+        let Some(record) = self.record()?.filter(|record| record.directory_version < record.version) else {
             return Ok(());
         };
         let updated =
@@ -76,7 +76,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// so no other operation runs. The interrupted operation is not complete, and the caller can repeat it; a task ends
     /// the sandbox that it may have started.
     pub(in crate::service) fn recover(&self) -> Result<()> {
-        let Some(record) = self.store.record()? else { return Ok(()) };
+        let Some(record) = self.record()? else { return Ok(()) };
         let state = match record.state {
             State::Provisioning => State::Failed,
             State::Restoring => State::Stopped,

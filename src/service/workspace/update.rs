@@ -5,7 +5,7 @@
 
 use super::NamedWorkspace;
 use crate::model::named::answer::WorkspaceDescription;
-use crate::model::named::messages::{Condition, EnsureRunningRequest};
+use crate::model::named::messages::{Condition, EnsureRunningRequest, FoundSnapshot};
 use crate::model::named::record::{SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, Settings, State};
@@ -120,10 +120,12 @@ impl<P: Ports> NamedWorkspace<P> {
         for origin_id in own {
             let selection = Selection::by_id(origin_id.clone(), snapshot_id.clone());
             match self.ports.sandbox_ledgers()?.find_snapshot(&selection, &self.address.tenant).await {
-                Ok(found) if found.dir != record.settings.dir => {
+                Ok(found) if found.snapshot.dir != record.settings.dir => {
                     return Err(Error::snapshot_of_other_directory(snapshot_id, &record.settings.dir));
                 }
-                Ok(found) => return Ok(SnapshotKey { origin_id: found.origin_id, snapshot_id: found.id }),
+                Ok(FoundSnapshot { snapshot, .. }) => {
+                    return Ok(SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id });
+                }
                 Err(error) if error.code() == Code::SnapshotNotFound => {}
                 Err(error) => return Err(error),
             }

@@ -1,5 +1,6 @@
 //! The list of a tenant's named workspaces.
 
+use sandbox_snapshotter::model::Runtime;
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
 use sandbox_snapshotter::model::named::{State, WorkspaceName};
 use sandbox_snapshotter::ports::DirectoryStore;
@@ -36,6 +37,7 @@ fn entry_is_stored_and_replaced_completely(store: &impl DirectoryStore) {
             name: name("it_s.a-name"),
             state,
             sandbox_id: sandbox(&format!("it's {state} 🗂")),
+            runtime: Some(Runtime::Container),
             size_bytes: Some(u64::MAX),
             created_at: minute_after_start(-5),
             updated_at: minute_after_start(3),
@@ -142,6 +144,7 @@ pub fn entry(text: &str) -> WorkspaceEntry {
         name: name(text),
         state: State::Active,
         sandbox_id: sandbox("agent-42"),
+        runtime: None,
         size_bytes: None,
         created_at: minute_after_start(0),
         updated_at: minute_after_start(1),

@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use sandbox_snapshotter::model::named::messages::ClaimRequest;
 use sandbox_snapshotter::model::record::ParentLink;
 use sandbox_snapshotter::model::{BackupId, BackupOwner, DerivationKind, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::{BackupStore, SandboxLedgerClient, SandboxSession, Sandboxes};
@@ -27,13 +28,13 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
 
 async fn id_is_claimed_only_once(world: &impl World) {
     let (id, origin) = (world.sandbox("copy"), world.sandbox("agent"));
-    assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
-    assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(false));
+    assert_eq!(world.sandbox_ledgers().claim(&id, &claim(&origin, &origin)).await, Ok(true));
+    assert_eq!(world.sandbox_ledgers().claim(&id, &claim(&origin, &origin)).await, Ok(false));
 }
 
 async fn claimed_ledger_returns_its_parent_and_root(world: &impl World) {
     let (id, origin, root) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("first"));
-    world.sandbox_ledgers().claim(&id, &root, Some(&parent(&origin)), None, None).await.unwrap();
+    world.sandbox_ledgers().claim(&id, &claim(&root, &origin)).await.unwrap();
     assert_eq!(world.sandbox_ledgers().root_id(&id).await, Ok(root.clone()));
     let description = world.sandbox_ledgers().describe(&id).await.unwrap();
     assert_eq!(description.root_id, root);
@@ -43,9 +44,9 @@ async fn claimed_ledger_returns_its_parent_and_root(world: &impl World) {
 
 async fn refused_claim_changes_nothing(world: &impl World) {
     let (id, origin, other) = (world.sandbox("copy"), world.sandbox("agent"), world.sandbox("other"));
-    world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await.unwrap();
+    world.sandbox_ledgers().claim(&id, &claim(&origin, &origin)).await.unwrap();
     let before = world.sandbox_ledgers().describe(&id).await.unwrap();
-    assert_eq!(world.sandbox_ledgers().claim(&id, &other, Some(&parent(&other)), None, None).await, Ok(false));
+    assert_eq!(world.sandbox_ledgers().claim(&id, &claim(&other, &other)).await, Ok(false));
     assert_eq!(world.sandbox_ledgers().describe(&id).await, Ok(before));
 }
 
@@ -62,17 +63,13 @@ async fn reads_do_not_claim_a_ledger(world: &impl World) {
     world.sandbox_ledgers().root_id(&id).await.unwrap();
     world.sandbox_ledgers().describe(&id).await.unwrap();
     world.sandbox_ledgers().release(&id, &snapshot_id(1), &origin).await.unwrap();
-    assert_eq!(world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await, Ok(true));
+    assert_eq!(world.sandbox_ledgers().claim(&id, &claim(&origin, &origin)).await, Ok(true));
 }
 
 async fn ids_are_passed_unchanged(world: &impl World) {
     for name in ["Agent 42", "it's \"quoted\"", "a/b?c=d&e#f", "a\\b", "%41", "ä 文件 🗂"] {
         let (id, origin) = (world.sandbox(name), world.sandbox(&format!("{name}!")));
-        assert_eq!(
-            world.sandbox_ledgers().claim(&id, &origin, Some(&parent(&origin)), None, None).await,
-            Ok(true),
-            "{name}"
-        );
+        assert_eq!(world.sandbox_ledgers().claim(&id, &claim(&origin, &origin)).await, Ok(true), "{name}");
         let description = world.sandbox_ledgers().describe(&id).await.unwrap();
         assert_eq!((&description.root_id, &description.parent.unwrap().origin_id), (&origin, &origin));
         assert_eq!(world.sandbox_ledgers().root_id(&origin).await, Ok(origin));
@@ -137,11 +134,12 @@ async fn create_owned_backup(world: &impl World, id: &SandboxId, snapshot_id: &S
     (handle.id().clone(), snapshot_id.clone())
 }
 
-fn parent(origin_id: &SandboxId) -> ParentLink {
-    ParentLink {
+fn claim(root_id: &SandboxId, origin_id: &SandboxId) -> ClaimRequest {
+    let parent = ParentLink {
         origin_id: origin_id.clone(),
         snapshot_id: snapshot_id(1),
         kind: DerivationKind::Branch,
         needs_snapshot: true,
-    }
+    };
+    ClaimRequest { root_id: root_id.clone(), parent: Some(parent), binding: None, marker: None, runtime: None }
 }

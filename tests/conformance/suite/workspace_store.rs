@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
-use sandbox_snapshotter::model::{Code, Directory, Timestamp};
+use sandbox_snapshotter::model::{Code, Directory, Runtime, Timestamp};
 use sandbox_snapshotter::ports::WorkspaceStore;
 
 use super::Case;
@@ -97,6 +97,7 @@ pub fn minimal_record() -> NamedRecord {
         settings: Settings::new(Directory::parse("/workspace").unwrap()),
         created_at: minute_after_start(0),
         sandbox_id: sandbox("it_s-a-name-k3f9x2abcd"),
+        runtime: None,
         root_id: None,
         claimed: false,
         former_sandbox_ids: Vec::new(),
@@ -138,6 +139,7 @@ pub fn full_record() -> NamedRecord {
             },
             env: BTreeMap::from([("TOKEN".into(), "it's \"secret\"\n🗂".into()), ("EMPTY".into(), String::new())]),
         },
+        runtime: Some(Runtime::Sdk012),
         claimed: true,
         former_sandbox_ids: vec![sandbox("b-2"), sandbox("a-1")],
         root_id: Some(sandbox("a-1")),

@@ -325,6 +325,7 @@ fn each_operation_on_a_workspace_targets_its_named_object() {
     for operation in named.filter(|operation| **operation != Operation::ListWorkspaces) {
         let arguments = match operation {
             Operation::UpdateWorkspace => json!({ "name": "work", "persistent": true }),
+            Operation::MigrateWorkspace => json!({ "name": "work", "runtime": "container" }),
             _ => json!({ "name": "work" }),
         };
         let Target::Named(address) = Request::decode(*operation, &arguments).unwrap().target() else {

@@ -191,6 +191,7 @@ fn record_derivation(fixture: &Fixture, snapshot: &SnapshotRef, from: &str, id: 
         sandbox_id: sandbox(id),
         snapshot_id: snapshot.snapshot_id().clone(),
         kind: DerivationKind::Branch,
+        runtime: None,
         began_at: snapshot.created_at(),
         state: DerivedState::Ready { needs_snapshot: true },
     };

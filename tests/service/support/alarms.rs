@@ -95,6 +95,7 @@ impl Fixture {
             assert!(!self.is_marked(&backup) || self.is_owned(&backup), "{backup} belongs to no snapshot");
         }
         for minted in self.world.running_sandboxes().into_iter().filter(|id| is_minted(id)) {
+            let minted = minted.trim_start_matches("container:").to_owned();
             let is_derived = |id: &String| self.ledger(id).derived_sandbox(&sandbox(&minted)).unwrap().is_some();
             assert!(ids.iter().any(is_derived), "{minted} runs, and no ledger has a row for it");
         }

@@ -7,6 +7,7 @@
 //! - `environment`: changes of sandboxes without the service
 //! - `alarms`: alarms, and the checks of the state after them
 //! - `fixture`: the snapshotters over a world, and common calls
+//! - `runtimes`: a deployment with both runtimes
 //! - `named_workspaces`: fixtures and common calls for named workspaces
 //! - `scenarios`: operations with a fault at each of their calls
 //! - `pending`: an operation in progress
@@ -24,6 +25,7 @@ mod memory;
 mod named_workspaces;
 mod pending;
 mod planned;
+mod runtimes;
 mod scenarios;
 
 pub use alarms::{DAY, HOUR, MINUTE};

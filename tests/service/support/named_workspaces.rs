@@ -105,6 +105,11 @@ impl Fixture {
         self.run(Operation::StopWorkspace, &workspace_args(name, &json!({})))
     }
 
+    /// Migrates a workspace.
+    pub fn migrate_workspace(&self, name: &str, runtime: &str) -> Result<Value> {
+        self.run(Operation::MigrateWorkspace, &workspace_args(name, &json!({ "runtime": runtime })))
+    }
+
     /// Forks a workspace.
     pub fn fork_workspace(&self, name: &str, options: &Value) -> Result<Value> {
         self.run(Operation::ForkWorkspace, &workspace_args(name, options))
@@ -167,17 +172,17 @@ impl Fixture {
 
     /// Returns whether the sandbox of a workspace has a container.
     pub fn has_container(&self, name: &str) -> bool {
-        self.world.running_sandboxes().contains(&self.sandbox_of(name))
+        self.world.running_sandboxes().contains(&self.world_id(&self.sandbox_of(name)))
     }
 
     /// Writes [`FILE`] in a workspace, as its application does.
     pub fn write_workspace_file(&self, name: &str, content: &str) {
-        self.world.write_file(&self.sandbox_of(name), FILE, content);
+        self.world.write_file(&self.world_id(&self.sandbox_of(name)), FILE, content);
     }
 
     /// Returns the content of [`FILE`] in a workspace; `None` if it does not exist.
     pub fn read_workspace_file(&self, name: &str) -> Option<String> {
-        self.world.files(&self.sandbox_of(name))?.get(FILE).cloned()
+        self.world.files(&self.world_id(&self.sandbox_of(name)))?.get(FILE).cloned()
     }
 
     /// Returns the ids of the ready snapshots of a sandbox, newest first.

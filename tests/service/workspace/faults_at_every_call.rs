@@ -70,7 +70,7 @@ fn operations_recover_from_permanent_failure_at_every_call() {
 
 #[test]
 fn operations_recover_when_a_failing_method_succeeds_again() {
-    const METHODS: [Method; 13] = [
+    const METHODS: [Method; 14] = [
         Method::Destroy,
         Method::Status,
         Method::Probe,
@@ -78,6 +78,7 @@ fn operations_recover_when_a_failing_method_succeeds_again() {
         Method::RestoreBackup,
         Method::CreateBackup,
         Method::StopSandbox,
+        Method::SwitchRuntime,
         Method::Decommission,
         Method::EnsureRunning,
         Method::Release,

@@ -7,6 +7,7 @@ mod delete;
 mod directory;
 mod faults_at_every_call;
 mod fork;
+mod migrate;
 mod recover;
 mod relocate;
 mod sandbox;

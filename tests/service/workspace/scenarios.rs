@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::{Code, Runtime};
 use sandbox_snapshotter::ports::{Ledger, WorkspaceStore};
 use serde_json::{Value, json};
 
@@ -35,6 +35,17 @@ pub fn with_active() -> Fixture {
     fixture
 }
 
+/// As [`with_active`], in a deployment with both runtimes.
+fn with_active_in_both_runtimes() -> Fixture {
+    let fixture = with_active();
+    fixture.deploy_both_runtimes(Runtime::Sdk012);
+    fixture
+}
+
+fn migrate_args() -> Value {
+    workspace_args(WORKSPACE, &json!({ "runtime": "container" }))
+}
+
 /// The active workspace `work`, whose container ended and cold-started. The application wrote `second` after that.
 pub fn with_diverged() -> Fixture {
     let fixture = with_active();
@@ -50,7 +61,7 @@ fn first_snapshot(fixture: &Fixture) -> Value {
     json!(rows.last().unwrap().snapshot_id)
 }
 
-pub const SCENARIOS: [(&str, Setup); 20] = [
+pub const SCENARIOS: [(&str, Setup); 22] = [
     ("create", || (Fixture::empty(), Operation::CreateWorkspace, create_args(&json!({ "idempotencyKey": "k" })))),
     ("create with a policy", || {
         let policy = json!({ "retention": { "keepDaily": 1 }, "idempotencyKey": "k" });
@@ -124,6 +135,12 @@ pub const SCENARIOS: [(&str, Setup); 20] = [
         let arguments = json!({ "currentSnapshotId": first_snapshot(&fixture) });
         (fixture, Operation::UpdateWorkspace, workspace_args(WORKSPACE, &arguments))
     }),
+    ("migrate", || (with_active_in_both_runtimes(), Operation::MigrateWorkspace, migrate_args())),
+    ("migrate while stopped", || {
+        let fixture = with_active_in_both_runtimes();
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        (fixture, Operation::MigrateWorkspace, migrate_args())
+    }),
     ("delete", || {
         let fixture = with_active();
         fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy" })).unwrap();
@@ -185,6 +202,7 @@ fn allowed_outcomes(scenario: &Scenario) -> (Vec<Option<&'static str>>, Vec<Code
         "start with rescue" | "start with discard" | "stop after cold start" => {
             (vec![Some("first")], vec![Code::WorkspaceDiverged])
         }
+        name if name.starts_with("migrate") => (vec![Some("second")], vec![]),
         name if name.starts_with("revert") => (vec![Some(if is_reverted { "first" } else { "second" })], vec![]),
         "delete" => (vec![Some("first")], vec![Code::WorkspaceNotFound]),
         name => panic!("no expected outcome for {name:?}"),

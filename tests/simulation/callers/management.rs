@@ -187,7 +187,8 @@ pub async fn import(world: Rc<World>) {
     };
     let label = world.rng.one_in(3).then(|| pick_label(&world));
     let replace = label.is_some() && world.rng.one_in(2);
-    let request = ImportRequest { sandbox_id: id.clone(), backup, label, replace, expiration_seconds: None };
+    let request =
+        ImportRequest { sandbox_id: id.clone(), runtime: None, backup, label, replace, expiration_seconds: None };
     world.trace(&format_args!("imports {} into {id}", request.backup.id()));
     let import = async move |workspace: SandboxService| workspace.import(request).await;
     match world.call_sandbox(&id, import).await {

@@ -45,7 +45,7 @@ async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
     let operation = world.rng.below(5);
     let selection = planted::as_decoded(world, selection);
     let origin = selection.selector.origin_id().clone();
-    let restore = RestoreRequest { selection: selection.clone(), idempotency_key: None };
+    let restore = RestoreRequest { selection: selection.clone(), runtime: None, idempotency_key: None };
     let work = |workspace: SandboxService| async move {
         match operation {
             0 => workspace.get(selection).await.map(drop),

@@ -100,7 +100,7 @@ fn pick_create_request(world: &Rc<World>, address: Address) -> CreateRequest {
         _ => None,
     };
     let idempotency_key = (!world.rng.one_in(3)).then(|| format!("name-{:x}", world.rng.next_u64()));
-    CreateRequest { address, dir: None, settings: pick_changes(world), source, idempotency_key }
+    CreateRequest { address, runtime: None, dir: None, settings: pick_changes(world), source, idempotency_key }
 }
 
 /// Creates a workspace.
@@ -117,6 +117,7 @@ pub async fn fork(world: Rc<World>) {
         new_name,
         count: 1 + u32::try_from(world.rng.below(3)).unwrap(),
         copy_env: false,
+        runtime: None,
         idempotency_key: (!world.rng.one_in(3)).then(|| format!("fork-{:x}", world.rng.next_u64())),
     };
     make_workspace_call(&world, WorkspaceCall::Fork(request)).await;

@@ -103,7 +103,7 @@ pub async fn derive(world: Rc<World>) {
     let Some(known) = pick_snapshot(&world) else { return };
     let selection =
         Selection { selector: pick_selector(&world, &known), lineage_scope: pick_lineage_scope(&world, &known.origin) };
-    let request = RestoreRequest { selection, idempotency_key: pick_key(&world) };
+    let request = RestoreRequest { selection, runtime: None, idempotency_key: pick_key(&world) };
     let kind = if world.rng.one_in(2) { DerivationKind::Restored } else { DerivationKind::Branch };
     world.trace(&format_args!("requests a sandbox from {}: {:?}", known.id, request.idempotency_key));
     let abort = pick_cancellation(&world);

@@ -4,14 +4,15 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, StartOutcome};
-use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::named::messages::{
-    Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
+    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, Tenant};
-use sandbox_snapshotter::model::record::{ParentLink, RestoreSource};
+use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::{
-    BackupId, Failure, Policy, Result, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot, root_of,
+    BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    root_of,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxLedgerClient};
 
@@ -70,17 +71,10 @@ impl PlantedPorts {
 
 impl SandboxLedgerClient for PlantedPorts {
     #[track_caller]
-    fn claim(
-        &self,
-        id: &SandboxId,
-        root_id: &SandboxId,
-        parent: Option<&ParentLink>,
-        binding: Option<&WorkspaceBinding>,
-        marker: Option<&str>,
-    ) -> impl Future<Output = Result<bool, Failure>> {
+    fn claim(&self, id: &SandboxId, request: &ClaimRequest) -> impl Future<Output = Result<bool, Failure>> {
         let place = Place::here();
         async move {
-            let is_claimed = self.client().claim(id, root_id, parent, binding, marker).await?;
+            let is_claimed = self.client().claim(id, request).await?;
             if is_claimed
                 && self.is_planted(Bug::ReservedAfterDecommission)
                 && place.is_in("workspace/sandbox/reserve.rs")
@@ -89,7 +83,7 @@ impl SandboxLedgerClient for PlantedPorts {
             }
             Ok(is_claimed
                 || (self.is_planted(Bug::ClaimIgnored) && place.is_in("restore/"))
-                || (self.is_planted(Bug::ClaimedFromOtherWorkspace) && binding.is_some()))
+                || (self.is_planted(Bug::ClaimedFromOtherWorkspace) && request.binding.is_some()))
         }
     }
 
@@ -129,7 +123,7 @@ impl SandboxLedgerClient for PlantedPorts {
         self.client().get_for_restore(id, snapshot_id, dependent).await
     }
 
-    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+    async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
         let origin = self.world().ledger(selection.selector.origin_id()).workspace()?;
         let binding = origin.and_then(|row| row.binding).filter(|_| self.is_planted(Bug::TenantNotChecked));
         let tenant = binding.map_or_else(|| tenant.clone(), |binding| binding.address.tenant);
@@ -176,6 +170,7 @@ impl SandboxLedgerClient for PlantedPorts {
                     snapshot_id: None,
                     rescue_snapshot_id: None,
                     root_id: None,
+                    runtime: None,
                     stale: Vec::new(),
                     hooks: Vec::new(),
                 });
@@ -183,6 +178,10 @@ impl SandboxLedgerClient for PlantedPorts {
             let _call = self.begin_lifecycle_call(id, Lifecycle::Start { is_probed: false });
             self.client().ensure_running(id, request).await
         }
+    }
+
+    async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
+        self.client().switch_runtime(id, request).await
     }
 
     #[track_caller]

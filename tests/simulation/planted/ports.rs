@@ -3,20 +3,22 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::Location;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::record::{CaptureInProgress, SnapshotRecord, Stage};
-use sandbox_snapshotter::model::{BackupId, Result, SandboxId};
+use sandbox_snapshotter::model::{BackupId, Result, Runtime, SandboxBinding, SandboxBindings, SandboxId};
 use sandbox_snapshotter::ports::{Ledger, Ports};
 
 use super::Bug;
+use super::sandboxes::PlantedSandboxes;
 use crate::memory::{MemoryLedger, MemoryWorkspaceStore, ObjectPorts};
 use crate::world::{Simulation, World};
 
 /// The ports in memory, between which and the service the planted bug is played.
 pub struct PlantedPorts {
-    pub(super) ports: ObjectPorts<Simulation>,
+    pub(super) ports: Rc<ObjectPorts<Simulation>>,
+    sandboxes: Vec<PlantedSandboxes>,
     storage: Storage,
     pub(super) notes: Notes,
 }
@@ -78,8 +80,17 @@ impl Place {
 
 impl PlantedPorts {
     /// Returns the ports of an object.
-    pub fn new(ports: ObjectPorts<Simulation>, storage: Storage) -> Self {
-        Self { ports, storage, notes: Notes::default() }
+    pub fn new(ports: ObjectPorts<Simulation>, storage: Storage) -> Rc<Self> {
+        let ports = Rc::new(ports);
+        Rc::new_cyclic(|planted| {
+            let open = |binding: &SandboxBinding| PlantedSandboxes {
+                runtime: binding.runtime,
+                ports: Rc::clone(&ports),
+                planted: Weak::clone(planted),
+            };
+            let sandboxes = ports.sandbox_bindings().iter().map(open).collect();
+            Self { sandboxes, storage, notes: Notes::default(), ports: Rc::clone(&ports) }
+        })
     }
 
     /// Returns the world.
@@ -150,7 +161,7 @@ impl PlantedPorts {
 }
 
 impl Ports for PlantedPorts {
-    type Sandboxes = Self;
+    type Sandboxes = PlantedSandboxes;
     type Backups = Self;
     type Ledger = Self;
     type SandboxLedgerClient = Self;
@@ -160,8 +171,13 @@ impl Ports for PlantedPorts {
     type Entropy = <ObjectPorts<Simulation> as Ports>::Entropy;
     type Background = <ObjectPorts<Simulation> as Ports>::Background;
 
-    fn sandboxes(&self) -> Result<&Self> {
-        self.ports.sandboxes().map(|_| self)
+    fn sandbox_bindings(&self) -> &SandboxBindings {
+        self.ports.sandbox_bindings()
+    }
+
+    fn sandboxes(&self, runtime: Option<Runtime>) -> Result<&PlantedSandboxes> {
+        self.ports.sandboxes(runtime)?;
+        Ok(self.sandboxes.iter().find(|sandboxes| sandboxes.runtime == runtime).unwrap())
     }
 
     fn backups(&self) -> Result<&Self> {

@@ -1,6 +1,7 @@
 //! The sandboxes: calls that are dropped or delayed, and answers that are misread.
 
 use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
 
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
@@ -12,7 +13,7 @@ use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, BackupOptions, Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe,
-    SandboxId, SandboxStatus, Status,
+    Runtime, SandboxId, SandboxStatus, Status,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
@@ -30,11 +31,24 @@ const ATTEMPTS: u32 = 3;
 
 type MemorySandboxes = <ObjectPorts<Simulation> as Ports>::Sandboxes;
 
-impl PlantedPorts {
+/// The sandboxes of one runtime.
+pub struct PlantedSandboxes {
+    pub(super) runtime: Option<Runtime>,
+    pub(super) ports: Rc<ObjectPorts<Simulation>>,
+    pub(super) planted: Weak<PlantedPorts>,
+}
+
+impl PlantedSandboxes {
     fn all(&self) -> &MemorySandboxes {
-        self.ports.sandboxes().unwrap()
+        self.ports.sandboxes(self.runtime).unwrap()
     }
 
+    fn planted(&self) -> Rc<PlantedPorts> {
+        self.planted.upgrade().unwrap()
+    }
+}
+
+impl PlantedPorts {
     /// Returns a probe as the service reads it. After a capture, the service first probes the container in the session of
     /// the capture; recovery has no session.
     fn misread_probe(&self, place: Place, probe: Probe, in_session: bool) -> Probe {
@@ -128,7 +142,7 @@ fn nonce_of(marker: &ContainerMarker) -> String {
 
 /// A session of a sandbox.
 pub struct PlantedSession<'a> {
-    ports: &'a PlantedPorts,
+    sandboxes: &'a PlantedSandboxes,
     id: &'a SandboxId,
     session: SandboxSessionOf<'a, ObjectPorts<Simulation>>,
 }
@@ -141,7 +155,7 @@ impl SandboxSession for PlantedSession<'_> {
     #[track_caller]
     fn probe(&self, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>> {
         let place = Place::here();
-        async move { Ok(self.ports.misread_probe(place, self.session.probe(dir).await?, true)) }
+        async move { Ok(self.sandboxes.planted().misread_probe(place, self.session.probe(dir).await?, true)) }
     }
 
     async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
@@ -149,16 +163,18 @@ impl SandboxSession for PlantedSession<'_> {
     }
 
     async fn create_backup(&self, options: &BackupOptions, bytes: Option<u64>) -> Result<BackupHandle, Failure> {
-        let created =
-            self.session.create_backup(&self.ports.misplace_expectation(self.id, options.clone()), bytes).await;
-        let is_stopped = self.ports.lifecycle_call(self.id) == Some(Lifecycle::Stop);
-        if created.is_err() && is_stopped && self.ports.is_planted(Bug::EndedAfterFailedCapture) {
-            self.ports.all().destroy(self.id).await.ok();
+        let created = self
+            .session
+            .create_backup(&self.sandboxes.planted().misplace_expectation(self.id, options.clone()), bytes)
+            .await;
+        let is_stopped = self.sandboxes.planted().lifecycle_call(self.id) == Some(Lifecycle::Stop);
+        if created.is_err() && is_stopped && self.sandboxes.planted().is_planted(Bug::EndedAfterFailedCapture) {
+            self.sandboxes.all().destroy(self.id).await.ok();
         }
-        let late_marker = self.ports.notes.late_marker.take();
+        let late_marker = self.sandboxes.planted().notes.late_marker.take();
         if let Some(marker) = late_marker.filter(|_| created.is_ok()) {
             for _ in 0..ATTEMPTS {
-                if self.ports.all().update_marker(self.id, None, &marker, None).await.is_ok() {
+                if self.sandboxes.all().update_marker(self.id, None, &marker, None).await.is_ok() {
                     break;
                 }
             }
@@ -197,7 +213,7 @@ macro_rules! pass_on {
     };
 }
 
-impl Sandboxes for PlantedPorts {
+impl Sandboxes for PlantedSandboxes {
     type SandboxSession<'a> = PlantedSession<'a>;
 
     pass_on! {
@@ -233,7 +249,7 @@ impl Sandboxes for PlantedPorts {
     }
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> PlantedSession<'a> {
-        PlantedSession { ports: self, id, session: self.all().open_session(id) }
+        PlantedSession { sandboxes: self, id, session: self.all().open_session(id) }
     }
 
     #[track_caller]
@@ -242,10 +258,10 @@ impl Sandboxes for PlantedPorts {
         async move {
             let mut status = self.all().status(id).await?;
             if place.is_in("workspace/sandbox/condition.rs") {
-                if self.is_planted(Bug::RestoredWithoutProbe) && self.is_first_probe(id) {
+                if self.planted().is_planted(Bug::RestoredWithoutProbe) && self.planted().is_first_probe(id) {
                     status.status = Status::Down;
                 }
-                if self.notes.is_adopting.get() {
+                if self.planted().notes.is_adopting.get() {
                     status.status = Status::Healthy;
                 }
             }
@@ -255,17 +271,17 @@ impl Sandboxes for PlantedPorts {
 
     async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
         let configured = self.all().configure(id, idle_seconds).await;
-        configured.inspect_err(|_| self.notes.is_adopting.set(false))
+        configured.inspect_err(|_| self.planted().notes.is_adopting.set(false))
     }
 
     async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
-        self.all().set_env(id, env).await.inspect_err(|_| self.notes.is_adopting.set(false))
+        self.all().set_env(id, env).await.inspect_err(|_| self.planted().notes.is_adopting.set(false))
     }
 
     #[track_caller]
     fn probe(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>> {
         let place = Place::here();
-        async move { Ok(self.misread_probe(place, self.all().probe(id, dir).await?, false)) }
+        async move { Ok(self.planted().misread_probe(place, self.all().probe(id, dir).await?, false)) }
     }
 
     #[track_caller]
@@ -277,7 +293,7 @@ impl Sandboxes for PlantedPorts {
         let place = Place::here();
         async move {
             let mut listing = self.all().list_directory(id, dir).await?;
-            if place.is_in("workspace/sandbox/condition.rs") && self.notes.is_adopting.take() {
+            if place.is_in("workspace/sandbox/condition.rs") && self.planted().notes.is_adopting.take() {
                 listing.content_hash = Some("the adopted files".to_owned());
             }
             Ok(listing)
@@ -285,20 +301,20 @@ impl Sandboxes for PlantedPorts {
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        self.notes.is_adopting.set(false);
-        if self.is_planted(Bug::UnfinishedRestoreNotEnded)
-            && self.notes.is_unfinished.get()
-            && self.lifecycle_call(id).is_none()
+        self.planted().notes.is_adopting.set(false);
+        if self.planted().is_planted(Bug::UnfinishedRestoreNotEnded)
+            && self.planted().notes.is_unfinished.get()
+            && self.planted().lifecycle_call(id).is_none()
         {
-            self.notes.is_spared.set(true);
+            self.planted().notes.is_spared.set(true);
             return Ok(());
         }
-        let is_kept = !self.is_own(id) && self.is_planted(Bug::RestoreNotRolledBack);
+        let is_kept = !self.planted().is_own(id) && self.planted().is_planted(Bug::RestoreNotRolledBack);
         if !is_kept {
             self.all().destroy(id).await?;
         }
-        if is_kept || (!self.is_own(id) && self.is_planted(Bug::DestroyNotRechecked)) {
-            self.stored().delete_derived_sandbox(id).unwrap();
+        if is_kept || (!self.planted().is_own(id) && self.planted().is_planted(Bug::DestroyNotRechecked)) {
+            self.planted().stored().delete_derived_sandbox(id).unwrap();
         }
         Ok(())
     }
@@ -313,18 +329,18 @@ impl Sandboxes for PlantedPorts {
     ) -> impl Future<Output = Result<MarkerUpdate, Failure>> {
         let is_first_capture = Place::here().is_in("container/observation.rs");
         async move {
-            if is_first_capture && self.is_planted(Bug::MarkedAfterCapture) {
-                self.notes.late_marker.replace(Some(to.clone()));
+            if is_first_capture && self.planted().is_planted(Bug::MarkedAfterCapture) {
+                self.planted().notes.late_marker.replace(Some(to.clone()));
                 let outcome = MarkerOutcome::Updated;
                 return Ok(MarkerUpdate { age_millis: OLDEST_MILLIS, elapsed_millis: 0, outcome });
             }
-            if is_first_capture && self.is_planted(Bug::AgeNotCompared) {
+            if is_first_capture && self.planted().is_planted(Bug::AgeNotCompared) {
                 let update = self.all().update_marker(id, from, to, None).await?;
                 return Ok(MarkerUpdate { age_millis: OLDEST_MILLIS, ..update });
             }
             let update = self.all().update_marker(id, from, to, older_than_millis).await?;
             if matches!(to, ContainerMarker::Adopted(_)) && update.outcome == MarkerOutcome::Updated {
-                self.notes.adopted_marker.replace(Some(to.clone()));
+                self.planted().notes.adopted_marker.replace(Some(to.clone()));
             }
             Ok(update)
         }
@@ -335,7 +351,7 @@ impl Sandboxes for PlantedPorts {
         let is_stop = Place::here().is_in("workspace/sandbox/capture.rs");
         async move {
             let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir).await?;
-            Ok(is_changed && !(is_stop && self.is_planted(Bug::ChangesNotRecaptured)))
+            Ok(is_changed && !(is_stop && self.planted().is_planted(Bug::ChangesNotRecaptured)))
         }
     }
 }

@@ -217,7 +217,7 @@ async fn check_restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) 
     let name = row.snapshot_id.clone();
     let selector = Selector::Id { sandbox_id: id.clone(), snapshot_id: name.clone() };
     let selection = Selection { selector, lineage_scope: LineageScope::UNRESTRICTED };
-    let request = RestoreRequest { selection: selection.clone(), idempotency_key: None };
+    let request = RestoreRequest { selection: selection.clone(), runtime: None, idempotency_key: None };
     let restored = world
         .call_sandbox(id, |workspace: SandboxService| async move {
             let verified = workspace.verify(selection).await;

@@ -32,7 +32,7 @@ impl Scheduler for Simulation {
         id: &SandboxId,
         ledger: Rc<MemoryLedger>,
     ) -> (Rc<PlantedPorts>, Rc<PlantedPorts>) {
-        let ports = Rc::new(PlantedPorts::new(ports, Storage::Sandbox(id.clone(), ledger)));
+        let ports = PlantedPorts::new(ports, Storage::Sandbox(id.clone(), ledger));
         (Rc::clone(&ports), ports)
     }
 
@@ -40,7 +40,7 @@ impl Scheduler for Simulation {
         ports: ObjectPorts<Self>,
         store: Rc<MemoryWorkspaceStore>,
     ) -> (Rc<PlantedPorts>, Rc<PlantedPorts>) {
-        let ports = Rc::new(PlantedPorts::new(ports, Storage::Workspace(store)));
+        let ports = PlantedPorts::new(ports, Storage::Workspace(store));
         (Rc::clone(&ports), ports)
     }
 

@@ -163,6 +163,8 @@ codes! {
     SandboxUnresponsive = "SANDBOX_UNRESPONSIVE", Transient;
     /// The sandbox or the workspace has too many calls at the moment, so this call was rejected. Nothing was done.
     SandboxBusy = "SANDBOX_BUSY", Transient;
+    /// The request names another runtime than the one in which the sandbox is.
+    RuntimeMismatch = "RUNTIME_MISMATCH", Conflict;
     /// The class behind the binding does not implement a required method.
     SandboxUnsupported = "SANDBOX_UNSUPPORTED", Unsupported;
     /// The workspace's object, which does the work, could not be reached or was interrupted. The outcome is unknown.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::SnapshotState;
 use super::named::Address;
-use super::{Label, SandboxId, SnapshotId, Timestamp};
+use super::{Label, Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,9 @@ pub struct WorkspaceLineage {
     /// The named workspace that the sandbox belongs to, or belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<Address>,
+    /// The runtime of the sandbox. Absent from objects of earlier releases, and where the deployment does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// Its snapshots, newest first.
     pub snapshots: Vec<SnapshotNode>,
     /// The sandboxes that were made from them, each with the id of its snapshot.

@@ -22,6 +22,7 @@ pub mod operation;
 pub mod policy;
 pub mod refs;
 pub mod request;
+pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod time;
@@ -41,4 +42,5 @@ pub use refs::{
     Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SizeDrop, SnapshotRef, TakenSnapshot, WorkspaceRef,
 };
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
+pub use runtime::Runtime;
 pub use time::Timestamp;

@@ -21,7 +21,7 @@ pub mod types {
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
         DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
-        LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest,
+        LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
         RestoreCheckpointRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
         StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
     };
@@ -125,6 +125,10 @@ macro_rules! operations {
                     in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
                 /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
                 UpdateWorkspace = "workspaces/update", fn update(UpdateRequest) -> WorkspaceDescription,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                /// Stops a workspace, and moves it to another runtime: the next start restores its files there. Does
+                /// nothing if the workspace is there already.
+                MigrateWorkspace = "workspaces/migrate", fn migrate(MigrateRequest) -> StoppedWorkspace,
                     in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
                 // Another workspace may have the name by the time of the second deletion.
                 /// Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have

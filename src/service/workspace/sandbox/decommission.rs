@@ -4,7 +4,7 @@
 use crate::model::Result;
 use crate::model::named::Address;
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::named::messages::Decommissioned;
+use crate::model::named::messages::{ClaimRequest, Decommissioned};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -26,7 +26,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // A caller that ended early may still claim this sandbox. The row makes that claim fail once it is
             // decommissioned.
             let binding = WorkspaceBinding::new(address.clone(), self.config.default_dir.clone());
-            self.claim(&self.id, None, Some(&binding), None)?;
+            let root_id = (*self.id).clone();
+            let (parent, marker, runtime) = (None, None, self.runtime()?);
+            self.claim(&ClaimRequest { root_id, parent, binding: Some(binding), marker, runtime })?;
         }
         if self.workspace()?.binding.is_none_or(|binding| binding.address != address) {
             return Ok(Decommissioned::default());

@@ -29,7 +29,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         let this = self.clone();
         let ensured = self.run_to_completion(async move { this.start_sandbox(&request).await }).await?;
-        Ok(EnsuredRunning { root_id: Some(self.root()?), ..ensured })
+        Ok(EnsuredRunning { root_id: Some(self.root()?), runtime: self.runtime()?, ..ensured })
     }
 
     async fn start_sandbox(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
@@ -262,6 +262,7 @@ fn ensured_running(how: StartOutcome) -> EnsuredRunning {
         snapshot_id: None,
         rescue_snapshot_id: None,
         root_id: None,
+        runtime: None,
         stale: Vec::new(),
         hooks: Vec::new(),
     }

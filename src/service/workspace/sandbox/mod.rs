@@ -9,6 +9,7 @@
 //! - [`stop_sandbox`]: takes a snapshot, and destroys the container
 //! - [`capture`]: the captures of a stop, and rescue snapshots
 //! - [`reserve`]: reserves a sandbox that starts from a snapshot of this one
+//! - [`switch_runtime`]: moves the sandbox to another runtime
 //! - [`decommission`]: destroys a sandbox that is no longer needed, and deletes its snapshots
 //! - [`unresponsive`]: detects a sandbox that does not answer
 //! - [`reconcile`]: checks a sandbox whose start or stop did not finish
@@ -28,6 +29,7 @@ mod reserve;
 mod source;
 mod stale;
 mod stop_sandbox;
+mod switch_runtime;
 mod unresponsive;
 
 use self::condition::SandboxCondition;

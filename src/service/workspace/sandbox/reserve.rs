@@ -1,10 +1,11 @@
 //! Reserves a sandbox that its own workspace makes from a snapshot of this workspace when it is first started.
 
-use crate::model::named::messages::ReserveRequest;
+use crate::model::named::messages::{ClaimRequest, ReserveRequest};
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord};
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, Runtime};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::runtime::ensure_restorable_in;
 use crate::service::snapshot::select::require_ready;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -12,25 +13,33 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// A repeated call returns the same result.
     pub async fn reserve(&self, request: &ReserveRequest) -> Result<bool> {
         self.prepare_call().await?;
-        let ReserveRequest { sandbox_id, snapshot_id, kind, binding } = request;
+        let ReserveRequest { sandbox_id, snapshot_id, kind, binding, runtime } = request;
         let reserved_before = self.is_reserved(request)?;
         if reserved_before == Some(false) {
             return Ok(false);
         }
         let workspace = self.workspace()?;
-        require_ready(&self.require_snapshot(request)?)?;
+        let stored = require_ready(&self.require_snapshot(request)?)?.clone();
+        let runtime = self.derived_runtime(*runtime)?;
+        if runtime == Some(Runtime::Sdk012) {
+            ensure_restorable_in(runtime, self.head_backup(stored.backup.id()).await?.metadata.format)?;
+        }
         let parent = ParentLink {
             origin_id: workspace.sandbox_id.clone(),
             snapshot_id: snapshot_id.clone(),
             kind: *kind,
             needs_snapshot: true,
         };
+        let claim = ClaimRequest {
+            root_id: workspace.root_id.clone(),
+            parent: Some(parent),
+            binding: Some(binding.clone()),
+            marker: None,
+            runtime,
+        };
         let is_claimed = self
             .retry(async || {
-                let claimed = self
-                    .sandbox_ledgers()?
-                    .claim(sandbox_id, &workspace.root_id, Some(&parent), Some(binding), None)
-                    .await;
+                let claimed = self.sandbox_ledgers()?.claim(sandbox_id, &claim).await;
                 claimed.map_err(|failure| Error::other_workspace_failed(sandbox_id, failure))
             })
             .await?;
@@ -46,6 +55,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             sandbox_id: sandbox_id.clone(),
             snapshot_id: snapshot_id.clone(),
             kind: *kind,
+            runtime: None,
             began_at: self.now(),
             state: DerivedState::Ready { needs_snapshot: true },
         })?;

@@ -4,10 +4,12 @@ use crate::model::answer::SnapshotState;
 use crate::model::named::Tenant;
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
+use crate::model::named::messages::FoundSnapshot;
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::runtime::ensure_restorable_in;
 use crate::service::snapshot::select::require_ready;
 
 /// The number of ledger rows that are read at a time.
@@ -30,12 +32,13 @@ pub(super) enum StartSource {
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the selected snapshot, if it can be restored.
-    pub async fn find_snapshot(&self, selection: Selection, tenant: &Tenant) -> Result<LastSnapshot> {
+    pub async fn find_snapshot(&self, selection: Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
         self.prepare_call().await?;
         self.ensure_same_tenant(tenant)?;
         let found = self.select(&selection).await?.snapshot;
         require_ready(&found)?;
-        self.to_last_snapshot(&found).ok_or_else(Error::internal)
+        let snapshot = self.to_last_snapshot(&found).ok_or_else(Error::internal)?;
+        Ok(FoundSnapshot { snapshot, runtime: self.runtime()? })
     }
 
     /// Returns what the sandbox starts from. Fails if the newest snapshot cannot be restored, instead of using an older
@@ -51,7 +54,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             stored.backup.check_restorable()?;
             let inspected = self.inspect_backup(&stored, &snapshot.backup_owner(&self.id)).await;
             self.record_check(&snapshot.snapshot_id, &inspected)?;
-            inspected.map_err(|error| {
+            let restorable = inspected.and_then(|found| ensure_restorable_in(self.runtime()?, found.metadata.format));
+            restorable.map_err(|error| {
                 error.with_note(
                     "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one.",
                 )
@@ -73,11 +77,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
-            Ok(RestoreSource { stored, dependencies }) => Ok(StartSource::Snapshot {
-                snapshot_id: parent.snapshot_id,
-                stored: Box::new(stored),
-                dependencies: dependencies.unwrap_or_default(),
-            }),
+            Ok(RestoreSource { stored, dependencies, format }) => {
+                ensure_restorable_in(self.runtime()?, format)?;
+                Ok(StartSource::Snapshot {
+                    snapshot_id: parent.snapshot_id,
+                    stored: Box::new(stored),
+                    dependencies: dependencies.unwrap_or_default(),
+                })
+            }
             Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
             Err(_) if allow_empty => Ok(StartSource::Empty),
             Err(error) => Err(Error::nothing_restorable(&self.id).with_note(error.message())),
@@ -116,9 +123,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         stored.backup.check_restorable()?;
         let inspected = self.inspect_backup(&stored, &snapshot.backup_owner(&self.id)).await;
         self.record_check(snapshot_id, &inspected)?;
-        inspected?;
+        let format = inspected?.metadata.format;
         self.mark_used(snapshot_id)?;
-        Ok(RestoreSource { stored, dependencies: snapshot.dependencies })
+        Ok(RestoreSource { stored, dependencies: snapshot.dependencies, format })
     }
 
     /// Verifies that the snapshots of this workspace do not belong to another tenant. The snapshots of a sandbox

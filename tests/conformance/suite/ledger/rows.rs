@@ -14,7 +14,7 @@ use sandbox_snapshotter::model::record::{
 };
 use sandbox_snapshotter::model::{
     BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory, Label, PendingTask,
-    Policy, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
+    Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
 };
 use serde_json::json;
 
@@ -42,6 +42,7 @@ pub fn workspace() -> WorkspaceRecord {
     WorkspaceRecord {
         sandbox_id: sandbox("agent-42-restored-k3f9x2ab"),
         root_id: sandbox("agent-42"),
+        runtime: Some(Runtime::Container),
         parent: Some(ParentLink {
             origin_id: sandbox("agent-42"),
             snapshot_id: snapshot_id(7),
@@ -231,6 +232,7 @@ pub fn derivation(id: &str, from: i64, state: DerivedState) -> Derivation {
         sandbox_id: sandbox(id),
         snapshot_id: snapshot_id(from),
         kind: DerivationKind::Branch,
+        runtime: Some(Runtime::Sdk012),
         began_at: minute_after_start(from),
         state,
     }

@@ -21,6 +21,7 @@ fn sandbox_decommissioned_before_its_claim_cannot_be_reserved() {
         snapshot_id: snapshot.snapshot_id().clone(),
         kind: DerivationKind::Branch,
         binding: WorkspaceBinding::new(address("work"), "/workspace".to_owned().try_into().unwrap()),
+        runtime: None,
     };
     assert!(!block_on(fixture.snapshotter("agent-42").reserve(&request)).unwrap());
 }

@@ -11,3 +11,4 @@ mod reserve;
 mod source;
 mod stale;
 mod stop_sandbox;
+mod switch_runtime;

@@ -19,6 +19,7 @@ fn request(snapshot: &SnapshotRef, name: &str) -> ReserveRequest {
         snapshot_id: snapshot.snapshot_id().clone(),
         kind: DerivationKind::Branch,
         binding,
+        runtime: None,
     }
 }
 

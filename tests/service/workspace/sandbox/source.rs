@@ -91,7 +91,7 @@ fn find_snapshot_refuses_another_tenant() {
         || Selection::decode(&json!({ "sandboxId": id, "snapshotId": fixture.snapshots_of(&id)[0] })).unwrap();
     let find =
         |tenant: &str| block_on(fixture.snapshotter(&id).find_snapshot(selection(), &Tenant::parse(tenant).unwrap()));
-    assert_eq!(find("default").unwrap().origin_id.as_str(), id);
+    assert_eq!(find("default").unwrap().snapshot.origin_id.as_str(), id);
     find("other").expect_code(Code::CrossLineage);
 }
 

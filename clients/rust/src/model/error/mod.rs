@@ -18,6 +18,7 @@ mod ledger;
 mod reference;
 mod request;
 mod restore;
+mod runtime;
 mod sandbox;
 mod snapshot;
 mod tool;

@@ -7,7 +7,7 @@ use super::settings::{DependsOn, Expiry, Hooks};
 use super::{State, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
-use crate::model::{Code, Directory, Error, Policy, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
+use crate::model::{Code, Directory, Error, Policy, Runtime, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
 
 /// A named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub struct WorkspaceDescription {
     pub state: State,
     /// The id of the workspace's sandbox. While the workspace is active, the application passes it to `getSandbox()`.
     pub sandbox_id: SandboxId,
+    /// The runtime of the sandbox; absent if the deployment does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// The sandboxes that the workspace had before, newest first. Their snapshots belong to the workspace.
     pub former_sandbox_ids: Vec<SandboxId>,
     /// The directory that persists.
@@ -171,6 +174,9 @@ pub struct WorkspaceEntry {
     pub state: State,
     /// The id of the workspace's sandbox.
     pub sandbox_id: SandboxId,
+    /// The runtime of the sandbox; absent if the deployment does not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// The size of the last stop's snapshot, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,

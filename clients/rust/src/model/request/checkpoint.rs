@@ -6,7 +6,7 @@ use super::{check_page, check_range};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription, CheckpointName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
-use crate::model::{Directory, Result, SandboxId};
+use crate::model::{Directory, Result, Runtime, SandboxId};
 
 request! {
     /// The location of checkpoints: a sandbox and a directory in it.
@@ -14,6 +14,9 @@ request! {
     pub struct CheckpointLocation {
         /// The id of the sandbox.
         pub sandbox_id: SandboxId,
+        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
         /// The directory; the deployment's default directory if absent.
         pub dir: Option<Directory>,
         /// The lineage that the caller works in.

@@ -13,7 +13,7 @@ use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, closed, extends, not_both};
-use crate::model::{Directory, Error, Result, Selection};
+use crate::model::{Directory, Error, Result, Runtime, Selection};
 
 request! {
     /// The request to create a named workspace.
@@ -35,6 +35,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub settings: SettingsUpdate,
+        /// The runtime of the workspace's sandbox. If absent: the source's, or without a source the deployment's default.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
         /// The directory that persists. If absent: the source's directory, or without a source the deployment's default.
         pub dir: Option<Directory>,
         /// An idempotency key: a repeated call with the same key gets the same workspace.
@@ -105,7 +108,8 @@ impl Content for Option<Source> {
 impl CreateRequest {
     /// Returns a request to create an empty workspace with the deployment's default settings.
     pub fn of(address: Address) -> Self {
-        Self { address, dir: None, settings: SettingsUpdate::default(), source: None, idempotency_key: None }
+        let settings = SettingsUpdate::default();
+        Self { address, dir: None, runtime: None, settings, source: None, idempotency_key: None }
     }
 }
 

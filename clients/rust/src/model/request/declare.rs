@@ -10,7 +10,7 @@ use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
 use crate::model::named::{Tenant, WorkspaceName};
 use crate::model::{
-    BackupHandle, CheckpointName, Compression, Directory, Label, Policy, Result, SandboxId, SnapshotId,
+    BackupHandle, CheckpointName, Compression, Directory, Label, Policy, Result, Runtime, SandboxId, SnapshotId,
 };
 
 /// The type of a field of a request: of one option, or of several options that requests share.
@@ -152,6 +152,8 @@ options! {
     Option<Directory> as Option<String>, string, |raw| optional(raw.as_deref(), Directory::parse);
     Label as String, required, |raw| Self::parse(&raw);
     Option<Label> as Option<String>, string, |raw| optional(raw.as_deref(), Label::parse);
+    Runtime as String, required, |raw| Self::parse(&raw);
+    Option<Runtime> as Option<String>, string, |raw| optional(raw.as_deref(), Runtime::parse);
     Option<SnapshotId> as Option<String>, string, |raw| optional(raw.as_deref(), SnapshotId::parse);
     Option<SnapshotCursor> as Option<String>, string, |raw| optional(raw.as_deref(), SnapshotCursor::parse);
     WorkspaceName as String, required, |raw| Self::parse(&raw);

@@ -8,7 +8,7 @@ use super::{check_expiration, check_replace};
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{needs, replaces_label, zero_or};
-use crate::model::{BackupHandle, Error, Label, Result, SandboxId};
+use crate::model::{BackupHandle, Error, Label, Result, Runtime, SandboxId};
 
 request! {
     /// The request to import a backup that the ledger does not list: one that the SDK created directly, or an earlier
@@ -20,6 +20,9 @@ request! {
     pub struct ImportRequest {
         /// The sandbox that the backup was taken of.
         pub sandbox_id: SandboxId,
+        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
         /// The handle that `createBackup` returned.
         pub backup: BackupHandle = check_backup,
         /// The label of the snapshot, a name for people; derived from the time if absent.
@@ -35,7 +38,7 @@ request! {
 impl ImportRequest {
     /// Returns a request to import a backup of a sandbox, with the handle that `createBackup` returned.
     pub const fn of(sandbox_id: SandboxId, backup: BackupHandle) -> Self {
-        Self { sandbox_id, backup, label: None, replace: false, expiration_seconds: None }
+        Self { sandbox_id, runtime: None, backup, label: None, replace: false, expiration_seconds: None }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::model::named::settings::{DependsOn, OnDiverged, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, some_of};
-use crate::model::{Error, Result, SnapshotId, json};
+use crate::model::{Error, Result, Runtime, SnapshotId, json};
 
 impl Address {
     /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
@@ -152,6 +152,9 @@ request! {
         pub count: u32 = Self::check_count,
         /// Whether to copy the environment variables, which may be secrets, to the forks.
         pub copy_env: bool,
+        /// The runtime of the forks; that of the workspace if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
         /// An idempotency key: a repeated call with the same key gets the same workspaces.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
         pub idempotency_key: Option<String> = check_key,
@@ -165,13 +168,31 @@ impl ForkRequest {
 
     /// Returns a request for one fork with a generated name.
     pub const fn of(address: Address) -> Self {
-        Self { address, new_name: None, count: 1, copy_env: false, idempotency_key: None }
+        Self { address, new_name: None, count: 1, copy_env: false, runtime: None, idempotency_key: None }
     }
 
     fn check_count(count: Option<u64>) -> Result<u32> {
         check_range("count", count.unwrap_or(1), 1..=Self::MAX_COUNT, |most| {
             format!("Pass 1 to {most}; call again for more.")
         })
+    }
+}
+
+request! {
+    /// The request to migrate a workspace: to stop it, and to move it to another runtime.
+    #[derive(Eq)]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "MigrateWorkspaceOptions", transform = needs(&["runtime"])),
+        schemars(transform = extends("WorkspaceAddress"))
+    )]
+    pub struct MigrateRequest {
+        /// The tenant and the name of the workspace.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub address: Address,
+        /// The runtime in which the next start restores the files.
+        pub runtime: Runtime,
     }
 }
 

@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
-use crate::model::{Error, Label, Result, SandboxId, SnapshotId, SnapshotRef};
+use crate::model::{Error, Label, Result, Runtime, SandboxId, SnapshotId, SnapshotRef};
 
 /// The ways to select a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,6 +124,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub selection: Selection,
+        /// The runtime of the new sandbox; that of the sandbox that the snapshot was taken of if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
         /// An idempotency key: a repeated call with the same key gets the same answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
@@ -134,7 +137,7 @@ request! {
 impl RestoreRequest {
     /// Returns a request to restore the snapshot of a ref.
     pub const fn of(r#ref: SnapshotRef) -> Self {
-        Self { selection: Selection::of(r#ref), idempotency_key: None }
+        Self { selection: Selection::of(r#ref), runtime: None, idempotency_key: None }
     }
 }
 

@@ -9,7 +9,7 @@ use super::{check_expiration, check_key, check_range, check_replace, refuse_memo
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
-use crate::model::{Compression, Directory, Error, Label, Result, SandboxId};
+use crate::model::{Compression, Directory, Error, Label, Result, Runtime, SandboxId};
 
 request! {
     /// The request to take a snapshot of a sandbox.
@@ -22,6 +22,9 @@ request! {
     pub struct SnapshotRequest {
         /// The sandbox to capture.
         pub sandbox_id: SandboxId,
+        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
         /// The directory to capture; the deployment's default directory if absent.
         pub dir: Option<Directory>,
         /// The label of the snapshot, a name for people; derived from the time if absent.
@@ -71,6 +74,7 @@ impl SnapshotRequest {
     pub fn of(sandbox_id: SandboxId) -> Self {
         Self {
             sandbox_id,
+            runtime: None,
             dir: None,
             label: None,
             replace: false,

@@ -1,0 +1,159 @@
+//! The Durable Object namespaces of the sandboxes, one for each binding. The same id in two of them is two sandboxes.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::checkpoint_call::{
+    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
+};
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::named::answer::HookRun;
+use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
+use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::{
+    Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, Runtime, SandboxBinding, SandboxId, SandboxStatus,
+};
+use sandbox_snapshotter::ports::Sandboxes;
+
+use super::sandboxes::MemorySession;
+use super::{Scheduler, World};
+
+/// The binding whose sandboxes have the same id in the world.
+pub const USUAL_BINDING: &str = "Sandbox";
+
+/// The sandboxes of one binding.
+pub struct Namespace<S: Scheduler> {
+    world: Rc<World<S>>,
+    prefix: Option<Runtime>,
+}
+
+impl<S: Scheduler> Namespace<S> {
+    /// Returns the sandboxes of `binding`.
+    pub fn new(world: Rc<World<S>>, binding: &SandboxBinding) -> Self {
+        Self { world, prefix: binding.runtime.filter(|_| binding.name != USUAL_BINDING) }
+    }
+
+    fn key(&self, id: &SandboxId) -> SandboxId {
+        self.prefix.map_or_else(|| id.clone(), |runtime| in_namespace(runtime, id))
+    }
+}
+
+/// Returns the id that the sandbox `id` of another binding than [`USUAL_BINDING`] has in the world.
+pub fn in_namespace(runtime: Runtime, id: &SandboxId) -> SandboxId {
+    SandboxId::parse(&format!("{runtime}:{id}")).unwrap()
+}
+
+impl<S: Scheduler> Sandboxes for Namespace<S> {
+    type SandboxSession<'a> = MemorySession<'a, S>;
+
+    fn open_session<'a>(&'a self, id: &'a SandboxId) -> MemorySession<'a, S> {
+        MemorySession::new(&self.world, self.key(id))
+    }
+
+    async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
+        self.world.status(&self.key(id)).await
+    }
+
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
+        self.world.configure(&self.key(id), idle_seconds).await
+    }
+
+    async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
+        self.world.probe(&self.key(id), dir).await
+    }
+
+    async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
+        self.world.set_replaced_note(&self.key(id), note).await
+    }
+
+    async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
+        self.world.destroy(&self.key(id)).await
+    }
+
+    async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
+        self.world.set_idle_timeout(&self.key(id), seconds).await
+    }
+
+    async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
+        self.world.set_env(&self.key(id), env).await
+    }
+
+    async fn update_marker(
+        &self,
+        id: &SandboxId,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+        older_than_millis: Option<i64>,
+    ) -> Result<MarkerUpdate, Failure> {
+        self.world.update_marker(&self.key(id), from, to, older_than_millis).await
+    }
+
+    async fn begin_restore(
+        &self,
+        id: &SandboxId,
+        from: Option<&ContainerMarker>,
+        to: &ContainerMarker,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<Option<RestoreBegun>, Failure> {
+        self.world.begin_restore(&self.key(id), from, to, dir, files).await
+    }
+
+    async fn complete_restore(
+        &self,
+        id: &SandboxId,
+        backup: &BackupHandle,
+        from: &ContainerMarker,
+        to: &ContainerMarker,
+        may_be_empty: bool,
+    ) -> Result<Arrival, Failure> {
+        self.world.complete_restore(&self.key(id), backup, from, to, may_be_empty).await
+    }
+
+    async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
+        self.world.list_directory(&self.key(id), dir).await
+    }
+
+    async fn hash_files(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        self.world.hash_files(&self.key(id), dir, files).await
+    }
+
+    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+        self.world.ignored_paths(&self.key(id), dir).await
+    }
+
+    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
+        self.world.watch_changes(&self.key(id)).await
+    }
+
+    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
+        self.world.changed_since_watch(&self.key(id), dir).await
+    }
+
+    async fn run_hook(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        dir: &Directory,
+        name: &str,
+        hook: &Hook,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Option<HookRun>, Failure> {
+        self.world.run_hook(&self.key(id), marker, dir, name, hook, env).await
+    }
+
+    async fn run_checkpoint(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        call: &CheckpointCall,
+    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+        self.world.run_checkpoint(&self.key(id), dir, required, call).await
+    }
+}
