@@ -3,7 +3,7 @@
 //!
 //! - [`operations`]: the operations by name, from JSON to JSON
 //! - [`tools`]: the operations for language models, with descriptions for them
-//! - [`rpc`]: the functions that `entry.mjs` calls
+//! - [`rpc`]: the functions that `worker.mjs` calls
 //! - [`http`]: the routes under `/v1`
 //! - [`mcp`]: the tools over the Model Context Protocol
 //! - [`workspace`]: the Workspace object, which does the work for a sandbox

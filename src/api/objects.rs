@@ -220,7 +220,7 @@ pub(super) fn respond(correlation_id: String, work: impl Future<Output = Result<
 }
 
 /// Runs the work of an alarm, and returns whether it succeeded. Writes a log line, with `log_fields`, where the work
-/// had side effects or failed. After a failure, `entry.mjs` sets the alarm again.
+/// had side effects or failed. After a failure, `worker.mjs` sets the alarm again.
 pub(super) fn run_alarm(
     log_fields: impl FnOnce() -> Vec<(&'static str, String)> + 'static,
     work: impl Future<Output = Result<()>> + 'static,

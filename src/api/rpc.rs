@@ -1,4 +1,4 @@
-//! The functions that `entry.mjs` calls, for RPC methods.
+//! The functions that `worker.mjs` calls, for RPC methods.
 
 use std::future::ready;
 use std::panic::AssertUnwindSafe;

@@ -27,6 +27,7 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
     <details class="more">
       <summary>Settings and history</summary>
       <Facts>
+        <Fact name="Runtime">{of.runtime}</Fact>
         <Fact name="Created">
           <Moment at={of.createdAt} />
         </Fact>

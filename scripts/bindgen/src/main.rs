@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mut bindgen = Bindgen::new();
-    // `entry.mjs` instantiates the module itself, and again after a trap.
+    // `worker.mjs` instantiates the module itself, and again after a trap.
     let written = bindgen
         .input_path(module)
         .out_name("index")
