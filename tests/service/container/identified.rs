@@ -2,6 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::answer::SnapshotState;
+use sandbox_snapshotter::model::record::SnapshotRecord;
 use sandbox_snapshotter::model::{ArchiveFormat, Code, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
@@ -137,7 +138,7 @@ fn capture_is_recovered_although_its_container_has_ended() {
     fixture.world.clear_faults();
     fixture.advance_with_alarms(2 * MINUTE);
     let rows = fixture.ledger("agent-42").live_snapshots();
-    assert_eq!(rows.iter().map(|row| row.state()).collect::<Vec<_>>(), [SnapshotState::Ready]);
+    assert_eq!(rows.iter().map(SnapshotRecord::state).collect::<Vec<_>>(), [SnapshotState::Ready]);
     assert!(fixture.world.running_sandboxes().is_empty());
 }
 
