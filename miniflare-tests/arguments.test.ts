@@ -44,6 +44,7 @@ const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   'workspaces/stop': WORKSPACE,
   'workspaces/fork': { ...WORKSPACE, newName: 'new' },
   'workspaces/update': { ...WORKSPACE, persistent: true },
+  'workspaces/migrate': { ...WORKSPACE, runtime: 'sdk-0.12' },
   'workspaces/delete': WORKSPACE,
 };
 

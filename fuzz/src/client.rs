@@ -64,7 +64,7 @@ fn check_answer(operation: &str, answer: &Value) {
             check_round_trip::<StartedWorkspace>(answer);
         }
         "workspaces/getByName" | "workspaces/update" => check_round_trip::<WorkspaceDescription>(answer),
-        "workspaces/stop" => check_round_trip::<StoppedWorkspace>(answer),
+        "workspaces/stop" | "workspaces/migrate" => check_round_trip::<StoppedWorkspace>(answer),
         "workspaces/fork" => check_round_trip::<ForkedWorkspaces<StartedWorkspace>>(answer),
         "workspaces/delete" => check_round_trip::<DeletedWorkspace>(answer),
         "workspaces/list" => check_round_trip::<WorkspacePage>(answer),
