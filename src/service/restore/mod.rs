@@ -1,7 +1,7 @@
 //! `restore` and `branch`: create a new sandbox from a snapshot.
 //!
 //! The Worker records the minted id before it touches the sandbox, in the ledger of the snapshot and in that of the new
-//! sandbox. So no other call uses the id, and recovery (`recover`) finds and destroys the sandbox when this object ends
+//! sandbox. So no other call uses the id, and recovery (`rollback.rs`) finds and destroys the sandbox when this object ends
 //! at any point.
 //!
 //! - [`arrival`]: verifies that a backup has arrived in the container that it was applied to

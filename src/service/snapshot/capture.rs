@@ -1,8 +1,8 @@
 //! `snapshot`: captures a sandbox.
 //!
 //! The Worker writes the row of the snapshot before it touches the sandbox, with everything that recovery needs, and
-//! adds the answer of the sandbox as soon as it arrives. So recovery (`recover`) finds the capture when this object
-//! ends at any point.
+//! adds the answer of the sandbox as soon as it arrives. So recovery (`reconcile.rs`) finds the capture when this
+//! object ends at any point.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
