@@ -33,7 +33,8 @@ export class ApiFixture implements AsyncDisposable {
   }
 
   static async start(): Promise<ApiFixture> {
-    const world = await World.start({ snapshotter: { port: 0 } });
+    const vars = { SANDBOXES: JSON.stringify([{ binding: 'Sandbox', runtime: 'sdk-0.12' }]) };
+    const world = await World.start({ snapshotter: { port: 0, vars } });
     return new ApiFixture(world, await world.url('/'));
   }
 

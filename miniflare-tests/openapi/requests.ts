@@ -43,7 +43,7 @@ function values({ sandboxId, ref, snapshotId, cursor, backup }: Entities): Allow
     'CreateWorkspaceOptions.name': ['play', 'review', 'draft', 'sketch'],
     ...Object.fromEntries(
       ['WorkspaceAddress', 'GetOrCreateWorkspaceOptions', 'StartWorkspaceOptions', 'ForkWorkspaceOptions']
-        .concat('UpdateWorkspaceOptions')
+        .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions')
         .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
     ),
     'ListWorkspacesOptions.cursor': ['play'],
@@ -59,6 +59,7 @@ function values({ sandboxId, ref, snapshotId, cursor, backup }: Entities): Allow
     ],
     'CallToolOptions.name': ['workspace__code__list', 'workspace_list'],
     dir: ['/workspace'],
+    runtime: ['sdk-0.12'],
     count: [1],
     command: ['true'],
     env: [{ LEVEL: 'debug' }],
