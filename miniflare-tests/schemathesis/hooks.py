@@ -29,6 +29,7 @@ VALUES = {
     "tenant": "team",
     "workspaces": TOOLS,
     "dir": "/workspace",
+    "runtime": "sdk-0.12",
     "count": 1,
     "env": {"LEVEL": "debug"},
     "expiry": {"idleSeconds": 0, "maxSeconds": 0},
