@@ -63,6 +63,7 @@ fn create_sandboxes(world: &Rc<World>) {
             files: Files::from([(format!("{DIR}/9"), "9".to_owned())]),
             started_at: world.now(),
             format: world.profile.archive_format,
+            identity: None,
             marker: None,
             notes: ContainerNotes { is_used: true, ..ContainerNotes::default() },
             captured_at: world.now(),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
     ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind,
-    BackupObjectPage, BackupOptions, BackupOwner, Failure, SandboxId, Timestamp,
+    BackupObjectPage, BackupOptions, BackupOwner, ContainerIdentity, Failure, SandboxId, Timestamp,
 };
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
@@ -28,6 +28,8 @@ pub struct Capture<N> {
     pub started_at: i64,
     /// The format of the archive.
     pub format: ArchiveFormat,
+    /// The identity of the container.
+    pub identity: Option<ContainerIdentity>,
     /// The marker of the container.
     pub marker: Option<ContainerMarker>,
     /// What the test noted about the container.
@@ -117,8 +119,10 @@ impl<S: Scheduler> World<S> {
     /// Captures the files of the container in the directory of a backup.
     pub fn capture(&self, id: &SandboxId, options: &BackupOptions) -> Capture<S::ContainerNotes> {
         S::observe(&self.this(), Event::Capture(id, options));
+        let identity = self.identity(id);
         self.with_container(id, |container, captured_at| Capture {
             sandbox: id.clone(),
+            identity,
             files: container.files_in(options.dir.as_str()),
             started_at: container.started_at,
             format: container.archive_format,

@@ -15,9 +15,12 @@
 use super::identity::{self, AGE_RESOLUTION_MILLIS, Age, ContainerExpectation, MAX_AGE_MEASUREMENTS};
 use crate::model::answer::SnapshotState;
 use crate::model::named::ContainerMarker;
-use crate::model::record::{CaptureInProgress, ContainerObservation, ExpectedMarker, Verification, WorkspaceRecord};
+use crate::model::record::{
+    CaptureInProgress, ContainerObservation, ExpectedMarker, Stage, Verification, WorkspaceRecord,
+};
 use crate::model::{
-    Code, Directory, DirectoryContent, Error, MarkerOutcome, MarkerUpdate, Result, SnapshotRequest, Timestamp,
+    Code, ContainerIdentity, Directory, DirectoryContent, Error, MarkerOutcome, MarkerUpdate, Result, SnapshotRequest,
+    Timestamp,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -52,9 +55,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dir: &Directory,
         abort: &CancellationToken,
     ) -> Result<ObservedContainer> {
-        let workspace = self.workspace()?;
+        let mut workspace = self.workspace()?;
+        workspace.container = self.own_container(&workspace)?;
         if workspace.binding.is_some() {
-            return self.observe_named(request, dir, abort).await;
+            return self.observe_named(&workspace, request, dir, abort).await;
         }
         if self.is_known_sandbox(&workspace)? {
             return self.observe_known(&workspace, request, dir, abort).await;
@@ -151,6 +155,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
+    /// Returns the container of the last capture that counts, or of one that recovery will complete.
+    fn own_container(&self, workspace: &WorkspaceRecord) -> Result<Option<ContainerIdentity>> {
+        let unfinished = self.ledger.unfinished_snapshots()?;
+        let mut proved = unfinished.iter().filter(|row| !row.rescue).filter_map(|row| match &row.stage {
+            Stage::Creating(progress) if progress.backup.is_some() && !progress.discarded => {
+                progress.observation.identity().filter(|_| progress.verification == Verification::Done)
+            }
+            _ => None,
+        });
+        Ok(workspace.container.or_else(|| proved.next()))
+    }
+
     /// Returns whether the sandbox was captured or restored before.
     fn is_known_sandbox(&self, workspace: &WorkspaceRecord) -> Result<bool> {
         Ok(workspace.marker.is_some()
@@ -174,6 +190,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Observes a sandbox that belongs to a named workspace.
     async fn observe_named(
         &self,
+        workspace: &WorkspaceRecord,
         request: &SnapshotRequest,
         dir: &Directory,
         abort: &CancellationToken,
@@ -182,7 +199,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::adopt_of_workspace(&self.id));
         }
         let verification = if request.wake { Verification::Done } else { Verification::Due };
-        let own = self.workspace()?.container;
+        let own = workspace.container;
         let observed = match self.observe_running().await {
             Ok(observation) if own.is_some() && observation.identity() == own => {
                 return Ok(ObservedContainer::own(observation, Verification::Done, None));

@@ -143,6 +143,24 @@ fn capture_is_recovered_although_its_container_has_ended() {
 }
 
 #[test]
+fn container_after_the_one_of_an_unfinished_capture_is_refused() {
+    let fixture = with_sandbox();
+    let gate = fixture.world.before(Method::GetMetadata).nth(1).block();
+    let call = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    assert!(gate.is_reached());
+    fixture.crash_during(call);
+    fixture.world.clear_faults();
+    fixture.world.replace_container("agent-42");
+    fixture.world.write_file("agent-42", FILE, "second");
+    fixture.world.before(Method::GetMetadata).fail_transiently(); // The recovery.
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_eq!(fixture.ledger("agent-42").live_snapshots().len(), 1);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+}
+
+#[test]
 fn container_that_a_command_of_the_worker_may_have_started_is_refused() {
     let fixture = with_sandbox();
     fixture.world.before(Method::IgnoredPaths).run(|world| world.end_container("agent-42"));

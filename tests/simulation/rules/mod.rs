@@ -19,7 +19,9 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::{Removal, SnapshotState};
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::record::{Derivation, DerivedState, SnapshotRecord, Stage, StoredBackup};
+use sandbox_snapshotter::model::record::{
+    ContainerObservation, Derivation, DerivedState, SnapshotRecord, Stage, StoredBackup,
+};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
@@ -42,7 +44,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
             if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.dir)) {
                 world.history.borrow_mut().captured.insert(id.clone());
             }
-            check_capture(world, id, making.observation.observed_at, after, stored);
+            check_capture(world, id, &making.observation, after, stored);
             check_continuity(world, id, making.adopts, after, stored);
         }
         (Some(Stage::Ready { stored: before }), Stage::Ready { stored }) => {
@@ -152,7 +154,13 @@ pub fn check_deleted_backup(world: &World, backup: &Backup<Simulation>) {
 }
 
 /// Checks a finished capture: it must be of the container that was observed before.
-fn check_capture(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &SnapshotRecord, stored: &StoredBackup) {
+fn check_capture(
+    world: &Rc<World>,
+    id: &SandboxId,
+    observation: &ContainerObservation,
+    row: &SnapshotRecord,
+    stored: &StoredBackup,
+) {
     let name = &row.snapshot_id;
     let truths = world.ground_truths.borrow();
     let truth = &truths[stored.backup.id()];
@@ -175,9 +183,13 @@ fn check_capture(world: &Rc<World>, id: &SandboxId, since: Timestamp, row: &Snap
     }
     // A snapshot with `wake` captures any container that runs when the capture begins. The container of a named workspace is
     // identified by its marker.
-    let since =
-        if world.has_binding(id) || world.history.borrow().cold_started.contains(id) { row.began_at } else { since };
-    if truth.started_at > since.as_millis() + AGE_RESOLUTION_MILLIS {
+    let is_other = observation.identity().is_some() && observation.identity() != truth.identity;
+    let is_accepted = world.has_binding(id) || world.history.borrow().cold_started.contains(id);
+    let since = if is_accepted { row.began_at } else { observation.observed_at };
+    if is_other {
+        let about = format_args!("{name} of {id}, of another container than the observed one");
+        world.report_violation("rule 5, a replaced container is not captured", &about);
+    } else if observation.identity().is_none() && truth.started_at > since.as_millis() + AGE_RESOLUTION_MILLIS {
         let late = truth.started_at - since.as_millis();
         let about = format_args!("{name} of {id}, of a container that was started {late} ms after the observation");
         world.report_violation("rule 5, a replaced container is not captured", &about);
