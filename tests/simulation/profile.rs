@@ -1,8 +1,8 @@
 //! The faults and the load of a schedule.
 
-use sandbox_snapshotter::model::ArchiveFormat;
+use sandbox_snapshotter::model::{ArchiveFormat, Runtime};
 
-use crate::memory::{Runtime, SeededRng};
+use crate::memory::SeededRng;
 
 /// The faults and the load of one schedule. Rates are per 10 000.
 #[derive(Clone, Debug)]

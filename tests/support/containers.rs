@@ -8,12 +8,12 @@ use sandbox_snapshotter::model::exclude::MAX_QUOTED;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupHandle, BackupId, Directory, DirectoryContent, Probe, SandboxId, Status,
+    ArchiveFormat, BackupHandle, BackupId, Directory, DirectoryContent, Probe, Runtime, SandboxId, Status,
 };
 use sha2::{Digest, Sha256};
 
+use super::Scheduler;
 use super::checkpoints::StoredCheckpoint;
-use super::{Runtime, Scheduler};
 
 /// The resolution of the clock in a container, in milliseconds.
 const TICK_MILLIS: i64 = 10;

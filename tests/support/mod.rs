@@ -43,7 +43,6 @@ pub use methods::{Method, Service};
 pub use namespaces::{Namespace, in_namespace};
 pub use objects::{Group, NamedService, Object, ObjectKey, ObjectPorts, ObjectService, SandboxService};
 pub use random::SeededRng;
-pub use runtime::Runtime;
 pub use scheduler::{Event, Scheduler, Work};
 pub use workspace_store::{MemoryWorkspaceStore, StoreChange};
 pub use world::World;

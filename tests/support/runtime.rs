@@ -6,20 +6,11 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupOptions, ContainerIdentity, DirectoryContent, Failure, SandboxId, SandboxStatus, Status,
+    ArchiveFormat, BackupOptions, ContainerIdentity, DirectoryContent, Failure, Runtime, SandboxId, SandboxStatus,
+    Status,
 };
 
 use super::{Sandbox, Scheduler, Work, World};
-
-/// The runtime of the sandboxes of a world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runtime {
-    /// The class `Sandbox` of the SDK 0.12.
-    #[default]
-    Sdk012,
-    /// The class for containers.
-    Container,
-}
 
 impl<S: Scheduler> Sandbox<S> {
     /// Returns the status, as the object of the runtime reports it.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sandbox_snapshotter::model::checkpoint_call::CheckpointRefusal;
 use sandbox_snapshotter::model::named::{Address, Tenant};
-use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxBindings, SandboxId, Status, Timestamp};
+use sandbox_snapshotter::model::{BackupId, Failure, Result, Runtime, SandboxBindings, SandboxId, Status, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Entropy};
 use sandbox_snapshotter::service::Config;
 use serde_json::{Map, Value};
@@ -16,8 +16,7 @@ use serde_json::{Map, Value};
 use super::commands::{CommandResult, Commands, HookCall};
 use super::containers::{Container, Files, Sandbox};
 use super::{
-    Backup, Event, Group, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Object, ObjectKey, Runtime,
-    Scheduler, Work,
+    Backup, Event, Group, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Object, ObjectKey, Scheduler, Work,
 };
 
 /// Everything outside of the service, in memory. It dereferences to what the test decides.
@@ -66,7 +65,7 @@ impl<S: Scheduler> World<S> {
             scheduler,
             this: this.clone(),
             config: Rc::new(config),
-            runtime: Cell::default(),
+            runtime: Cell::new(Runtime::Sdk012),
             sandbox_bindings: RefCell::new(Rc::new(SandboxBindings::parse(None, None).unwrap())),
             sandboxes: RefCell::default(),
             bucket: RefCell::default(),

@@ -3,11 +3,11 @@
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::record::SnapshotRecord;
-use sandbox_snapshotter::model::{ArchiveFormat, Code, SnapshotRequest};
+use sandbox_snapshotter::model::{ArchiveFormat, Code, Runtime, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, Runtime, WORKSPACE, by_ref, no_expiry, sandbox};
+use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, by_ref, no_expiry, sandbox};
 
 /// Returns a sandbox of the class for containers, which has been running for 1 minute and has a file.
 fn with_sandbox() -> Fixture {

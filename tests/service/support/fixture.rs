@@ -6,8 +6,8 @@ use std::rc::Rc;
 use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::{Operation, Request, Target, run_entrypoint, run_named, run_sandbox};
 use sandbox_snapshotter::model::{
-    BackupOwner, Code, Directory, Error, RestoreRequest, Result, SandboxId, SigningKey, SnapshotRef, SnapshotRequest,
-    TakenSnapshot, WorkspaceRef, mint_snapshot_id,
+    BackupOwner, Code, Directory, Error, RestoreRequest, Result, Runtime, SandboxId, SigningKey, SnapshotRef,
+    SnapshotRequest, TakenSnapshot, WorkspaceRef, mint_snapshot_id,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::{CancellationToken, Config};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::memory::ObjectPorts;
 use super::planned::Planned;
-use super::{MemoryLedger, PendingOperation, Runtime, SandboxService, World};
+use super::{MemoryLedger, PendingOperation, SandboxService, World};
 
 /// The file of the default sandbox.
 pub const FILE: &str = "/workspace/notes.txt";

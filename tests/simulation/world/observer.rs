@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::named::{Address, State, Transition};
-use sandbox_snapshotter::model::{BackupOwner, SandboxId};
+use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
 use super::{Simulation, World};
-use crate::memory::{Backup, Event, ObjectKey, RowChange, Runtime, StoreChange};
+use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange};
 use crate::rules::{self, lifecycle};
 
 /// Observes an event: traces it, checks it, and notes what later checks need.

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{SandboxId, SnapshotId, Status, Timestamp};
+use sandbox_snapshotter::model::{Runtime, SandboxId, SnapshotId, Status, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use super::{Container, Simulation, World};
-use crate::memory::{CommandResult, Image, Runtime, Sandbox};
+use crate::memory::{CommandResult, Image, Sandbox};
 
 pub use crate::memory::Files;
 

@@ -52,7 +52,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.ensure_no_container().await?;
         let mut workspace = self.workspace()?;
         workspace.runtime = Some(request.runtime);
-        workspace.unverified = None;
+        (workspace.unverified, workspace.container) = (None, None);
         if let Some(binding) = &mut workspace.binding {
             binding.restore_task = None;
             binding.restore_unconfirmed = false;
