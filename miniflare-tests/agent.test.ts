@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { startLocal, type Local } from '../scripts/local.ts';
 import { exampleOf, RUNTIMES, type Runtime } from '../scripts/runtimes.ts';
 import type { StoppedWorkspace } from '../client/src/index.ts';
-import type { Attempt, Change, Output } from '../examples/shared/answers.ts';
+import type { Attempt, Best, Change, Output } from '../examples/shared/answers.ts';
 
 const TOKEN = 'the token of the agent';
 const HEADERS = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
@@ -193,6 +193,18 @@ for (const runtime of RUNTIMES) {
         ['start\none', 'start\ntwo'],
       );
       assert.equal(await run('curious', 'cat file'), 'start');
+    });
+
+    test('keeps the best of three attempts in a named workspace', async () => {
+      await call('selective', 'runInWorkspace', 'draft', 'echo start > file');
+      const { outputs, kept } = await call<Best>('selective', 'keepBest', 'draft', [
+        'echo one >> file; false',
+        'echo two >> file',
+        'echo three >> file',
+      ]);
+      assert.deepEqual([outputs.map(({ exitCode }) => exitCode), kept], [[1, 0, 0], 1]);
+      const { stdout } = await call<Output>('selective', 'runInWorkspace', 'draft', 'cat file');
+      assert.equal(stdout.trimEnd(), 'start\ntwo');
     });
 
     test('keeps the files of a named workspace while it is stopped', async () => {

@@ -43,6 +43,7 @@ const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   'workspaces/start': WORKSPACE,
   'workspaces/stop': WORKSPACE,
   'workspaces/fork': { ...WORKSPACE, newName: 'new' },
+  'workspaces/promote': { ...WORKSPACE, from: 'other' },
   'workspaces/update': { ...WORKSPACE, persistent: true },
   'workspaces/migrate': { ...WORKSPACE, runtime: 'sdk-0.12' },
   'workspaces/delete': WORKSPACE,

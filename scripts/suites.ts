@@ -23,7 +23,7 @@ export const COLUMNS: Column[] = [
     mode: 'production',
     fast: suites(
       '{adopt,coalescing,import,lineage,main-job,sweep}',
-      'workspaces/{environment,fork,lifecycle,rollback,sessions,stop}',
+      'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
     ),
   },
   {

@@ -53,6 +53,8 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   NAME_TAKEN: 'conflict',
   WORKSPACE_DIVERGED: 'conflict',
   NOTHING_RESTORABLE: 'conflict',
+  OTHER_LINEAGE: 'conflict',
+  OTHER_DIRECTORY: 'conflict',
   SNAPSHOT_STALE: 'conflict',
   IDEMPOTENCY_CONFLICT: 'conflict',
   SANDBOX_NOT_RUNNING: 'conflict',
@@ -80,6 +82,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   UNAUTHORIZED: 'policy_denied',
   REF_MISMATCH: 'policy_denied',
   CROSS_LINEAGE: 'policy_denied',
+  OTHER_TENANT: 'policy_denied',
 };
 
 /** Returns the kind of a code; `permanent` for a code that only a later snapshotter defines. */

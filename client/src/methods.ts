@@ -165,6 +165,14 @@ export class WorkspaceMethods {
   }
 
   /**
+   * Continues a workspace with the files of another workspace or snapshot of its lineage, in a new
+   * sandbox.
+   */
+  promote(options: CallOptions<'workspaces/promote'>): Promise<Answer<'workspaces/promote'>> {
+    return this.#caller.call('workspaces/promote', options);
+  }
+
+  /**
    * Stops a workspace, and moves it to another runtime: the next start restores its files there. Does
    * nothing if the workspace is there already.
    */
@@ -271,6 +279,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'workspaces/stop': 'idempotent',
   'workspaces/fork': 'withKey',
   'workspaces/update': 'idempotent',
+  'workspaces/promote': 'withKey',
   'workspaces/migrate': 'idempotent',
   'workspaces/delete': 'notIdempotent',
   'checkpoints/create': 'idempotent',

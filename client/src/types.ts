@@ -54,6 +54,8 @@ export interface Operations {
   'workspaces/fork': { options: ForkWorkspaceOptions; answer: ForkedWorkspaces };
   /** Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox. */
   'workspaces/update': { options: UpdateWorkspaceOptions; answer: Workspace };
+  /** Continues a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox. */
+  'workspaces/promote': { options: PromoteWorkspaceOptions; answer: Workspace };
   /** Stops a workspace, and moves it to another runtime: the next start restores its files there. Does nothing if the workspace is there already. */
   'workspaces/migrate': { options: MigrateWorkspaceOptions; answer: StoppedWorkspace };
   /** Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have dependents are kept. */
@@ -787,8 +789,6 @@ export interface StartedWorkspace extends Workspace {
   hookRuns: HookRun[];
   /** The rescue snapshot that contains the files that the sandbox had before the restore. */
   rescueSnapshotId?: string;
-  /** The snapshot that was restored. */
-  restoredFrom?: string;
 }
 
 /** A named workspace. */
@@ -830,8 +830,15 @@ export interface Workspace {
   endsAt?: string;
   /** The snapshot of the last stop. */
   lastSnapshot?: LastSnapshot;
+  /**
+   * Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a
+   * snapshot has every file that the workspace had before. Absent without `restoredFrom`.
+   */
+  mayHaveLost?: boolean;
   /** The last problem; absent once the operation succeeds. */
   problem?: WorkspaceProblem;
+  /** The snapshot from which the last start restored the files; absent if it restored none. */
+  restoredFrom?: RestoredFrom;
   /**
    * The runtime of the sandbox; absent if the deployment does not name it.
    *
@@ -987,6 +994,9 @@ export type Code =
   | 'UNSUPPORTED_REF_VERSION'
   | 'REF_MISMATCH'
   | 'CROSS_LINEAGE'
+  | 'OTHER_LINEAGE'
+  | 'OTHER_TENANT'
+  | 'OTHER_DIRECTORY'
   | 'SNAPSHOT_NOT_FOUND'
   | 'SNAPSHOT_HAS_DEPENDENTS'
   | 'SNAPSHOT_BUSY'
@@ -1036,6 +1046,16 @@ export type Code =
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'PAYLOAD_TOO_LARGE'
   | 'INTERNAL';
+
+/** The snapshot from which the files of a workspace were restored. */
+export interface RestoredFrom {
+  /** The id of the snapshot. */
+  snapshotId: string;
+  /** When the snapshot was taken. */
+  createdAt: string;
+  /** The age of the snapshot when it was restored, in seconds. */
+  ageSeconds: number;
+}
 
 /** The result of a hook. */
 export interface HookRun {
@@ -1206,6 +1226,12 @@ export interface ForkedWorkspaces {
   snapshotId: string;
   /** The sandbox that the snapshot was taken of. */
   originId: string;
+  /**
+   * Whether files of the workspace may be lost that were newer than the snapshot: its container had
+   * ended without a stop.
+   * @default false
+   */
+  mayHaveLost: boolean;
   /** The result of each fork, in the order of their numbers. */
   forks: Fork[];
 }
@@ -1258,6 +1284,22 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
   acceptStale?: boolean;
   /** The id of the snapshot to go back to, in a new sandbox. */
   currentSnapshotId?: string;
+}
+
+/** The request to promote another workspace, or a snapshot, to a workspace. */
+export interface PromoteWorkspaceOptions extends WorkspaceAddress {
+  /**
+   * The source of the files, of the same lineage: the name of a workspace, or the id of a snapshot. A
+   * text with the form of a snapshot id is one.
+   */
+  from: string;
+  /**
+   * Whether to promote the snapshot although it is stale.
+   * @default false
+   */
+  acceptStale?: boolean;
+  /** An idempotency key: a repeated call with the same key promotes nothing again. */
+  idempotencyKey?: string;
 }
 
 /** The request to migrate a workspace: to stop it, and to move it to another runtime. */

@@ -172,6 +172,7 @@ describe('the idempotency key', () => {
     branch: (client, key) => client.branch({ sandboxId: 'x', label: 'y', ...given(key) }),
     'workspaces/create': (client, key) => client.workspaces.create({ name: 'n', ...given(key) }),
     'workspaces/getOrCreate': (client, key) => client.workspaces.getOrCreate({ name: 'n', ...given(key) }),
+    'workspaces/promote': (client, key) => client.workspaces.promote({ name: 'n', from: 'm', ...given(key) }),
     'workspaces/fork': (client, key) => client.workspaces.fork({ name: 'n', ...given(key) }),
     'tools/call': (client, key) =>
       client.tools.call({ workspaces: [{ name: 'n' }], name: 'workspace_restore', ...given(key) }),

@@ -4,7 +4,8 @@ import { SnapshotterError, type CallOptions, type Operations } from '../../clien
 import { client } from './session.ts';
 
 /** The operations that create something and take an idempotency key. */
-type CreatingOperation = 'snapshot' | 'restore' | 'branch' | 'workspaces/create' | 'workspaces/fork';
+type CreatingOperation =
+  'snapshot' | 'restore' | 'branch' | 'workspaces/create' | 'workspaces/fork' | 'workspaces/promote';
 
 const pendingKeys = new Map<string, string>();
 

@@ -4,7 +4,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { service, SnapshotterClient, type StoppedWorkspace } from 'sandbox-snapshotter-client';
 
-import type { Attempt, Change, Output } from './answers.ts';
+import type { Attempt, Best, Change, Output } from './answers.ts';
 import { checkToken, parseArguments } from './request.ts';
 
 /** The bindings of an agent. */
@@ -81,6 +81,26 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
     return this.#runIn(sandboxId, command);
   }
 
+  /**
+   * Runs several commands in forks of a named workspace. The workspace continues with the files of the first command that
+   * succeeds, and the forks are deleted.
+   */
+  async keepBest(name: string, commands: string[]): Promise<Best> {
+    const { workspaces } = this.#snapshotter;
+    const { forks } = await workspaces.fork({ name, count: commands.length });
+    const run = async (command: string, index: number): Promise<Output> => {
+      const { value, error } = forks[index] ?? {};
+      if (value) return this.#runIn(value.sandboxId, command);
+      return { sandboxId: '', exitCode: 1, stdout: '', stderr: error?.message ?? 'The fork is missing.' };
+    };
+    const outputs = await Promise.all(commands.map(run));
+    const kept = outputs.findIndex(({ exitCode }) => exitCode === 0);
+    const best = forks[kept];
+    if (best) await workspaces.promote({ name, from: best.name });
+    await Promise.all(forks.map(({ name }) => workspaces.delete({ name })));
+    return best ? { outputs, kept } : { outputs };
+  }
+
   /** Stops a named workspace: saves its files in a snapshot, and ends its sandbox. */
   async stopWorkspace(name: string): Promise<StoppedWorkspace> {
     return this.#snapshotter.workspaces.stop({ name });
@@ -129,6 +149,8 @@ export async function serve<Env extends AgentEnv>(
       return Response.json(await agent.explore(...(args as [string[]])));
     case 'runInWorkspace':
       return Response.json(await agent.runInWorkspace(...(args as [string, string])));
+    case 'keepBest':
+      return Response.json(await agent.keepBest(...(args as [string, string[]])));
     case 'stopWorkspace':
       return Response.json(await agent.stopWorkspace(...(args as [string])));
     default:

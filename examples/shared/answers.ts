@@ -13,6 +13,14 @@ export interface Attempt {
   restoredSandboxId?: string;
 }
 
+/** The result of several attempts. */
+export interface Best {
+  /** The results of the commands, in their order. */
+  outputs: Output[];
+  /** The index of the command whose files the workspace has now; absent if all commands failed. */
+  kept?: number;
+}
+
 /** The result of a change in place. */
 export interface Change {
   output: Output;

@@ -31,7 +31,10 @@ describe('a workspace', () => {
     const started = await cli.json('workspace', 'start', name);
     assert.deepEqual([started.how, started.sandboxId], ['restored', sandbox]);
     assert.equal(await world.exec(sandbox, 'cat file'), 'idea\n');
-    assert.match(await cli.print('workspace', 'start', name), /\nfiles +already in place\n/);
+    assert.match(
+      await cli.print('workspace', 'start', name),
+      /\nfiles +already in place, restored from snap-\w+, which was \d+ s old\n/,
+    );
   });
 
   test('with a taken name is refused, unless `--or-start` is passed', async () => {

@@ -93,7 +93,7 @@ describe('a workspace', () => {
     assert.match(await tab.notice('desk is stopped'), /Its last snapshot is snap-\w+, \d/);
     await row(tab, 'desk').getByText('stopped').waitFor();
     await tab.button('Start desk').click();
-    await tab.notice('desk was restored from its snapshot.');
+    await tab.notice('desk was restored from snap-');
     await row(tab, 'desk').getByText('active').waitFor();
     assert.equal(await desk.exec('cat file'), 'work\n');
   });
@@ -110,7 +110,7 @@ describe('a workspace', () => {
     await tab.button('Discard them and restore…').click();
     await tab.dialog.getByText('that were written since its sandbox cold-started').waitFor();
     await tab.button('Discard').click();
-    await tab.notice('desk was restored from its snapshot.');
+    await tab.notice('desk was restored from snap-');
     assert.equal(await desk.exec('ls'), 'file\n');
   });
 
@@ -226,6 +226,44 @@ describe('a workspace', () => {
     assert.equal(await desk.exec('cat file'), 'before\n');
     assert.notEqual(await desk.sandboxId(), former);
     await tab.node(`Sandbox ${await desk.sandboxId()} current`).waitFor();
+  });
+
+  test('is promoted from a fork, and from a snapshot of a fork in its lineage', async () => {
+    await createWorkspaces('promotes', ['desk']);
+    const desk = fixture.world.workspace('desk', 'promotes');
+    await desk.exec('echo first >file');
+    await desk.fork({ newName: 'attempt' });
+    const attempt = fixture.world.workspace('attempt', 'promotes');
+    await attempt.exec('echo better >file');
+    await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
+    await tab.button('Promote to desk…').click();
+    await tab.dialog.getByLabel('Workspace or snapshot').fill('attempt');
+    await tab.button('Promote').click();
+    await tab.page.getByText('desk has the files of attempt now').waitFor();
+    assert.equal(await desk.exec('cat file'), 'better\n');
+
+    await attempt.exec('echo best >file');
+    await fixture.world.snapshot(await attempt.sandboxId(), { label: 'best' });
+    await tab.button('Refresh').click();
+    await tab.node('Snapshot best').click();
+    await tab.button('Promote…').click();
+    await tab.button('Promote').click();
+    await tab.page.getByText('desk has the files of snap-').waitFor();
+    assert.equal(await desk.exec('cat file'), 'best\n');
+  });
+
+  test('whose container ended without a stop shows that files may be lost', async () => {
+    await createWorkspaces('lossy', ['desk']);
+    const desk = fixture.world.workspace('desk', 'lossy');
+    await desk.exec('echo saved >file');
+    await desk.stop();
+    await desk.start();
+    await desk.exec('echo unsaved >file');
+    await desk.endContainer();
+    await using tab = await fixture.signedIn('#/workspaces/lossy/desk');
+    await tab.button('Check desk').click();
+    await tab.page.getByText('Files that were newer than the snapshot may be lost.').first().waitFor();
+    await tab.page.getByText('The last start restored snap-').waitFor();
   });
 
   test('that is stopped shows why its only copy cannot be deleted', async () => {

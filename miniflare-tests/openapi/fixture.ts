@@ -56,11 +56,14 @@ export class ApiFixture implements AsyncDisposable {
     const { cursor } = await rpc('list', { sandboxId: SANDBOX, limit: 1 });
     const backup = await this.#world.backUp(SANDBOX);
     for (const tenant of ['team', undefined]) await this.#world.workspace('work', tenant).getOrCreate();
+    const work = await this.#world.workspace('work', 'team').sandboxId();
+    const ofWorkspace = await rpc('snapshot', { sandboxId: work, fresh: true });
     await rpc('checkpoints/create', { sandboxId: SANDBOX, name: 's1' });
     return {
       sandboxId: SANDBOX,
       ref: { providerId, ref },
       snapshotId: before.ref.snapshotId,
+      workspaceSnapshotId: ofWorkspace.ref.snapshotId,
       cursor,
       backup,
     };

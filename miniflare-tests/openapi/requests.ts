@@ -9,6 +9,8 @@ export interface Entities {
   sandboxId: string;
   ref: object;
   snapshotId: string;
+  /** A snapshot of the workspace `work` of the tenant `team`. */
+  workspaceSnapshotId: string;
   cursor: string;
   backup: object;
 }
@@ -28,7 +30,7 @@ export interface InvalidOptions {
  * Returns the values of fields: existing entities, and values without lasting effects. The name of a field applies to every
  * type, unless a type or an operation precedes it.
  */
-function values({ sandboxId, ref, snapshotId, cursor, backup }: Entities): Allowed {
+function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backup }: Entities): Allowed {
   return {
     sandboxId: [sandboxId],
     lineageScope: [sandboxId],
@@ -43,9 +45,10 @@ function values({ sandboxId, ref, snapshotId, cursor, backup }: Entities): Allow
     'CreateWorkspaceOptions.name': ['play', 'review', 'draft', 'sketch'],
     ...Object.fromEntries(
       ['WorkspaceAddress', 'GetOrCreateWorkspaceOptions', 'StartWorkspaceOptions', 'ForkWorkspaceOptions']
-        .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions')
+        .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions', 'PromoteWorkspaceOptions')
         .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
     ),
+    'PromoteWorkspaceOptions.from': [workspaceSnapshotId],
     'ListWorkspacesOptions.cursor': ['play'],
     tenant: ['team'],
     sourceWorkspace: ['work'],

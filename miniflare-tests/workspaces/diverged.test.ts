@@ -31,7 +31,7 @@ beforeEach(async () => {
 test('a start restores a cold-started sandbox without written files', async () => {
   await workspace.coldStart('ls -A; echo x > /tmp/elsewhere');
   const { how, restoredFrom, history } = await workspace.start();
-  assert.deepEqual([how, restoredFrom], ['restored', last]);
+  assert.deepEqual([how, restoredFrom?.snapshotId], ['restored', last]);
   assert.equal(history[1]?.cause, 'its sandbox had cold-started without its files');
   assert.equal(await workspace.exec('cat file; ls -I "session-*" /tmp'), 'own\n');
 });
@@ -46,7 +46,7 @@ test('a cold-started sandbox is not captured', async () => {
 test('a snapshot of a cold-started sandbox taken with wake is not used by a start', async () => {
   await workspace.coldStart('echo x > other');
   const { ref } = await world.snapshot(await workspace.sandboxId(), { wake: true });
-  assert.equal((await workspace.start({ onDiverged: 'discard' })).restoredFrom, last);
+  assert.equal((await workspace.start({ onDiverged: 'discard' })).restoredFrom?.snapshotId, last);
   assert.equal(await workspace.printFromSnapshot(ref.snapshotId, 'ls'), 'other\n');
 });
 
@@ -77,11 +77,11 @@ describe('a cold-started sandbox with written files', () => {
 
   test('is rescued with onDiverged rescue, and the previous files are restored', async () => {
     const { how, rescueSnapshotId, restoredFrom } = await workspace.start({ onDiverged: 'rescue' });
-    assert.deepEqual([how, restoredFrom], ['restored', last]);
+    assert.deepEqual([how, restoredFrom?.snapshotId], ['restored', last]);
     assert.equal(await workspace.exec('cat *'), 'own\n');
     assert.equal(await workspace.printFromSnapshot(rescueSnapshotId!, 'cat *'), 'written\n');
     await workspace.endContainer();
-    assert.equal((await workspace.start()).restoredFrom, last, 'the rescue snapshot is not used');
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, last, 'the rescue snapshot is not used');
   });
 
   test('is rescued once by concurrent starts', async () => {
@@ -114,7 +114,7 @@ describe('a cold-started sandbox with written files', () => {
     assert.deepEqual([state, lastSnapshot?.id], ['stopped', last]);
     assert.equal(await workspace.isRunning(), false);
     assert.equal(await workspace.printFromSnapshot(rescueSnapshotId!, 'cat *'), 'written\n');
-    assert.equal((await workspace.start()).restoredFrom, last);
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, last);
     assert.equal(await workspace.exec('cat *'), 'own\n');
   });
 

@@ -42,7 +42,8 @@ describe('ten forks', () => {
     const ids = idsOf(forked);
     assert.equal(new Set([...ids, await workspace.sandboxId()]).size, 11);
     assert.equal(calls.count(isArchiving), 1);
-    assert.ok(forked.forks.every(({ value }) => value?.restoredFrom === forked.snapshotId));
+    assert.ok(forked.forks.every(({ value }) => value?.restoredFrom?.snapshotId === forked.snapshotId));
+    assert.ok(!forked.mayHaveLost && forked.forks.every(({ value }) => value?.mayHaveLost === false));
     await Promise.all(ids.map((id) => world.exec(id, `echo ${id} >> file`)));
     for (const id of ids) assert.equal(await world.exec(id, 'cat file'), `shared\n${id}\n`);
     assert.equal(await workspace.exec('cat file'), 'shared\n');
@@ -106,7 +107,7 @@ describe('a fork', () => {
     await workspace.exec('echo later > file');
     await workspace.stop();
     await fork.endContainer();
-    assert.equal((await fork.start()).restoredFrom, snapshotId);
+    assert.equal((await fork.start()).restoredFrom?.snapshotId, snapshotId);
     assert.equal(await fork.exec('cat file'), 'shared\n');
   });
 

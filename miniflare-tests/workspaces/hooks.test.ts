@@ -148,7 +148,7 @@ describe('afterStart', () => {
     assert.equal(await workspace.isRunning(), false);
     assert.notEqual(await workspace.state(), 'active');
     await workspace.update({ hooks: {} });
-    assert.equal((await workspace.start()).restoredFrom, lastSnapshot?.id);
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, lastSnapshot?.id);
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 

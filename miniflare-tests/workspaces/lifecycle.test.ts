@@ -97,7 +97,9 @@ describe('a restarted workspace', () => {
     const expected = await workspace.exec(show);
     const { lastSnapshot } = await workspace.stop();
     const started = await workspace.start();
-    assert.deepEqual([started.how, started.restoredFrom], ['restored', lastSnapshot?.id]);
+    assert.deepEqual([started.how, started.restoredFrom?.snapshotId], ['restored', lastSnapshot?.id]);
+    assert.equal(started.mayHaveLost, false);
+    assert.ok(started.restoredFrom!.ageSeconds < 600);
     assert.equal(started.sandboxId, sandboxId);
     assert.equal(await world.exec(sandboxId, show), expected);
     // A mount shows hard links as separate files.

@@ -49,6 +49,10 @@ export class NamedWorkspace {
     return this.#call('update', options);
   }
 
+  promote(options: object): Promise<Workspace> {
+    return this.#call('promote', options);
+  }
+
   delete(): Promise<DeletedWorkspace> {
     return this.#call('delete');
   }

@@ -105,7 +105,7 @@ describe('a workspace created from', () => {
   test('a stopped workspace has its last files, and the source stays stopped', async () => {
     const { lastSnapshot } = await source.stop();
     const { restoredFrom } = await world.workspace(name).create({ sourceWorkspace: source.name });
-    assert.equal(restoredFrom, lastSnapshot?.id);
+    assert.equal(restoredFrom?.snapshotId, lastSnapshot?.id);
     assert.equal(await source.state(), 'stopped');
   });
 
@@ -116,7 +116,7 @@ describe('a workspace created from', () => {
     const selections = [{ ref }, { sandboxId, snapshotId }, { sandboxId, label: 'wanted' }];
     for (const [index, sourceSnapshot] of selections.entries()) {
       const workspace = world.workspace(`${name}-${index}`);
-      assert.equal((await workspace.create({ sourceSnapshot })).restoredFrom, snapshotId);
+      assert.equal((await workspace.create({ sourceSnapshot })).restoredFrom?.snapshotId, snapshotId);
       assert.equal(await workspace.exec('cat file'), 'x\n');
     }
   });

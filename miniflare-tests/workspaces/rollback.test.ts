@@ -62,7 +62,7 @@ test('a rollback of a stopped workspace leaves it stopped', async () => {
   assert.equal(state, 'stopped');
   assert.notEqual(id, sandboxId);
   assert.deepEqual(world.running(), running);
-  assert.equal((await workspace.start()).restoredFrom, first);
+  assert.equal((await workspace.start()).restoredFrom?.snapshotId, first);
   assert.equal(await workspace.exec('cat file'), 'first\n');
 });
 

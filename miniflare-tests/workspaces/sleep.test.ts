@@ -25,8 +25,12 @@ describe('a workspace whose sandbox went to sleep', () => {
     await Promise.all([kept, lost].map(async (workspace) => world.sleep(await workspace.sandboxId())));
 
     assert.equal(await kept.state(), 'active', 'the state changes with the next start');
-    const { how, restoredFrom, lastSnapshot, history } = await kept.start();
-    assert.deepEqual([how, restoredFrom], ['restored', lastSnapshot?.id]);
+    const { how, restoredFrom, mayHaveLost, lastSnapshot, history } = await kept.start();
+    assert.deepEqual([how, restoredFrom?.snapshotId], ['restored', lastSnapshot?.id]);
+    assert.deepEqual([restoredFrom?.createdAt, mayHaveLost], [lastSnapshot?.createdAt, true]);
+    assert.match(history[0]!.cause, new RegExp(`${lastSnapshot?.id}; newer files may be lost`));
+    const again = await kept.start();
+    assert.deepEqual([again.how, again.restoredFrom, again.mayHaveLost], ['running', restoredFrom, true]);
     assert.equal(await kept.exec('cat file'), 'first\n');
     assert.equal(history[1]?.cause, 'its sandbox had ended');
 
@@ -53,7 +57,7 @@ describe('a workspace whose container ended', () => {
     assert.deepEqual([stopped.state, stopped.hadEnded], ['stopped', true]);
     assert.deepEqual(stopped.lastSnapshot, lastSnapshot);
     assert.match(stopped.history[0]!.cause, /its sandbox had ended before/);
-    assert.equal((await workspace.start()).restoredFrom, lastSnapshot?.id);
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, lastSnapshot?.id);
   });
 
   test('is restored from a snapshot that was taken while it ran', async () => {
@@ -63,7 +67,7 @@ describe('a workspace whose container ended', () => {
     const { ref } = await world.snapshot(await workspace.sandboxId());
     await workspace.exec('echo y > file');
     await workspace.endContainer();
-    assert.equal((await workspace.start()).restoredFrom, ref.snapshotId);
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, ref.snapshotId);
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 

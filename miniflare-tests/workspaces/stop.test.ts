@@ -106,7 +106,7 @@ describe('a stop', () => {
     const start = workspace.start();
     blocked.release();
     assert.deepEqual([(await stop).state, (await start).how], ['stopped', 'restored']);
-    assert.equal((await start).restoredFrom, (await stop).lastSnapshot?.id);
+    assert.equal((await start).restoredFrom?.snapshotId, (await stop).lastSnapshot?.id);
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 
@@ -161,7 +161,7 @@ describe('a stop that fails', () => {
     calls.intercept(isArchiving, ({ sandboxId }) => world.killByObjectId(sandboxId), 1);
     const error = await world.failure(workspace.stop());
     assert.ok(['SANDBOX_REPLACED', 'BACKUP_INTERRUPTED'].includes(error.code ?? ''), error.message);
-    assert.equal((await workspace.start()).restoredFrom, ref.snapshotId);
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, ref.snapshotId);
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 });

@@ -40,6 +40,8 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/start': 'snapshotter workspace start acme/project',
   'workspaces/stop': 'snapshotter workspace stop acme/project',
   'workspaces/fork': 'snapshotter workspace fork acme/project --new-name experiment',
+  'workspaces/promote': `snapshotter workspace promote acme/project --from experiment \\
+  --idempotency-key keep-the-experiment`,
   'workspaces/update': `snapshotter workspace update acme/project \\
   --back-to snap-vyspb3eg2jo2a1wh`,
   'workspaces/migrate': 'snapshotter workspace migrate acme/project --runtime container',

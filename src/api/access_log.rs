@@ -125,10 +125,17 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::GetOrCreateWorkspace
         | Operation::GetWorkspaceByName
         | Operation::StartWorkspace
-        | Operation::UpdateWorkspace => {
-            &[("state", "/state"), ("sandboxId", "/sandboxId"), ("snapshotId", "/restoredFrom")]
+        | Operation::UpdateWorkspace
+        | Operation::PromoteWorkspace => &[
+            ("state", "/state"),
+            ("sandboxId", "/sandboxId"),
+            ("snapshotId", "/restoredFrom/snapshotId"),
+            ("snapshotAgeSeconds", "/restoredFrom/ageSeconds"),
+            ("mayHaveLost", "/mayHaveLost"),
+        ],
+        Operation::ForkWorkspace => {
+            &[("snapshotId", "/snapshotId"), ("originId", "/originId"), ("mayHaveLost", "/mayHaveLost")]
         }
-        Operation::ForkWorkspace => &[("snapshotId", "/snapshotId"), ("originId", "/originId")],
         Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
             &[("commit", "/commit")]
         }

@@ -33,7 +33,7 @@ pub fn status(code: Code) -> u16 {
         | Code::ForeignRef
         | Code::UnsupportedRefVersion => 400,
         Code::Unauthorized => 401,
-        Code::RefMismatch | Code::CrossLineage => 403,
+        Code::RefMismatch | Code::CrossLineage | Code::OtherTenant => 403,
         Code::BackupNotFound
         | Code::SnapshotNotFound
         | Code::WorkspaceNotFound
@@ -53,6 +53,8 @@ pub fn status(code: Code) -> u16 {
         | Code::NameTaken
         | Code::WorkspaceDiverged
         | Code::NothingRestorable
+        | Code::OtherLineage
+        | Code::OtherDirectory
         | Code::SnapshotStale
         | Code::IdempotencyConflict => 409,
         Code::BackupExpired => 410,

@@ -11,7 +11,7 @@ use worker::Env;
 
 use super::objects::{Objects, Outcome};
 use crate::model::named::answer::WorkspaceEntry;
-use crate::model::named::record::SnapshotKey;
+use crate::model::named::messages::ForkSource;
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
@@ -74,7 +74,7 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
         outcome.map_err(Error::directory_unavailable)?.answer()?.parse().map_err(Error::message_unreadable)
     }
 
-    async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<SnapshotKey> {
+    async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<ForkSource> {
         self.named.call(&address.to_string(), &NamedMessage::Source { key: key.map(str::to_owned) }).await
     }
 

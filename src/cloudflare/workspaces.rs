@@ -11,10 +11,9 @@ use worker::Env;
 
 use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
-use crate::model::named::answer::LastSnapshot;
 use crate::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
+    ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
@@ -163,7 +162,7 @@ impl SandboxLedgerClient for WorkspaceObjects {
         self.0.call(id.as_str(), &Message::Find { selection, tenant: tenant.clone() }).await
     }
 
-    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<NewestSnapshot>> {
         self.0.call(id.as_str(), &Message::Newest).await
     }
 

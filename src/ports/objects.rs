@@ -5,12 +5,11 @@ use std::future::Future;
 use serde_json::Value;
 
 use crate::model::answer::WorkspaceLineage;
-use crate::model::named::answer::{LastSnapshot, WorkspaceEntry};
+use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
+    NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
-use crate::model::named::record::SnapshotKey;
 use crate::model::named::{Address, Tenant};
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
@@ -59,8 +58,8 @@ pub trait SandboxLedgerClient {
     /// Returns the selected snapshot if it exists, can be used, and does not belong to another tenant.
     fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<FoundSnapshot>>;
 
-    /// Returns the newest snapshot from which the sandbox `id` can be started.
-    fn newest_snapshot(&self, id: &SandboxId) -> impl Future<Output = Result<Option<LastSnapshot>>>;
+    /// Returns the newest snapshot from which the sandbox `id` can be started, and whether it may have held newer files.
+    fn newest_snapshot(&self, id: &SandboxId) -> impl Future<Output = Result<Option<NewestSnapshot>>>;
 
     /// Takes a snapshot.
     fn take_snapshot(&self, request: &SnapshotRequest) -> impl Future<Output = Result<TakenSnapshot>>;
@@ -116,7 +115,7 @@ pub trait NamedWorkspaceClient {
 
     /// Returns the snapshot from which a fork of the workspace `address` starts. Takes it first when that workspace is
     /// active. Calls with the same key return the same snapshot.
-    fn fork_source(&self, address: &Address, key: Option<&str>) -> impl Future<Output = Result<SnapshotKey>>;
+    fn fork_source(&self, address: &Address, key: Option<&str>) -> impl Future<Output = Result<ForkSource>>;
 
     /// Creates another workspace. Returns JSON: [`StartedWorkspace`](crate::model::named::answer::StartedWorkspace).
     fn create_workspace(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;

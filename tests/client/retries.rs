@@ -10,13 +10,14 @@ use super::fake_transport::{FakeTransport, error_reply, lost_reply, ok_reply};
 use super::in_memory::run_ready;
 
 /// Operations that take an idempotency key.
-const KEYED_OPERATIONS: [Operation; 7] = [
+const KEYED_OPERATIONS: [Operation; 8] = [
     Operation::Snapshot,
     Operation::Restore,
     Operation::Branch,
     Operation::CreateWorkspace,
     Operation::GetOrCreateWorkspace,
     Operation::ForkWorkspace,
+    Operation::PromoteWorkspace,
     Operation::CallTool,
 ];
 

@@ -68,6 +68,10 @@ fn valid_options() -> Vec<(Operation, Value)> {
             ]),
         ),
         (Operation::UpdateWorkspace, merged(&[name.clone(), settings, json!({ "acceptStale": true })])),
+        (
+            Operation::PromoteWorkspace,
+            merged(&[name.clone(), json!({ "from": "other", "acceptStale": true, "idempotencyKey": "key" })]),
+        ),
         (Operation::MigrateWorkspace, merged(&[name.clone(), json!({ "runtime": "container" })])),
         (Operation::DeleteWorkspace, name),
     ]

@@ -94,6 +94,7 @@ fn answers_about_workspaces_match_their_schemas() {
     let snapshots = checked.run(Operation::List, &json!({ "sandboxId": sandbox }));
     let id = &snapshots["snapshots"][0]["snapshotId"];
     checked.run(Operation::UpdateWorkspace, &json!({ "name": WORKSPACE, "currentSnapshotId": id }));
+    checked.run(Operation::PromoteWorkspace, &json!({ "name": WORKSPACE, "from": "other-1" }));
     checked.run(Operation::GetWorkspaceByName, &work);
     checked.fixture.deploy_both_runtimes(Runtime::Sdk012);
     checked.run(Operation::MigrateWorkspace, &json!({ "name": WORKSPACE, "runtime": "container" }));

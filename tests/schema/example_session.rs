@@ -131,6 +131,10 @@ impl ExampleRecorder {
             Operation::UpdateWorkspace,
             json!({ "tenant": "acme", "name": "project", "currentSnapshotId": first }),
         );
+        self.run(
+            Operation::PromoteWorkspace,
+            json!({ "tenant": "acme", "name": "project", "from": "experiment", "idempotencyKey": "keep-the-experiment" }),
+        );
         self.fixture.deploy_both_runtimes(Runtime::Sdk012);
         self.run(Operation::MigrateWorkspace, json!({ "tenant": "acme", "name": "project", "runtime": "container" }));
         self.run(Operation::DeleteWorkspace, project);

@@ -68,6 +68,9 @@ fn forms(operation: Operation) -> Vec<Value> {
             &settings(),
             &json!({ "currentSnapshotId": "snap-abcdefghij012345", "acceptStale": true }),
         ])],
+        Operation::PromoteWorkspace => ["other", "snap-abcdefghij012345"]
+            .map(|from| with(&[&workspace, &json!({ "from": from, "acceptStale": true, "idempotencyKey": "k" })]))
+            .to_vec(),
         Operation::CreateCheckpoint => vec![with(&[&location, &json!({ "name": "s1", "description": "before" })])],
         Operation::ListCheckpoints => vec![with(&[&location, &json!({ "cursor": checkpoint_cursor(), "limit": 7 })])],
         Operation::RestoreCheckpoint => vec![with(&[&location, &json!({ "name": "s1" })])],

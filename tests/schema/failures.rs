@@ -114,6 +114,8 @@ impl FaultyCaller {
         self.call(Operation::GetOrCreateWorkspace, &address);
         self.call(Operation::ForkWorkspace, &json!({ "name": "project", "newName": "experiment" }));
         self.call(Operation::UpdateWorkspace, &json!({ "name": "project", "currentSnapshotId": newest }));
+        self.call(Operation::PromoteWorkspace, &json!({ "name": "project", "from": "experiment" }));
+        self.call(Operation::PromoteWorkspace, &json!({ "name": "project", "from": newest }));
         self.fixture.deploy_both_runtimes(Runtime::Sdk012);
         self.call(Operation::MigrateWorkspace, &json!({ "name": "project", "runtime": "container" }));
         self.call(Operation::DeleteWorkspace, &address);

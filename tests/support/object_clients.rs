@@ -6,10 +6,9 @@ use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sa
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
+    NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
-use sandbox_snapshotter::model::named::record::SnapshotKey;
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::{
@@ -77,7 +76,7 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         .await
     }
 
-    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<NewestSnapshot>> {
         self.ask(Method::NewestSnapshot, id, (), |own, ()| async move { own.newest_snapshot().await }).await
     }
 
@@ -145,7 +144,7 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         listed.map_err(Error::directory_unavailable)?.map(|entries| serde_json::to_value(entries).unwrap())
     }
 
-    async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<SnapshotKey> {
+    async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<ForkSource> {
         let key = key.map(str::to_owned);
         self.ask_named(Method::ForkSource, address, key, |own, key| async move { own.source(key).await }).await
     }

@@ -59,6 +59,12 @@ Examples:
   snapshotter workspace update notebook --idle 1h
   snapshotter workspace update notebook --back-to before-upgrade")]
     Update(Update),
+    /// Continue a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox
+    #[command(after_help = "\
+Examples:
+  snapshotter workspace promote @notebook --from @try-2
+  snapshotter workspace promote notebook --from snap-9rbk8d2dduhnwf6u")]
+    Promote(Promote),
     /// Move a workspace to another runtime: stop it; the next start restores its files there
     #[command(after_help = "\
 Examples:
@@ -303,6 +309,23 @@ pub struct Update {
     /// The settings.
     #[command(flatten)]
     pub settings: Settings,
+}
+
+/// `workspace promote`
+#[derive(Args)]
+pub struct Promote {
+    /// The name of the workspace that gets the files, or TENANT/NAME
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The workspace of the tenant, or the snapshot, that has the files
+    #[arg(long, value_name = "NAME|ID")]
+    pub from: String,
+    /// Promote the snapshot although it is stale
+    #[arg(long)]
+    pub accept_stale: bool,
+    /// The idempotency key.
+    #[command(flatten)]
+    pub key: IdempotencyKey,
 }
 
 /// `workspace migrate`

@@ -10,8 +10,8 @@ use sandbox_snapshotter_client::model::named::answer::{
 use sandbox_snapshotter_client::model::named::settings::{OnDiverged, StartSettings};
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
-    Source as SourceRequest, StartRequest, UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest, PromoteFrom,
+    PromoteRequest, Source as SourceRequest, StartRequest, UpdateRequest,
 };
 use sandbox_snapshotter_client::model::{Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
@@ -23,7 +23,7 @@ use super::settings::settings_update;
 use super::snapshot;
 use super::target::{parse_address, read_selector};
 use crate::args::workspace::{
-    Create, Delete, DivergedAction, Fork, List, Source, Start, StartOptions, Update, Workspace,
+    Create, Delete, DivergedAction, Fork, List, Promote, Source, Start, StartOptions, Update, Workspace,
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
@@ -44,6 +44,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         }
         Workspace::Fork(command) => fork(context, command),
         Workspace::Update(command) => update(context, &command),
+        Workspace::Promote(command) => promote(context, command),
         Workspace::Migrate(command) => {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
             context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/migrate", &request)?)
@@ -159,6 +160,15 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         ..UpdateRequest::of(address, settings_update(&command.settings)?)
     };
     context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
+}
+
+fn promote(context: &Context, command: Promote) -> Result<Exit> {
+    let request = PromoteRequest {
+        accept_stale: command.accept_stale,
+        idempotency_key: key_or_new(command.key)?,
+        ..PromoteRequest::of(parse_address(&command.name)?, PromoteFrom::parse(command.from.trim_start_matches('@'))?)
+    };
+    context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/promote", &request)?)
 }
 
 /// Finds the snapshot of a workspace with an id or a label.

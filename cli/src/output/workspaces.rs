@@ -8,7 +8,9 @@ use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter_client::model::{Policy, Runtime, Timestamp};
 
 use super::Show;
-use super::render::{count, duration, exact_time, lines, relative_time, size, time_limit, with_flags};
+use super::render::{
+    count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
+};
 use super::sanitize::sanitize_for_terminal;
 use super::snapshots::{check_mark, names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
@@ -49,6 +51,8 @@ impl Show for WorkspaceDescription {
             ("variables", self.env_names.join(", ")),
             ("created", exact_time(self.created_at, now)),
             ("started", self.started_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("restored from", restored_from(self)),
+            ("may be lost", possible_loss(self.may_have_lost)),
             ("active", exact_time(self.active_at, now)),
             ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
@@ -73,17 +77,19 @@ impl Show for StartedWorkspace {
 
     fn text(&self, now: Timestamp) -> String {
         let described = &self.description;
-        let files = match (self.how, &self.restored_from) {
-            (StartOutcome::Running, _) => "already in place".to_owned(),
-            (StartOutcome::Restored, Some(id)) => format!("restored from {id}"),
-            (StartOutcome::Restored, None) => "restored".to_owned(),
-            (StartOutcome::Empty, _) => "none".to_owned(),
-            (StartOutcome::Adopted, _) => "adopted, as written after the cold start".to_owned(),
+        let restored = restored_from(described);
+        let files = match self.how {
+            StartOutcome::Running if restored.is_empty() => "already in place".to_owned(),
+            StartOutcome::Running => format!("already in place, restored from {restored}"),
+            StartOutcome::Restored => format!("restored from {restored}"),
+            StartOutcome::Empty => "none".to_owned(),
+            StartOutcome::Adopted => "adopted, as written after the cold start".to_owned(),
         };
         let rows = [
             ("workspace", address(described)),
             ("sandbox", described.sandbox_id.to_string()),
             ("files", files),
+            ("may be lost", possible_loss(described.may_have_lost)),
             (
                 "rescue snapshot",
                 self.rescue_snapshot_id
@@ -139,11 +145,9 @@ impl Show for ForkedWorkspaces<StartedWorkspace> {
             [fork.name.to_string(), sandbox.unwrap_or_default(), problem.unwrap_or_default()]
         });
         let rows = table(["WORKSPACE", "SANDBOX", "PROBLEM"], rows);
-        format!(
-            "{rows}All forks start from {} of {}.\n",
-            self.snapshot_id,
-            sanitize_for_terminal(self.origin_id.as_str())
-        )
+        let origin = sanitize_for_terminal(self.origin_id.as_str());
+        let loss = if self.may_have_lost { "Newer files of the workspace may be lost.\n" } else { "" };
+        format!("{rows}All forks start from {} of {origin}.\n{loss}", self.snapshot_id)
     }
 }
 
@@ -248,4 +252,16 @@ fn address(described: &WorkspaceDescription) -> String {
     } else {
         format!("{tenant}/{name}")
     }
+}
+
+/// Returns the snapshot from which the last start restored the files, with its age at that time.
+fn restored_from(described: &WorkspaceDescription) -> String {
+    described.restored_from.as_ref().map_or_else(String::new, |from| {
+        format!("{}, which was {} old", from.snapshot_id, rounded_duration(from.age_seconds))
+    })
+}
+
+/// Returns which files may be lost.
+fn possible_loss(may_have_lost: Option<bool>) -> String {
+    if may_have_lost == Some(true) { "files that were newer than the snapshot".to_owned() } else { String::new() }
 }

@@ -14,6 +14,7 @@ import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { refusalOf } from './deletion.ts';
 import type { DetailsProps } from './details.ts';
 import { Relabel } from './relabel-snapshot.tsx';
+import { Promote } from './promote.tsx';
 import { RollBack } from './roll-back.tsx';
 import { VerificationResult } from './verification.tsx';
 import { ownsSandbox } from './workspace-operations.ts';
@@ -23,7 +24,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   const { sandboxId, snapshotId = '' } = node.selected;
   const selection = { sandboxId, snapshotId };
   const { pinned } = node.snapshot;
-  const [dialog, setDialog] = useState<'label' | 'delete' | 'roll back'>();
+  const [dialog, setDialog] = useState<'label' | 'delete' | 'roll back' | 'promote'>();
   const [verification, setVerification] = useState<Verification>();
 
   const derive = async (operation: 'restore' | 'branch') => {
@@ -66,6 +67,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
 
   const refusal = refusalOf(node, nodes);
   const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
+  const canPromote = workspace !== undefined && !canRollBack;
   const creating = restoring.failure === undefined ? branching : restoring;
   const changing = pinning.failure === undefined ? verifying : pinning;
   return (
@@ -89,6 +91,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
             Roll back…
           </Button>
         )}
+        {canPromote && <Button onClick={() => setDialog('promote')}>Promote…</Button>}
         <Button
           variant="danger"
           icon="trash"
@@ -110,6 +113,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       <p class="hint">
         Restore and Branch create a new sandbox. Existing sandboxes do not change.
         {canRollBack && ` Roll back moves the workspace ${workspace.name} to the snapshot.`}
+        {canPromote && ` Promote continues the workspace ${workspace.name} from the snapshot.`}
       </p>
       <Failure of={creating.failure} retry={creating.retry}>
         {createdNothing(creating.failure) && <p>No sandbox was created.</p>}
@@ -127,6 +131,9 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       )}
       {dialog === 'roll back' && canRollBack && (
         <RollBack workspace={workspace} node={node} onClose={() => setDialog(undefined)} />
+      )}
+      {dialog === 'promote' && canPromote && (
+        <Promote address={workspace} snapshotId={selection.snapshotId} onClose={() => setDialog(undefined)} />
       )}
     </>
   );

@@ -15,11 +15,12 @@ import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { ForkWorkspace } from './fork-workspace.tsx';
+import { Promote } from './promote.tsx';
 import { DeleteWorkspace, DiscardAndStart, StopWithoutSnapshot } from './workspace-dialogs.tsx';
 import { startWorkspace, stopWorkspace, subjectOf } from './workspace-operations.ts';
 
 /** A dialog of a workspace. */
-type DialogName = 'fork' | 'delete' | 'stop' | 'discard';
+type DialogName = 'fork' | 'promote' | 'delete' | 'stop' | 'discard';
 
 /** The actions on a workspace, and its open dialog. */
 export interface WorkspaceActions {
@@ -63,7 +64,10 @@ export function WorkspaceButtons({
 }: {
   state: WorkspaceState;
   actions: WorkspaceActions;
-  /** Whether a button starts an active workspace again, which restores its files if its sandbox has ended. */
+  /**
+   * Whether a button starts an active workspace again, which restores its files if its sandbox has ended, and another
+   * promotes a workspace to this one.
+   */
   canCheck?: boolean;
 }) {
   const { address, start, stop, dialog, openDialog, setFailedHooks } = actions;
@@ -96,10 +100,16 @@ export function WorkspaceButtons({
       <Button variant="quiet" label={`Fork ${name}…`} onClick={() => openDialog('fork')}>
         Fork…
       </Button>
+      {canCheck && (
+        <Button variant="quiet" label={`Promote to ${name}…`} onClick={() => openDialog('promote')}>
+          Promote…
+        </Button>
+      )}
       <Button variant="quiet" label={`Delete ${name}…`} onClick={() => openDialog('delete')}>
         Delete…
       </Button>
       {dialog === 'fork' && <ForkWorkspace address={address} onClose={close} />}
+      {dialog === 'promote' && <Promote address={address} onClose={close} />}
       {dialog === 'delete' && <DeleteWorkspace address={address} onClose={close} />}
       {dialog === 'stop' && (
         <StopWithoutSnapshot address={address} onFailedHooks={setFailedHooks} onClose={close} />

@@ -2,7 +2,7 @@
 
 import type { HookRun, StartSettings, Workspace } from '../../../client/src/index.ts';
 import type { Outcome } from '../action.ts';
-import { size } from '../format.ts';
+import { duration, size } from '../format.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
 
@@ -11,7 +11,7 @@ export type OnFailedHooks = (failed: HookRun[]) => void;
 
 const RESULTS = {
   running: 'was already running',
-  restored: 'was restored from its snapshot',
+  restored: 'was restored',
   empty: 'was started without files',
   adopted: 'adopted the files of its sandbox',
 } as const;
@@ -23,9 +23,22 @@ export async function startWorkspace(
   onFailedHooks: OnFailedHooks,
 ): Promise<Outcome> {
   onFailedHooks([]);
-  const { how, stale, hookRuns } = await client.workspaces.start({ ...address, ...settings });
-  const sentences = [`${address.name} ${RESULTS[how]}.`, ...stale.map((reason) => `Stale: ${reason}.`)];
-  return summarize(sentences, hookRuns, onFailedHooks);
+  const started = await client.workspaces.start({ ...address, ...settings });
+  const sentences = [
+    `${address.name} ${RESULTS[started.how]}${started.how === 'restored' ? ` from ${sourceOf(started)}` : ''}.`,
+    ...(started.mayHaveLost ? [POSSIBLE_LOSS] : []),
+    ...started.stale.map((reason) => `Stale: ${reason}.`),
+  ];
+  return summarize(sentences, started.hookRuns, onFailedHooks);
+}
+
+/** The report that a restore may have lost files. */
+export const POSSIBLE_LOSS = 'Files that were newer than the snapshot may be lost.';
+
+/** Describes the snapshot from which a workspace was restored. */
+export function sourceOf({ restoredFrom }: Workspace): string {
+  if (!restoredFrom) return 'a snapshot';
+  return `${restoredFrom.snapshotId}, which was ${duration(restoredFrom.ageSeconds)} old`;
 }
 
 /** Stops a workspace, persistent or not. */

@@ -13,10 +13,12 @@ import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { currentValue, Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { Lineage } from './lineage.tsx';
 import { SettingsAndHistory } from './workspace-settings.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
+import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
 
 /** A workspace and the lineage of its sandbox. */
 export function WorkspaceView({ tenant, name, ...details }: Address & DetailsParams) {
@@ -84,6 +86,11 @@ function About({ of }: { of: Workspace }) {
           <p>{problem.remediation}</p>
         </div>
       )}
+      {of.mayHaveLost && (
+        <Remark>
+          The last start restored {sourceOf(of)}. {POSSIBLE_LOSS}
+        </Remark>
+      )}
       <Facts>
         <Fact name="Sandbox">
           <Id of={of.sandboxId} what="sandbox id" />
@@ -95,6 +102,7 @@ function About({ of }: { of: Workspace }) {
             </>
           )}
         </Fact>
+        {of.restoredFrom && <Fact name="Restored from">{sourceOf(of)}</Fact>}
         <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>

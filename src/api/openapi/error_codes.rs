@@ -176,12 +176,23 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             RESTORE,
             &[Code::NameTaken, Code::LabelTaken, Code::RuntimeMismatch],
         ],
-        Operation::StartWorkspace
-        | Operation::StopWorkspace
-        | Operation::UpdateWorkspace
-        | Operation::MigrateWorkspace => {
+        Operation::StartWorkspace | Operation::StopWorkspace | Operation::MigrateWorkspace => {
             &[DURABLE_OBJECT, NAMED, SELECTION, START, BACKUP, SANDBOX_CALL, RUNNING_SANDBOX, CAPTURE, RESTORE, LABEL]
         }
+        Operation::UpdateWorkspace | Operation::PromoteWorkspace => &[
+            DURABLE_OBJECT,
+            NAMED,
+            SELECTION,
+            START,
+            IDEMPOTENCY,
+            BACKUP,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            CAPTURE,
+            RESTORE,
+            LABEL,
+            &[Code::OtherLineage, Code::OtherTenant, Code::OtherDirectory],
+        ],
         Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],
         Operation::GetWorkspaceByName => &[DURABLE_OBJECT, NAMED],
         Operation::ListWorkspaces => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::DirectoryUnavailable]],

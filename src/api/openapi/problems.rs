@@ -123,6 +123,9 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::NameTaken => {
             ("The tenant \"acme\" already has a workspace \"project\".", "Use another name, or getOrCreate().")
         }
+        Code::OtherLineage => {
+            ("The workspace to promote is of another lineage than \"project\".", "Promote a fork of the workspace.")
+        }
         Code::BackupExpired => ("The backup has expired.", "Use another snapshot."),
         Code::PayloadTooLarge => ("The arguments are larger than 65536 bytes.", "Send only the operation's options."),
         Code::UnsupportedMediaType => (

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Address;
-use crate::model::{Directory, PendingTask, Timestamp};
+use crate::model::named::answer::RestoredFrom;
+use crate::model::{Directory, PendingTask, SnapshotId, Timestamp};
 
 /// The binding of a sandbox that belongs to a named workspace. The ledger of the sandbox stores it.
 #[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
@@ -54,6 +55,12 @@ pub struct WorkspaceBinding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "keptAt")]
     pub adopted_at: Option<Timestamp>,
+    /// The snapshot that has all files of the sandbox; absent if a container may have held newer files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<SavedFiles>,
+    /// The last restore into the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_restore: Option<LastRestore>,
     /// The image of the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -73,6 +80,33 @@ pub struct WorkspaceBinding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "variables")]
     pub env_names: Vec<String>,
+}
+
+/// A proof that a snapshot has all files of a sandbox without a container. It holds until a container starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedFiles {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// See [`SandboxStatus::last_change`](crate::model::SandboxStatus::last_change). Every start of a container changes
+    /// it.
+    pub last_change: f64,
+}
+
+/// A restore into the container of a named workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRestore {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// When the snapshot was taken.
+    pub created_at: Timestamp,
+    /// When the restore began.
+    pub at: Timestamp,
+    /// Whether files may be lost that were newer than the snapshot.
+    pub may_have_lost: bool,
+    /// The nonce of the marker that the container carries.
+    pub nonce: String,
 }
 
 /// What a snapshot depends on, as observed when it was taken.
@@ -137,12 +171,25 @@ impl WorkspaceBinding {
             superseded: false,
             first_started_at: None,
             adopted_at: None,
+            saved: None,
+            last_restore: None,
             image: None,
             baseline: None,
             files: Vec::new(),
             fingerprint: None,
             version: 0,
             env_names: Vec::new(),
+        }
+    }
+}
+
+impl From<&LastRestore> for RestoredFrom {
+    fn from(restore: &LastRestore) -> Self {
+        let age_millis = restore.at.millis_since(restore.created_at);
+        Self {
+            snapshot_id: restore.snapshot_id.clone(),
+            created_at: restore.created_at,
+            age_seconds: u64::try_from(age_millis / 1000).unwrap_or_default(),
         }
     }
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Address;
 use super::answer::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
-use super::binding::{WorkspaceBinding, is_zero};
+use super::binding::{LastRestore, WorkspaceBinding, is_zero};
+use super::record::SnapshotKey;
 use super::settings::{Hook, Settings, StartSettings};
 use crate::model::record::ParentLink;
 use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId};
@@ -24,6 +25,9 @@ pub struct EnsureRunningRequest {
     /// The version of the workspace's record.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
+    /// Whether files of the workspace may be lost that were never in this sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_have_lost: bool,
 }
 
 /// The condition of a sandbox, as a probe found it.
@@ -49,9 +53,9 @@ pub enum Condition {
 pub struct EnsuredRunning {
     /// How the sandbox got its files.
     pub how: StartOutcome,
-    /// The snapshot that was restored.
+    /// The restore that put the files into the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snapshot_id: Option<SnapshotId>,
+    pub restore: Option<LastRestore>,
     /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "saved")]
@@ -92,16 +96,28 @@ pub struct StopSandboxRequest {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "former")]
     pub superseded: bool,
+    /// The nonce of the restore that an answer reports besides the one to its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_restore: Option<String>,
 }
 
 impl StopSandboxRequest {
     /// Returns a request to capture and destroy whatever is running, without hooks.
     pub const fn with_snapshot(address: Address) -> Self {
-        Self { address, snapshot: true, hooks: Vec::new(), env: BTreeMap::new(), version: 0, superseded: false }
+        Self {
+            address,
+            snapshot: true,
+            hooks: Vec::new(),
+            env: BTreeMap::new(),
+            version: 0,
+            superseded: false,
+            reported_restore: None,
+        }
     }
 }
 
 /// The answer to a [`StopSandboxRequest`].
+#[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxStopped {
@@ -125,9 +141,41 @@ pub struct SandboxStopped {
     #[serde(default)]
     #[serde(alias = "unsettled")]
     pub changed_during_capture: bool,
+    /// Whether a snapshot has all files of the sandbox.
+    #[serde(default)]
+    pub files_saved: bool,
     /// The results of the hooks that ran.
     #[serde(default)]
     pub hooks: Vec<HookRun>,
+}
+
+/// The newest snapshot from which a sandbox can be started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewestSnapshot {
+    /// The snapshot.
+    #[serde(flatten)]
+    pub snapshot: LastSnapshot,
+    /// Whether the sandbox may have held newer files.
+    #[serde(default = "unproved")]
+    pub may_have_lost: bool,
+}
+
+/// The snapshot from which other workspaces start with the present files of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkSource {
+    /// The key of the snapshot.
+    #[serde(flatten)]
+    pub key: SnapshotKey,
+    /// Whether files of the workspace may be lost that were newer than the snapshot.
+    #[serde(default = "unproved")]
+    pub may_have_lost: bool,
+}
+
+/// The default of `may_have_lost` in messages and rows of earlier releases.
+const fn unproved() -> bool {
+    true
 }
 
 /// A snapshot from which a workspace can be created, and the runtime of its sandbox.

@@ -3,12 +3,36 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{LastSnapshot, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
+use super::answer::{
+    LastSnapshot, RestoredFrom, StartOutcome, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem,
+};
+use super::binding::LastRestore;
+use super::messages::{EnsuredRunning, ForkSource};
 use super::{Address, Settings, State};
 use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
+
+/// How often callers received a report of a restore, which says whether files may be lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RestoreReport {
+    /// The answer to the start reported it. That answer may have been lost.
+    #[default]
+    First,
+    /// The answer to a stop is to report it again, and no caller has received it yet.
+    DueByStop,
+    /// A later answer reported it again.
+    Again,
+}
+
+impl RestoreReport {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde requires.
+    fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+}
 
 /// The record of a named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +82,15 @@ pub struct NamedRecord {
     /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
+    /// The restore of the last start; absent while a start is in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_restore: Option<LastRestore>,
+    /// How often callers received a report of the last restore.
+    #[serde(default, skip_serializing_if = "RestoreReport::is_first")]
+    pub restore_report: RestoreReport,
+    /// Whether files may be lost that were never in the present sandbox, and no start has reported it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreported_loss: bool,
     /// The last problem; absent once the operation succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<WorkspaceProblem>,
@@ -68,6 +101,9 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "forks")]
     pub fork_calls: Vec<ForkCall>,
+    /// The promotions with an idempotency key, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub promotions: Vec<KeyedCall>,
     /// The durable tasks that are still to be done for the workspace.
     #[serde(default)]
     #[serde(alias = "chores")]
@@ -88,7 +124,7 @@ pub struct SnapshotKey {
     pub snapshot_id: SnapshotId,
 }
 
-/// The call that created a workspace. A repeated call with the same key gets the same answer and is not refused.
+/// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same answer and is not refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyedCall {
@@ -108,7 +144,7 @@ pub struct ForkCall {
     pub call: KeyedCall,
     /// The snapshot that the other workspaces are created from.
     #[serde(alias = "origin")]
-    pub snapshot: SnapshotKey,
+    pub snapshot: ForkSource,
     /// The settings of the workspace at the time of the call.
     pub settings: Settings,
     /// When the call was made.
@@ -151,6 +187,9 @@ impl NamedRecord {
         }
         let transition = Transition { from: Some(self.state), to, at, cause: cause.to_owned() };
         self.state = to;
+        if matches!(to, State::Provisioning | State::Restoring) {
+            self.record_restore(None);
+        }
         self.record_transition(transition.clone());
         Some(transition)
     }
@@ -165,6 +204,38 @@ impl NamedRecord {
     /// Returns the present and the former sandboxes of the workspace, newest first.
     pub fn sandboxes(&self) -> impl Iterator<Item = &SandboxId> {
         std::iter::once(&self.sandbox_id).chain(&self.former_sandbox_ids)
+    }
+
+    /// Records the restore of a start, unless the container was running with its files and is recorded already.
+    pub fn record_start(&mut self, ensured: &EnsuredRunning) {
+        if ensured.how != StartOutcome::Running || self.last_restore.is_none() {
+            self.record_restore(ensured.restore.as_ref());
+        }
+    }
+
+    fn record_restore(&mut self, restore: Option<&LastRestore>) {
+        self.last_restore = restore.cloned();
+        if restore.is_some() || self.restore_report == RestoreReport::Again {
+            self.restore_report = RestoreReport::First;
+        }
+        self.unreported_loss &= !restore.is_some_and(|restore| restore.may_have_lost);
+    }
+
+    /// Records that the answer to a stop, which begins, is to report a possible loss.
+    pub fn begin_reported_stop(&mut self) {
+        let may_have_lost = self.last_restore.as_ref().is_some_and(|restore| restore.may_have_lost);
+        if may_have_lost && self.restore_report == RestoreReport::First {
+            self.restore_report = RestoreReport::DueByStop;
+        }
+    }
+
+    /// Returns whether files may be lost that the ledger of the present sandbox does not know of: those of a former
+    /// sandbox, those of the workspace that this one was created from, or those that a stop was to report whose answer
+    /// no caller received.
+    pub fn may_have_lost_elsewhere(&self) -> bool {
+        let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
+        let is_due = self.restore_report == RestoreReport::DueByStop;
+        self.unreported_loss || is_due || self.tasks.iter().any(is_unsaved)
     }
 
     /// Adds a task. It replaces another task for the same sandbox.
@@ -210,6 +281,11 @@ impl From<&NamedRecord> for WorkspaceDescription {
             active_at: record.active_at,
             ends_at: [idle_at, old_at].into_iter().flatten().min().filter(|_| is_active),
             last_snapshot: record.last_snapshot.clone(),
+            restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
+            may_have_lost: record
+                .last_restore
+                .as_ref()
+                .map(|restore| restore.may_have_lost || record.may_have_lost_elsewhere()),
             problem: record.problem.clone(),
             history: record.history.clone(),
         }

@@ -4,13 +4,14 @@
 //! sandbox. If the creation fails, the name becomes free again.
 
 use base64ct::{Base64UrlUnpadded, Encoding};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::delete::clear_record;
 use super::{CoalesceKey, NamedWorkspace};
 use crate::model::named::answer::{StartedWorkspace, Transition};
-use crate::model::named::messages::FoundSnapshot;
-use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
+use crate::model::named::messages::{ForkSource, FoundSnapshot};
+use crate::model::named::record::{KeyedCall, RestoreReport, SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
@@ -18,12 +19,19 @@ use crate::model::{Directory, Error, Result, Runtime, SandboxId, Selection, json
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
+/// The snapshot that a workspace is created from.
+struct CreationSource {
+    found: FoundSnapshot,
+    /// Whether files of the other workspace may be lost that were newer.
+    may_have_lost: bool,
+}
+
 impl<P: Ports> NamedWorkspace<P> {
     /// Creates the workspace, with its first sandbox. Starts it if this call already created it.
     pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
         let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
         let operation = |this: Self, abort| async move { this.run_create(request, &abort).await };
-        self.run_to_completion(permit, abort, operation).await
+        self.report(self.run_to_completion(permit, abort, operation).await?)
     }
 
     /// Starts the workspace, or creates it if it does not exist.
@@ -34,7 +42,7 @@ impl<P: Ports> NamedWorkspace<P> {
     ) -> Result<StartedWorkspace> {
         let permit = self.acquire_permit(Some(CoalesceKey::GetOrCreate(request.clone())))?;
         let operation = |this: Self, abort| async move { this.run_get_or_create(request, &abort).await };
-        self.run_to_completion(permit, abort, operation).await
+        self.report(self.run_to_completion(permit, abort, operation).await?)
     }
 
     async fn run_create(&self, request: CreateRequest, abort: &CancellationToken) -> Result<StartedWorkspace> {
@@ -123,8 +131,8 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Returns the snapshot from which the workspace starts, if the request names a source.
-    async fn resolve_source(&self, request: &CreateRequest) -> Result<Option<FoundSnapshot>> {
-        let selection = match &request.source {
+    async fn resolve_source(&self, request: &CreateRequest) -> Result<Option<CreationSource>> {
+        let (selection, may_have_lost) = match &request.source {
             None => return Ok(None),
             Some(Source::Workspace(name)) if *name == self.address.name => {
                 return Err(Error::workspace_is_own_source());
@@ -132,31 +140,34 @@ impl<P: Ports> NamedWorkspace<P> {
             Some(Source::Workspace(name)) => {
                 let address = Address { name: name.clone(), tenant: self.address.tenant.clone() };
                 let key = request.idempotency_key.as_deref().map(|key| format!("{}/{key}", self.address.name));
-                let SnapshotKey { origin_id, snapshot_id } =
+                let ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost } =
                     self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await?;
-                Selection::by_id(origin_id, snapshot_id)
+                (Selection::by_id(origin_id, snapshot_id), may_have_lost)
             }
-            Some(Source::Snapshot(selection)) => Selection::decode(selection)?,
+            Some(Source::Snapshot(selection)) => (Selection::decode(selection)?, false),
         };
-        self.ports.sandbox_ledgers()?.find_snapshot(&selection, &self.address.tenant).await.map(Some)
+        let found = self.ports.sandbox_ledgers()?.find_snapshot(&selection, &self.address.tenant).await?;
+        Ok(Some(CreationSource { found, may_have_lost }))
     }
 
     async fn create_workspace(
         &self,
         request: CreateRequest,
-        origin: Option<FoundSnapshot>,
+        origin: Option<CreationSource>,
         creation: Option<KeyedCall>,
         start: &StartSettings,
     ) -> Result<StartedWorkspace> {
-        let dir = self.choose_dir(request.dir, origin.as_ref().map(|origin| &origin.snapshot.dir))?;
+        let found = origin.as_ref().map(|origin| &origin.found);
+        let dir = self.choose_dir(request.dir, found.map(|found| &found.snapshot.dir))?;
         dir.check_restorable()?;
-        let runtime = self.choose_runtime(request.runtime, origin.as_ref())?;
+        let runtime = self.choose_runtime(request.runtime, found)?;
         let settings = request.settings.apply(Settings::new(dir));
-        let source = origin.map(|FoundSnapshot { snapshot, .. }| SnapshotKey {
-            origin_id: snapshot.origin_id,
-            snapshot_id: snapshot.id,
+        let may_have_lost = origin.as_ref().is_some_and(|origin| origin.may_have_lost);
+        let source = origin.map(|CreationSource { found, .. }| SnapshotKey {
+            origin_id: found.snapshot.origin_id,
+            snapshot_id: found.snapshot.id,
         });
-        self.write_initial_record(settings, source, runtime, creation)?;
+        self.write_initial_record(settings, source, runtime, may_have_lost, creation)?;
         let outcome = match self.provision().await {
             Ok(()) => self.bring_up(start, "it was created").await,
             Err(error) => Err(error),
@@ -204,6 +215,7 @@ impl<P: Ports> NamedWorkspace<P> {
         settings: Settings,
         source: Option<SnapshotKey>,
         runtime: Option<Runtime>,
+        unreported_loss: bool,
         creation: Option<KeyedCall>,
     ) -> Result<()> {
         let now = self.now();
@@ -237,9 +249,13 @@ impl<P: Ports> NamedWorkspace<P> {
             started_at: None,
             active_at: now,
             last_snapshot: None,
+            last_restore: None,
+            restore_report: RestoreReport::First,
+            unreported_loss,
             problem: None,
             creation,
             fork_calls: Vec::new(),
+            promotions: Vec::new(),
             tasks: previous.map(|previous| previous.tasks).unwrap_or_default(),
             next_check_at: None,
         };
@@ -253,7 +269,12 @@ impl<P: Ports> NamedWorkspace<P> {
 }
 
 fn creation(request: &CreateRequest) -> Result<Option<KeyedCall>> {
-    let Some(key) = request.idempotency_key.clone() else { return Ok(None) };
+    keyed_call(request.idempotency_key.as_ref(), request)
+}
+
+/// Returns the call with the key and a hash of its arguments, if it has a key.
+pub(super) fn keyed_call(key: Option<&String>, request: &impl Serialize) -> Result<Option<KeyedCall>> {
+    let Some(key) = key.cloned() else { return Ok(None) };
     let arguments = json::to_string(request).map_err(|_| Error::internal())?;
     Ok(Some(KeyedCall { key, payload_hash: Base64UrlUnpadded::encode_string(&Sha256::digest(arguments)) }))
 }

@@ -65,10 +65,12 @@ fn count_own_as_removed(decommissioned: &mut Decommissioned, own: &[SandboxId]) 
 pub(super) fn clear_record(record: &mut NamedRecord) {
     record.former_sandbox_ids.clear();
     record.fork_calls.clear();
+    record.promotions.clear();
     record.settings.env.clear();
     record.settings.hooks = Hooks::default();
     record.settings.depends_on = DependsOn::default();
     record.creation = None;
     record.last_snapshot = None;
+    record.last_restore = None;
     record.problem = None;
 }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::NamedWorkspace;
 use crate::model::named::answer::{Fork, ForkedWorkspaces};
-use crate::model::named::messages::Condition;
+use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot};
 use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
 use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{CreateRequest, ForkRequest, SettingsUpdate, Source};
@@ -38,8 +38,9 @@ impl<P: Ports> NamedWorkspace<P> {
             let runtime = request.runtime.map(|runtime| format!(" {runtime}")).unwrap_or_default();
             KeyedCall { key, payload_hash: format!("{} {} {new_name}{runtime}", request.count, request.copy_env) }
         });
-        let (SnapshotKey { origin_id, snapshot_id }, settings) =
+        let (ForkSource { key, may_have_lost }, settings) =
             self.idempotent_source(call, request.copy_env, abort).await?;
+        let SnapshotKey { origin_id, snapshot_id } = key;
         let make = async |name: WorkspaceName| {
             let create = self.child_request(&name, (&origin_id, &snapshot_id), &settings, &request);
             let created = async { self.ports.named_workspaces()?.create_workspace(&create).await };
@@ -50,11 +51,11 @@ impl<P: Ports> NamedWorkspace<P> {
             Fork { name, value, error }
         };
         let forks = stream::iter(names).map(make).buffered(MAX_CONCURRENT).collect().await;
-        Ok(ForkedWorkspaces { snapshot_id, origin_id, forks })
+        Ok(ForkedWorkspaces { snapshot_id, origin_id, may_have_lost, forks })
     }
 
     /// Returns the snapshot from which another workspace starts with the present files of this one.
-    pub async fn source(&self, key: Option<String>) -> Result<SnapshotKey> {
+    pub async fn source(&self, key: Option<String>) -> Result<ForkSource> {
         let permit = self.acquire_fork_permit()?;
         let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
         let operation = |this: Self, abort| async move {
@@ -70,7 +71,7 @@ impl<P: Ports> NamedWorkspace<P> {
         call: Option<KeyedCall>,
         copy_env: bool,
         abort: &CancellationToken,
-    ) -> Result<(SnapshotKey, Settings)> {
+    ) -> Result<(ForkSource, Settings)> {
         self.existing()?;
         let _lock = self.lock_operation(abort).await?;
         // An earlier operation in the queue may have deleted the workspace.
@@ -99,7 +100,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Returns a snapshot of the present files. Takes a new one if the sandbox runs; otherwise returns the newest.
-    async fn current_snapshot(&self, record: &NamedRecord) -> Result<SnapshotKey> {
+    async fn current_snapshot(&self, record: &NamedRecord) -> Result<ForkSource> {
         let ledgers = self.ports.sandbox_ledgers()?;
         let id = &record.sandbox_id;
         let condition =
@@ -113,10 +114,13 @@ impl<P: Ports> NamedWorkspace<P> {
             let dir = Some(record.settings.dir.clone());
             let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
             let taken = ledgers.take_snapshot(&request).await?.snapshot;
-            return Ok(SnapshotKey { origin_id: taken.origin_id().clone(), snapshot_id: taken.snapshot_id().clone() });
+            let (origin_id, snapshot_id) = (taken.origin_id().clone(), taken.snapshot_id().clone());
+            return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false });
         }
         let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))?;
-        Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })
+        let NewestSnapshot { snapshot, may_have_lost } = newest;
+        let key = SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id };
+        Ok(ForkSource { key, may_have_lost: may_have_lost || record.may_have_lost_elsewhere() })
     }
 
     /// Returns the names of the forks.

@@ -22,7 +22,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let _lock = this.lock_operation(&abort).await?;
             this.migrate_now(request.runtime).await
         };
-        self.run_to_completion(permit, abort, operation).await
+        self.report_stop(self.run_to_completion(permit, abort, operation).await?)
     }
 
     async fn migrate_now(&self, runtime: Runtime) -> Result<StoppedWorkspace> {

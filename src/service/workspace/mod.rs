@@ -1,7 +1,9 @@
 //! The operations on one named workspace. They run in an object of its own, and call the ledgers of the sandboxes that
 //! the workspace has or had.
 //!
-//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`migrate`], [`delete`]: the operations that callers use
+//! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`promote`], [`migrate`], [`delete`]: the operations that
+//!   callers use
+//! - [`switch`]: continues the workspace in another sandbox, from a snapshot that [`lineage`] finds
 //! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
 //! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
@@ -21,12 +23,15 @@ mod create;
 mod delete;
 pub mod directory;
 mod fork;
+mod lineage;
 mod migrate;
+mod promote;
 mod provision;
 mod relocate;
 mod sandbox;
 mod start;
 mod stop;
+mod switch;
 mod tasks;
 mod transition;
 mod update;

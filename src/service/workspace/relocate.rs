@@ -5,6 +5,7 @@
 //! ended as soon as it answers, with a snapshot of the files that it contains by then.
 
 use super::NamedWorkspace;
+use crate::model::named::messages::NewestSnapshot;
 use crate::model::named::record::{SnapshotKey, Task};
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Code, Error, Result};
@@ -15,7 +16,7 @@ impl<P: Ports> NamedWorkspace<P> {
     pub(super) async fn relocate(&self, error: Option<&Error>) -> Result<NamedRecord> {
         let record = self.existing()?;
         let id = match self.ports.sandbox_ledgers()?.newest_snapshot(&record.sandbox_id).await? {
-            Some(newest) => {
+            Some(NewestSnapshot { snapshot: newest, .. }) => {
                 let origin = SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id };
                 let is_same_origin = origin.origin_id == record.sandbox_id;
                 match self.claim_id_for_snapshot(&record, &origin).await {

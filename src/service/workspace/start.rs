@@ -2,13 +2,14 @@
 
 use super::{CoalesceKey, LastStart, NamedWorkspace};
 use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription};
+use crate::model::named::binding::LastRestore;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
-use crate::model::named::record::Task;
+use crate::model::named::record::{RestoreReport, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, State};
 use crate::model::request::StartRequest;
 use crate::model::{Code, Error, Result, WorkspaceRef, root_of};
-use crate::ports::{Ports, SandboxLedgerClient};
+use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
 impl<P: Ports> NamedWorkspace<P> {
@@ -21,7 +22,22 @@ impl<P: Ports> NamedWorkspace<P> {
             let _lock = this.lock_operation(&abort).await?;
             this.start_now(request, arrived_seq).await
         };
-        self.run_to_completion(permit, abort, operation).await
+        self.report(self.run_to_completion(permit, abort, operation).await?)
+    }
+
+    /// Returns the answer to a caller that still waits for it. A caller that finds the workspace active gets the report of
+    /// its restore again, in case the answer to the start was lost. The answer to a start that completes an interrupted
+    /// one is the first report, although the sandbox was running.
+    pub(super) fn report(&self, started: StartedWorkspace) -> Result<StartedWorkspace> {
+        let description = &started.description;
+        let was_active = was_running(&started) && description.started_at.is_some_and(|at| at < description.active_at);
+        let is_reported_again = |record: &NamedRecord| {
+            was_active && record.restore_report != RestoreReport::Again && record.started_at == description.started_at
+        };
+        if self.store.record()?.is_some_and(|record| is_reported_again(&record)) {
+            self.update_record(|record| record.restore_report = RestoreReport::Again)?;
+        }
+        Ok(started)
     }
 
     /// Starts the workspace, or returns the outcome of an equal start that completed since this call arrived, if no
@@ -78,6 +94,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     let record = self.update_record(|record| {
                         record.active_at = now;
                         record.problem = None;
+                        record.record_start(&ensured);
                     })?;
                     return Ok(started(&record, ensured));
                 }
@@ -134,12 +151,15 @@ impl<P: Ports> NamedWorkspace<P> {
                     record.active_at = now;
                     record.problem = None;
                     record.next_check_at = None;
+                    record.record_start(&ensured);
                     record.root_id.clone_from(&ensured.root_id);
                     record.runtime = ensured.runtime.or(record.runtime);
                     let stop_task = Task::StopUnused(record.sandbox_id.clone());
                     record.tasks.retain(|task| *task != stop_task);
                 };
-                let record = self.transition(State::Active, cause, on_started)?;
+                let cause =
+                    ensured.restore.as_ref().map_or_else(|| cause.to_owned(), |restore| restored(cause, restore));
+                let record = self.transition(State::Active, &cause, on_started)?;
                 Ok(started(&record, ensured))
             }
             Err(error) => {
@@ -168,7 +188,14 @@ impl<P: Ports> NamedWorkspace<P> {
 
 fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> EnsureRunningRequest {
     let (address, settings) = (record.address.clone(), record.settings.clone());
-    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version }
+    let may_have_lost = record.may_have_lost_elsewhere();
+    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost }
+}
+
+/// Returns the cause of a start that restored a snapshot.
+pub(super) fn restored(cause: &str, restore: &LastRestore) -> String {
+    let loss = if restore.may_have_lost { "; newer files may be lost" } else { "" };
+    format!("{cause}, from the snapshot {}{loss}", restore.snapshot_id)
 }
 
 /// Returns the response to a start.
@@ -178,7 +205,6 @@ pub(in crate::service) fn started(record: &NamedRecord, ensured: EnsuredRunning)
         description: WorkspaceDescription::from(record),
         workspace: WorkspaceRef::new(record.sandbox_id.clone(), root_id),
         how: ensured.how,
-        restored_from: ensured.snapshot_id,
         rescue_snapshot_id: ensured.rescue_snapshot_id,
         stale: ensured.stale,
         hook_runs: ensured.hooks,
@@ -195,7 +221,7 @@ impl EnsuredRunning {
     fn already_running() -> Self {
         Self {
             how: StartOutcome::Running,
-            snapshot_id: None,
+            restore: None,
             rescue_snapshot_id: None,
             root_id: None,
             runtime: None,

@@ -4,10 +4,10 @@ use super::{CoalesceKey, NamedWorkspace};
 use crate::model::Result;
 use crate::model::named::answer::{LastSnapshot, StoppedWorkspace, WorkspaceDescription};
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
-use crate::model::named::record::Task;
+use crate::model::named::record::{RestoreReport, Task};
 use crate::model::named::settings::Hook;
 use crate::model::named::{NamedRecord, State};
-use crate::ports::{Ports, SandboxLedgerClient};
+use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
 /// Why a workspace is stopped.
@@ -30,7 +30,17 @@ impl<P: Ports> NamedWorkspace<P> {
             let _lock = this.lock_operation(&abort).await?;
             this.stop_now("it was stopped by a caller", StopReason::Caller).await
         };
-        self.run_to_completion(permit, abort, operation).await
+        self.report_stop(self.run_to_completion(permit, abort, operation).await?)
+    }
+
+    /// Returns the answer to a caller that still waits for it: it reports a possible loss.
+    pub(super) fn report_stop(&self, stopped: StoppedWorkspace) -> Result<StoppedWorkspace> {
+        let is_due =
+            |record: &NamedRecord| record.restore_report == RestoreReport::DueByStop && record.state == State::Stopped;
+        if self.store.record()?.is_some_and(|record| is_due(&record)) {
+            self.update_record(|record| record.restore_report = RestoreReport::Again)?;
+        }
+        Ok(stopped)
     }
 
     /// Stops the workspace.
@@ -39,7 +49,11 @@ impl<P: Ports> NamedWorkspace<P> {
         let record = self.existing()?;
         match record.state {
             State::Active => {
-                self.transition(State::Stopping, cause, |_| ())?;
+                self.transition(State::Stopping, cause, |record| {
+                    if reason != StopReason::TimeLimit {
+                        record.begin_reported_stop();
+                    }
+                })?;
             }
             // The sandbox may run nevertheless, with files that were written since.
             State::Failed | State::Stopped if record.started_at.is_some() => {}
@@ -52,6 +66,7 @@ impl<P: Ports> NamedWorkspace<P> {
             env: record.settings.env.clone(),
             version: self.existing()?.version,
             superseded: false,
+            reported_restore: reported_restore(&record, reason),
         };
         match self.ports.sandbox_ledgers()?.stop_sandbox(&record.sandbox_id, &request).await {
             // The workspace was stopped before, and the sandbox has no new files.
@@ -113,8 +128,15 @@ impl<P: Ports> NamedWorkspace<P> {
     /// itself succeeded.
     async fn newest_own_snapshot(&self, record: &NamedRecord) -> Option<LastSnapshot> {
         let newest = self.ports.sandbox_ledgers().ok()?.newest_snapshot(&record.sandbox_id).await.ok()?;
-        newest.filter(|snapshot| snapshot.origin_id == record.sandbox_id)
+        newest.map(|newest| newest.snapshot).filter(|snapshot| snapshot.origin_id == record.sandbox_id)
     }
+}
+
+/// Returns the nonce of the last restore, if a caller received a further report of it, or receives one by the answer to
+/// the stop.
+fn reported_restore(record: &NamedRecord, reason: StopReason) -> Option<String> {
+    let is_reported = record.restore_report == RestoreReport::Again || reason != StopReason::TimeLimit;
+    record.last_restore.as_ref().filter(|_| is_reported).map(|restore| restore.nonce.clone())
 }
 
 /// Returns the hooks that run before a stop, in order.

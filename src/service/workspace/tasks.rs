@@ -33,6 +33,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let Some(record) = self.record()? else { return Ok(all) };
         for task in record.tasks.iter().filter(|task| is_selected(&record, task.sandbox_id())) {
             let ledgers = self.ports.sandbox_ledgers()?;
+            let mut is_lost = false;
             let done = match task {
                 Task::Decommission(id) => ledgers.decommission(id, &self.address).await.map(|decommissioned| {
                     all.removed += decommissioned.removed;
@@ -48,13 +49,17 @@ impl<P: Ports> NamedWorkspace<P> {
                     };
                     match ledgers.stop_sandbox(id, &request).await {
                         Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::destroy_timed_out(id)),
-                        stopped => stopped.map(|stopped| stopped.snapshot),
+                        stopped => stopped.map(|stopped| {
+                            is_lost = request.superseded && !stopped.files_saved;
+                            stopped.snapshot
+                        }),
                     }
                 }
             };
             if let Ok(snapshot) = done {
                 self.update_record(|record| {
                     record.tasks.retain(|other| other != task);
+                    record.unreported_loss |= is_lost;
                     if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.origin_id == record.sandbox_id) {
                         record.last_snapshot = Some(snapshot);
                     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceProblem};
-use sandbox_snapshotter::model::named::record::{KeyedCall, SnapshotKey, Task};
+use sandbox_snapshotter::model::named::binding::LastRestore;
+use sandbox_snapshotter::model::named::record::{KeyedCall, RestoreReport, SnapshotKey, Task};
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };
@@ -105,9 +106,13 @@ pub fn minimal_record() -> NamedRecord {
         started_at: None,
         active_at: minute_after_start(0),
         last_snapshot: None,
+        last_restore: None,
+        restore_report: RestoreReport::First,
+        unreported_loss: false,
         problem: None,
         creation: None,
         fork_calls: Vec::new(),
+        promotions: Vec::new(),
         tasks: Vec::new(),
         next_check_at: None,
     }
@@ -153,6 +158,15 @@ pub fn full_record() -> NamedRecord {
             size_bytes: u64::MAX,
             created_at: minute_after_start(4),
         }),
+        last_restore: Some(LastRestore {
+            snapshot_id: snapshot_id(4),
+            created_at: minute_after_start(4),
+            at: minute_after_start(5),
+            may_have_lost: true,
+            nonce: "k3f9x2ab".into(),
+        }),
+        restore_report: RestoreReport::Again,
+        unreported_loss: true,
         problem: Some(WorkspaceProblem {
             code: Code::Internal,
             message: "It's \"broken\".".into(),
@@ -160,6 +174,7 @@ pub fn full_record() -> NamedRecord {
             at: minute_after_start(5),
         }),
         creation: Some(KeyedCall { key: "it's a key".into(), payload_hash: "5feceb66ffc86f38".into() }),
+        promotions: vec![KeyedCall { key: "promotion".into(), payload_hash: "4fc82b26aecb47d2".into() }],
         tasks: vec![Task::Decommission(sandbox("a-1")), Task::StopUnused(sandbox("b-2"))],
         next_check_at: Some(Timestamp::MAX),
         ..minimal_record()

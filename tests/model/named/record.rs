@@ -67,7 +67,7 @@ pub(crate) fn full_row() -> Value {
         "creation": { "key": "k", "payloadHash": "p" },
         "forkCalls": [{
             "call": { "key": "k", "payloadHash": "1 false fork" },
-            "snapshot": { "originId": "agent-42", "snapshotId": "snap-abcdefghij012345" },
+            "snapshot": { "originId": "agent-42", "snapshotId": "snap-abcdefghij012345", "mayHaveLost": true },
             "settings": full_settings(),
             "at": TIME,
         }],

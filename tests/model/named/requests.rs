@@ -6,8 +6,8 @@ use sandbox_snapshotter::api::operations::{Operation, Request, Target};
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, Source, StartRequest, StopRequest,
-    UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, PromoteFrom, PromoteRequest, Source,
+    StartRequest, StopRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SnapshotRequest};
 use serde_json::{Value, json};
@@ -291,6 +291,16 @@ fn rollback_requires_a_valid_snapshot_id() {
 }
 
 #[test]
+fn promotion_is_from_a_workspace_or_from_a_snapshot() {
+    let from = |text: &str| PromoteRequest::decode(&json!({ "name": "work", "from": text }));
+    assert!(matches!(from("try-2").unwrap().from, PromoteFrom::Workspace(name) if name.as_str() == "try-2"));
+    assert!(matches!(from("snap-abcdefghij012345").unwrap().from, PromoteFrom::Snapshot(_)));
+    assert!(matches!(from("snap-short").unwrap().from, PromoteFrom::Workspace(_)));
+    assert_eq!(expect_error(from("a/b")).code(), Code::InvalidWorkspaceName);
+    expect_invalid(debug_text(PromoteRequest::decode(&json!({ "name": "work" }))), "no source");
+}
+
+#[test]
 fn page_has_1_to_1000_names_and_100_by_default() {
     let names = |limit: Value| ListWorkspacesRequest::decode(&json!({ "limit": limit }));
     assert_eq!(names(json!(null)).unwrap().limit, 100);
@@ -325,6 +335,7 @@ fn each_operation_on_a_workspace_targets_its_named_object() {
     for operation in named.filter(|operation| **operation != Operation::ListWorkspaces) {
         let arguments = match operation {
             Operation::UpdateWorkspace => json!({ "name": "work", "persistent": true }),
+            Operation::PromoteWorkspace => json!({ "name": "work", "from": "other" }),
             Operation::MigrateWorkspace => json!({ "name": "work", "runtime": "container" }),
             _ => json!({ "name": "work" }),
         };

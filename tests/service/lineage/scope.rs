@@ -43,6 +43,7 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::ForkWorkspace
         | Operation::DeleteWorkspace => json!({ "name": "project" }),
         Operation::UpdateWorkspace => json!({ "name": "project", "persistent": true }),
+        Operation::PromoteWorkspace => json!({ "name": "project", "from": "experiment" }),
         Operation::MigrateWorkspace => json!({ "name": "project", "runtime": "container" }),
         Operation::CallTool => tools(json!({ "name": "workspace__work__list" })),
         Operation::ListTools | Operation::GrantTools => tools(json!({})),

@@ -125,6 +125,11 @@ impl Fixture {
         self.update_workspace(name, &json!({ "currentSnapshotId": snapshot_id }))
     }
 
+    /// Promotes another workspace or a snapshot to a workspace.
+    pub fn promote_workspace(&self, name: &str, options: &Value) -> Result<Value> {
+        self.run(Operation::PromoteWorkspace, &workspace_args(name, options))
+    }
+
     /// Deletes a workspace.
     pub fn delete_workspace(&self, name: &str) -> Result<Value> {
         self.run(Operation::DeleteWorkspace, &workspace_args(name, &json!({})))

@@ -237,7 +237,7 @@ fn start_restores_source_snapshot_after_container_ended() {
     fixture.create_workspace(WORKSPACE, &json!({ "sourceSnapshot": by_ref(&snapshot) })).unwrap();
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
     let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    assert_eq!(started["restoredFrom"], json!(snapshot.snapshot_id()));
+    assert_eq!(started["restoredFrom"]["snapshotId"], json!(snapshot.snapshot_id()));
     assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
 }
 

@@ -35,7 +35,7 @@ fn all_forks_of_a_call_share_one_snapshot() {
     assert_eq!(fork_names(&forked), ["fork-1", "fork-2", "fork-3", "fork-4", "fork-5", "fork-6"]);
     assert_eq!(fixture.world.call_count(Method::CreateBackup), 1);
     for fork in forked["forks"].as_array().unwrap() {
-        assert_eq!(fork["value"]["restoredFrom"], forked["snapshotId"]);
+        assert_eq!(fork["value"]["restoredFrom"]["snapshotId"], forked["snapshotId"]);
         assert_eq!(fixture.read_workspace_file(fork["name"].as_str().unwrap()).unwrap(), "first");
     }
 }

@@ -61,7 +61,7 @@ fn first_snapshot(fixture: &Fixture) -> Value {
     json!(rows.last().unwrap().snapshot_id)
 }
 
-pub const SCENARIOS: [(&str, Setup); 22] = [
+pub const SCENARIOS: [(&str, Setup); 24] = [
     ("create", || (Fixture::empty(), Operation::CreateWorkspace, create_args(&json!({ "idempotencyKey": "k" })))),
     ("create with a policy", || {
         let policy = json!({ "retention": { "keepDaily": 1 }, "idempotencyKey": "k" });
@@ -135,6 +135,27 @@ pub const SCENARIOS: [(&str, Setup); 22] = [
         let arguments = json!({ "currentSnapshotId": first_snapshot(&fixture) });
         (fixture, Operation::UpdateWorkspace, workspace_args(WORKSPACE, &arguments))
     }),
+    ("promote", || {
+        let fixture = with_active();
+        fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy" })).unwrap();
+        fixture.write_workspace_file("copy", "third");
+        fixture.world.advance_clock(MINUTE);
+        fixture.world.reset_calls();
+        (
+            fixture,
+            Operation::PromoteWorkspace,
+            workspace_args(WORKSPACE, &json!({ "from": "copy", "idempotencyKey": "k" })),
+        )
+    }),
+    ("promote while stopped", || {
+        let fixture = with_active();
+        fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy" })).unwrap();
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.write_workspace_file("copy", "third");
+        fixture.stop_workspace("copy").unwrap();
+        fixture.world.reset_calls();
+        (fixture, Operation::PromoteWorkspace, workspace_args(WORKSPACE, &json!({ "from": "copy" })))
+    }),
     ("migrate", || (with_active_in_both_runtimes(), Operation::MigrateWorkspace, migrate_args())),
     ("migrate while stopped", || {
         let fixture = with_active_in_both_runtimes();
@@ -202,6 +223,7 @@ fn allowed_outcomes(scenario: &Scenario) -> (Vec<Option<&'static str>>, Vec<Code
         "start with rescue" | "start with discard" | "stop after cold start" => {
             (vec![Some("first")], vec![Code::WorkspaceDiverged])
         }
+        name if name.starts_with("promote") => (vec![Some(if is_reverted { "third" } else { "second" })], vec![]),
         name if name.starts_with("migrate") => (vec![Some("second")], vec![]),
         name if name.starts_with("revert") => (vec![Some(if is_reverted { "first" } else { "second" })], vec![]),
         "delete" => (vec![Some("first")], vec![Code::WorkspaceNotFound]),

@@ -16,7 +16,10 @@ fn stop_and_start_restore_files_into_the_same_sandbox() {
     let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
     assert!(!fixture.has_container(WORKSPACE));
     let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    assert_eq!((&started["how"], &started["restoredFrom"]), (&json!("restored"), &stopped["lastSnapshot"]["id"]));
+    assert_eq!(
+        (&started["how"], &started["restoredFrom"]["snapshotId"]),
+        (&json!("restored"), &stopped["lastSnapshot"]["id"])
+    );
     assert_eq!((fixture.sandbox_of(WORKSPACE), fixture.read_workspace_file(WORKSPACE)), (id, Some("first".into())));
 }
 

@@ -133,7 +133,10 @@ fn reverted_stopped_workspace_stays_stopped_and_starts_from_the_snapshot() {
     assert_eq!(changed["state"], "stopped");
     assert!(fixture.world.running_sandboxes().is_empty());
     let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    assert_eq!((&started["restoredFrom"], fixture.read_workspace_file(WORKSPACE)), (&first, Some("first".into())));
+    assert_eq!(
+        (&started["restoredFrom"]["snapshotId"], fixture.read_workspace_file(WORKSPACE)),
+        (&first, Some("first".into()))
+    );
 }
 
 #[test]
@@ -248,7 +251,7 @@ fn revert_refuses_a_snapshot_of_another_directory() {
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.write_file(&id, "/home/x", "y");
     let other = fixture.run(Operation::Snapshot, &json!({ "sandboxId": id, "dir": "/home" })).unwrap();
-    fixture.revert_workspace(WORKSPACE, &other["ref"]["snapshotId"]).expect_code(Code::InvalidArgument);
+    fixture.revert_workspace(WORKSPACE, &other["ref"]["snapshotId"]).expect_code(Code::OtherDirectory);
 }
 
 #[test]

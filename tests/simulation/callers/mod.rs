@@ -5,6 +5,7 @@
 //! - `snapshots`: snapshots, restores and branches
 //! - `management`: operations on existing snapshots
 //! - `named_workspaces`: named workspaces
+//! - `promotions`: promotions of named workspaces
 //! - `misuse`: calls that the service must refuse
 //! - `environment`: events outside of the service
 // Every action has the same signature, whether it awaits anything or not.
@@ -14,6 +15,7 @@ mod environment;
 mod management;
 mod misuse;
 mod named_workspaces;
+mod promotions;
 mod snapshots;
 
 use std::rc::Rc;
@@ -50,13 +52,14 @@ caller_actions! {
     environment: end_container reconnect wait_short wait_long fail_service damage_backup deploy_image;
     named_workspaces: create get_or_create get_or_create start start stop stop write_in_workspace write_in_workspace write_in_workspace fork update update delete describe
         repeat_workspace_call start_and_stop_together write_during_stop;
+    promotions: promote;
 }
 
 /// The number of actions.
 pub const ACTION_COUNT: usize = ACTIONS.len();
 
 /// The number of actions about named workspaces, which are the last ones.
-pub const WORKSPACE_ACTION_COUNT: usize = 18;
+pub const WORKSPACE_ACTION_COUNT: usize = 19;
 
 /// Runs one caller to the end of its calls.
 pub async fn run_caller(world: Rc<World>) {

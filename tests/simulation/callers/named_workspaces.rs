@@ -21,7 +21,7 @@ use serde_json::json;
 use super::management::pick_policy;
 use super::snapshots::{pick_cancellation, pick_snapshot};
 use crate::history::{KeyedWorkspaceCall, WorkspaceCall};
-use crate::rules::{answers, named_workspaces};
+use crate::rules::{answers, loss, named_workspaces};
 use crate::world::{AnswerLost, NamedService, World};
 
 const LONG_NAME: &str = "a.workspace_whose-name-is-as-long-as-any-name-of-a-workspace-is";
@@ -34,7 +34,7 @@ fn pick_root_address(world: &World) -> Address {
 }
 
 /// Picks the address of any workspace, including forks.
-fn pick_address(world: &World) -> Address {
+pub(super) fn pick_address(world: &World) -> Address {
     let all: Vec<Address> = world.history.borrow().named_sandboxes.values().cloned().collect();
     match world.rng.pick(&all) {
         Some(any) if world.rng.one_in(3) => any,
@@ -223,7 +223,7 @@ fn check_tenant(world: &Rc<World>, address: &Address, source: Option<&Source>) {
     }
 }
 
-fn check_failure(world: &Rc<World>, address: &Address, what: &str, error: &Error) {
+pub(super) fn check_failure(world: &Rc<World>, address: &Address, what: &str, error: &Error) {
     // The name of a fork can be too long.
     if error.code() != Code::InvalidWorkspaceName {
         answers::check_failure(world, &format!("{what} of {address}"), error);
@@ -297,6 +297,9 @@ async fn stop_workspace(world: &Rc<World>, address: Address) {
     match world.call_named(&address, |named: NamedService| async move { named.stop(abort).await }).await {
         Ok(Ok(stopped)) => {
             world.count("workspaces stopped");
+            if stopped.description.may_have_lost == Some(true) {
+                loss::note_reported(world, &address);
+            }
             world.trace(&format_args!("{address} is stopped: {:?}", stopped.description.last_snapshot));
         }
         Ok(Err(error)) => check_failure(world, &address, "a stop", &error),

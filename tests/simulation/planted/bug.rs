@@ -123,6 +123,8 @@ bugs! {
     ClaimedFromOtherWorkspace,
     /// A snapshot is found for another tenant.
     TenantNotChecked,
+    /// A start does not report that files may be lost.
+    LossNotReported,
     /// A named workspace is bound to its new sandbox before that is running.
     BoundTooEarly,
     /// The former sandbox of a named workspace keeps running.

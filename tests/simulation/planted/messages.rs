@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
-use sandbox_snapshotter::model::named::answer::{LastSnapshot, StartOutcome};
+use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, ReserveRequest,
-    SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
+    ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
@@ -130,7 +130,7 @@ impl SandboxLedgerClient for PlantedPorts {
         self.client().find_snapshot(selection, &tenant).await
     }
 
-    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<LastSnapshot>> {
+    async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<NewestSnapshot>> {
         self.client().newest_snapshot(id).await
     }
 
@@ -164,10 +164,10 @@ impl SandboxLedgerClient for PlantedPorts {
         let place = Place::here();
         async move {
             let is_new = || self.current_sandbox().as_ref() != Some(id);
-            if self.is_planted(Bug::BoundTooEarly) && place.is_in("workspace/update.rs") && is_new() {
+            if self.is_planted(Bug::BoundTooEarly) && place.is_in("workspace/switch.rs") && is_new() {
                 return Ok(EnsuredRunning {
                     how: StartOutcome::Running,
-                    snapshot_id: None,
+                    restore: None,
                     rescue_snapshot_id: None,
                     root_id: None,
                     runtime: None,
@@ -176,7 +176,11 @@ impl SandboxLedgerClient for PlantedPorts {
                 });
             }
             let _call = self.begin_lifecycle_call(id, Lifecycle::Start { is_probed: false });
-            self.client().ensure_running(id, request).await
+            let mut ensured = self.client().ensure_running(id, request).await?;
+            if let Some(restore) = ensured.restore.as_mut().filter(|_| self.is_planted(Bug::LossNotReported)) {
+                restore.may_have_lost = false;
+            }
+            Ok(ensured)
         }
     }
 

@@ -132,6 +132,11 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
             let is_empty = world.with_sandbox(id, |sandbox, _| {
                 sandbox.notes.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();
+                let is_without_restore = container.notes.restored_from.iter().flatten().next().is_none();
+                if is_without_restore {
+                    // A caller accepted that the workspace continues without its earlier files.
+                    sandbox.notes.ended_with.clear();
+                }
                 container.notes.is_used = true;
                 // Another image may contain other files, which cannot be distinguished from written files.
                 matches!(container.marker, Some(ContainerMarker::Adopted(_))) && container.content_hash(DIR) == baseline

@@ -3,6 +3,7 @@
 //! - here: checks of every change of a row
 //! - `answers`: checks of every answer
 //! - `lifecycle`: checks of every effect on a sandbox that belongs to a named workspace
+//! - `loss`: checks that a start reports the loss of files
 //! - `named_workspaces`: checks of every answer about named workspaces
 //! - `retention`: the decisions of a policy, computed independently of the product
 //! - `final_state`: checks after all work has ended
@@ -12,6 +13,7 @@ pub mod answers;
 pub mod final_state;
 pub mod final_workspaces;
 pub mod lifecycle;
+pub mod loss;
 pub mod named_workspaces;
 pub mod retention;
 
@@ -44,6 +46,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
             if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.dir)) {
                 world.history.borrow_mut().captured.insert(id.clone());
             }
+            loss::note_saved(world, id, stored);
             check_capture(world, id, &making.observation, after, stored);
             check_continuity(world, id, making.adopts, after, stored);
         }

@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::named::answer::{ForkedWorkspaces, StartOutcome};
+use sandbox_snapshotter::model::named::answer::{ForkedWorkspaces, RestoredFrom, StartOutcome};
 use sandbox_snapshotter::model::named::{Address, ContainerMarker, State};
-use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
+use sandbox_snapshotter::model::{Code, SandboxId, Timestamp, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde::{Deserialize, Serialize};
 
-use super::lifecycle;
+use super::{lifecycle, loss};
 use crate::world::{DIR, Files, SourceSnapshot, World};
 
 /// The time for which an answer is certainly stored for its idempotency key, in milliseconds.
@@ -50,7 +50,9 @@ struct StartAnswer {
     workspace: WorkspaceRef,
     how: StartOutcome,
     #[serde(default)]
-    restored_from: Option<SnapshotId>,
+    restored_from: Option<RestoredFrom>,
+    #[serde(default)]
+    may_have_lost: Option<bool>,
 }
 
 /// Checks a workspace that was returned as started.
@@ -94,6 +96,13 @@ pub fn check_started(world: &Rc<World>, address: &Address, requested_at: i64, st
         );
     }
     check_start_answer(world, address, requested_at, &started);
+    let is_restored = started.how == StartOutcome::Restored;
+    if is_restored && (started.restored_from.is_none() || started.may_have_lost.is_none()) {
+        world.report_violation("rule 17, a start says what it restored", &format_args!("{address}"));
+    }
+    if let Some(may_have_lost) = started.may_have_lost {
+        loss::check_answer(world, address, requested_at, may_have_lost);
+    }
 }
 
 /// Checks that a start reports what it did, as far as the sandbox still shows it.
@@ -102,7 +111,8 @@ fn check_start_answer(world: &Rc<World>, address: &Address, requested_at: i64, s
     let is_latest = world.workspace_store(address).stored_record().is_some_and(|record| {
         record.state == State::Active && record.started_at == started.started_at && record.sandbox_id == *id
     });
-    let reported = started.restored_from.as_ref().and_then(|snapshot| lifecycle::files_of(world, id, snapshot));
+    let restored_from = started.restored_from.as_ref().map(|from| &from.snapshot_id);
+    let reported = restored_from.and_then(|snapshot| lifecycle::files_of(world, id, snapshot));
     let problem = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
         let is_ready = matches!(container.marker, Some(ContainerMarker::Ready(_)));
@@ -122,13 +132,13 @@ fn check_start_answer(world: &Rc<World>, address: &Address, requested_at: i64, s
             (StartOutcome::Restored, Some((newest, files))) => {
                 let are_same =
                     |reported: &Files| reported.keys().chain(files.keys()).all(|file| is_same(file, reported, files));
-                Some(newest) == started.restored_from.as_ref() || reported.as_ref().is_some_and(are_same)
+                Some(newest) == restored_from || reported.as_ref().is_some_and(are_same)
             }
             (StartOutcome::Restored, None) => false,
             (StartOutcome::Empty, from) => from.is_none(),
             (StartOutcome::Running | StartOutcome::Adopted, _) => true,
         };
-        let problem = || format!("{id} was restored from one of {sources:?}, and not {:?}", started.restored_from);
+        let problem = || format!("{id} was restored from one of {sources:?}, and not {restored_from:?}");
         (!sources.iter().any(is_right)).then(problem)
     });
     if let Some(problem) = problem {

@@ -19,6 +19,15 @@ const EFFECT_TAIL_MILLIS: i64 = 20_000;
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerLost;
 
+impl Simulation {
+    /// Returns the start time of the oldest call to a sandbox that is in progress or may still have effects; now, if there is
+    /// none.
+    pub fn busy_since(&self, id: &SandboxId) -> i64 {
+        let busy = self.calls_in_flight.borrow();
+        busy.get(id).and_then(|calls| calls.first()).map_or_else(|| self.now(), |(since, _)| *since)
+    }
+}
+
 impl World {
     /// Crashes an object, which loses its memory; in one of five cases, all objects.
     pub fn crash(&self, group: Group) {
@@ -81,13 +90,6 @@ impl World {
             world.calls_in_flight.borrow_mut().entry(id).or_default().remove(&begun);
         });
         answer
-    }
-
-    /// Returns the start time of the oldest call to a sandbox that is in progress or may still have effects; now, if there is
-    /// none.
-    pub fn busy_since(&self, id: &SandboxId) -> i64 {
-        let busy = self.calls_in_flight.borrow();
-        busy.get(id).and_then(|calls| calls.first()).map_or_else(|| self.now(), |(since, _)| *since)
     }
 
     async fn deliver<T: 'static, F: Future<Output = T> + 'static>(

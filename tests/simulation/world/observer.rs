@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
 use super::{Simulation, World};
 use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange};
-use crate::rules::{self, lifecycle};
+use crate::rules::{self, lifecycle, loss};
 
 /// Observes an event: traces it, checks it, and notes what later checks need.
 pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
@@ -53,6 +53,7 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
         Event::Arrived(id, backup) => lifecycle::check_arrival(world, id, backup),
         Event::Destroyed(id, requested_at) => {
             lifecycle::check_end(world, id, requested_at);
+            world.with_sandbox(id, |sandbox, _| loss::note_end(world, id, sandbox, Some(requested_at)));
             world.trace(&format_args!("destroys {id}"));
         }
         Event::Claim(id) if world.inject_fault(world.profile.id_collision_rate) => world.claim_by_other(id),

@@ -8,6 +8,7 @@ use sandbox_snapshotter::ports::Ledger;
 
 use super::{Container, Simulation, World};
 use crate::memory::{CommandResult, Image, Sandbox};
+use crate::rules::loss;
 
 pub use crate::memory::Files;
 
@@ -61,6 +62,22 @@ pub struct SandboxNotes {
     pub was_handed_out: bool,
     /// Whether its containers end when idle.
     pub ends_when_idle: bool,
+    /// The contents that were ever in one of its snapshots.
+    pub saved: BTreeSet<String>,
+    /// When the service last destroyed one.
+    pub destroyed_at: i64,
+    /// The files of its ended containers, until an answer reports that they may be lost.
+    pub ended_with: Vec<EndedContainer>,
+}
+
+/// What the application wrote in a container that has ended.
+pub struct EndedContainer {
+    /// When it ended.
+    pub at: i64,
+    /// Whether it had the workspace's own files.
+    pub is_own: bool,
+    /// The files that the application wrote, except during a start or an end.
+    pub written: Files,
 }
 
 /// What the rules need to know about a container.
@@ -103,6 +120,7 @@ impl Simulation {
         if end >= now {
             return;
         }
+        loss::note_end(self, id, sandbox, None);
         sandbox.container = None;
         sandbox.notes.ended_count += 1;
         let is_noticed = now % 2 == 0;
@@ -147,6 +165,7 @@ impl World {
     /// Ends the container. With `is_noticed`, the sandbox reports it.
     pub fn end_container(&self, id: &SandboxId, is_noticed: bool) {
         self.with_sandbox(id, |sandbox, now| {
+            loss::note_end(self, id, sandbox, None);
             if sandbox.container.take().is_some() {
                 sandbox.notes.ended_count += 1;
                 self.count("containers ended");

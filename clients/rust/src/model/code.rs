@@ -102,6 +102,12 @@ codes! {
     RefMismatch = "REF_MISMATCH", PolicyDenied;
     /// The snapshot is outside of the caller's lineage scope.
     CrossLineage = "CROSS_LINEAGE", PolicyDenied;
+    /// The workspace or the snapshot is of another lineage than the workspace that is promoted.
+    OtherLineage = "OTHER_LINEAGE", Conflict;
+    /// The snapshot is of a workspace of another tenant.
+    OtherTenant = "OTHER_TENANT", PolicyDenied;
+    /// The snapshot is of another directory than the one of the workspace.
+    OtherDirectory = "OTHER_DIRECTORY", Conflict;
     /// The snapshot is not in the ledger, or not any more.
     SnapshotNotFound = "SNAPSHOT_NOT_FOUND", NotFound;
     /// The snapshot is pinned, or other workspaces depend on it.

@@ -22,8 +22,8 @@ pub mod types {
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
         DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
         LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
-        RestoreCheckpointRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
-        StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
+        PromoteRequest, RestoreCheckpointRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest,
+        SnapshotRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
     };
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
@@ -126,6 +126,9 @@ macro_rules! operations {
                 /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
                 UpdateWorkspace = "workspaces/update", fn update(UpdateRequest) -> WorkspaceDescription,
                     in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                /// Continues a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
+                PromoteWorkspace = "workspaces/promote", fn promote(PromoteRequest) -> WorkspaceDescription,
+                    in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
                 /// Stops a workspace, and moves it to another runtime: the next start restores its files there. Does
                 /// nothing if the workspace is there already.
                 MigrateWorkspace = "workspaces/migrate", fn migrate(MigrateRequest) -> StoppedWorkspace,

@@ -52,19 +52,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.files.clone_from(&depends_on.files);
             binding.fingerprint.clone_from(&depends_on.fingerprint);
         })?;
-        let mut rescue_snapshot_id = None;
+        let (mut rescue_snapshot_id, mut saved) = (None, None);
         let unfinished_task = self.note_unfinished_task()?;
         let protect_files = unfinished_task.is_some() && request.start.on_diverged != OnDiverged::Discard;
         // A probe may start a container. The task makes sure that it is ended.
         self.schedule_reconcile()?;
         match self.probe_and_clear_task(protect_files).await? {
-            SandboxCondition::Running(_) => {
+            SandboxCondition::Running(marker) => {
                 self.configure_sandbox(request).await?;
                 self.set_env(request).await?;
                 self.record_opened()?;
-                return Ok(ensured_running(StartOutcome::Running));
+                let restore = self.restore_into(&marker)?;
+                return Ok(EnsuredRunning { restore, ..ensured_running(StartOutcome::Running) });
             }
-            SandboxCondition::Ended => {}
+            SandboxCondition::Ended => saved = self.saved_snapshot().await?,
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
             SandboxCondition::Diverged { marker } => match request.start.on_diverged {
                 OnDiverged::Fail => {
@@ -83,16 +84,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.in_process.coalescer.wait_until_idle().await;
         drop(self.in_process.completion_lock.lock().await);
         let source = self.find_start_source(&request.settings.dir, request.start.allow_empty).await?;
+        let may_have_lost = request.may_have_lost || saved.as_ref() != source.snapshot_id();
         let started = self
-            .retry(async || match self.populate_container(request, &source).await {
+            .retry(async || match self.populate_container(request, &source, may_have_lost).await {
                 Ok(started) => Ok(started),
                 Err(error) => Err(match self.destroy(&self.id).await {
                     Ok(()) => error,
                     Err(destroy_error) => error.with_note(destroy_error.message()),
                 }),
             })
-            .await?;
-        Ok(EnsuredRunning { rescue_snapshot_id, ..started })
+            .await;
+        match (started, saved) {
+            (Ok(started), _) => Ok(EnsuredRunning { rescue_snapshot_id, ..started }),
+            (Err(error), None) => Err(error),
+            // No caller got the container.
+            (Err(error), Some(saved)) => self.record_saved(saved).await.and(Err(error)),
+        }
     }
 
     /// Adopts the files that were written since the sandbox cold-started: they become the workspace's files.
@@ -105,7 +112,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // From here on, no late step of an abandoned start can restore into the container.
         let nonce = self.mark_adopted(current).await?;
         let now = self.now();
-        self.update_binding(|binding| binding.adopted_at = Some(now))?;
+        self.update_binding(|binding| {
+            binding.adopted_at = Some(now);
+            binding.saved = None;
+            binding.last_restore = None;
+        })?;
         self.await_previous_restore().await?;
         self.configure_sandbox(request).await?;
         self.set_env(request).await?;
@@ -129,7 +140,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Populates a new container from `source`, and marks it as ready.
-    async fn populate_container(&self, request: &EnsureRunningRequest, source: &StartSource) -> Result<EnsuredRunning> {
+    async fn populate_container(
+        &self,
+        request: &EnsureRunningRequest,
+        source: &StartSource,
+        may_have_lost: bool,
+    ) -> Result<EnsuredRunning> {
         self.schedule_reconcile()?;
         self.configure_sandbox(request).await?;
         let Settings { dir, hooks, depends_on, .. } = &request.settings;
@@ -150,7 +166,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         } else {
             ContainerMarker::Ready(nonce.clone())
         };
+        let restore = source.restore(self.now(), may_have_lost, &nonce);
         self.update_binding(|binding| {
+            binding.saved = None;
+            binding.last_restore.clone_from(&restore);
             binding.image = Some(listing.image.clone());
             binding.baseline = listing.content_hash;
             binding.restore_nonce = Some(nonce.clone());
@@ -170,11 +189,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     .await
                     .map_err(self.failed(During::Restore))?;
                 self.verify_arrival(&session, &self.id, stored, &restoring, &populated).await?;
-                EnsuredRunning {
-                    snapshot_id: Some(snapshot_id.clone()),
-                    stale,
-                    ..ensured_running(StartOutcome::Restored)
-                }
+                EnsuredRunning { restore, stale, ..ensured_running(StartOutcome::Restored) }
             }
         };
         self.finish_start(request, &populated, nonce, outcome).await
@@ -259,7 +274,7 @@ fn env_changes(settings: &Settings, previous_names: Vec<String>) -> BTreeMap<Str
 fn ensured_running(how: StartOutcome) -> EnsuredRunning {
     EnsuredRunning {
         how,
-        snapshot_id: None,
+        restore: None,
         rescue_snapshot_id: None,
         root_id: None,
         runtime: None,

@@ -3,6 +3,7 @@
 //! - [`condition`]: whether the sandbox runs, and whether its files are in place
 //! - [`ensure_running`]: starts the sandbox, and restores its files if they are not in place
 //! - [`source`]: what the sandbox starts from
+//! - [`saved`]: whether a snapshot has all files of the sandbox
 //! - [`marker`]: the markers of a container that is being populated
 //! - [`stale`]: whether the dependencies of a snapshot still match
 //! - [`hooks`]: the workspace's commands in the sandbox
@@ -26,6 +27,7 @@ mod hooks;
 mod marker;
 mod reconcile;
 mod reserve;
+mod saved;
 mod source;
 mod stale;
 mod stop_sandbox;

@@ -3,10 +3,10 @@
 use crate::model::answer::SnapshotState;
 use crate::model::named::Tenant;
 use crate::model::named::answer::LastSnapshot;
-use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::named::messages::FoundSnapshot;
+use crate::model::named::binding::{Dependencies, LastRestore, WorkspaceBinding};
+use crate::model::named::messages::{FoundSnapshot, NewestSnapshot};
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
-use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId};
+use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId, Timestamp};
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::runtime::ensure_restorable_in;
@@ -28,6 +28,23 @@ pub(super) enum StartSource {
     },
     /// No snapshot: the workspace is new, or the caller allows an empty start.
     Empty,
+}
+
+impl StartSource {
+    /// Returns the id of the snapshot.
+    pub(super) const fn snapshot_id(&self) -> Option<&SnapshotId> {
+        match self {
+            Self::Snapshot { snapshot_id, .. } => Some(snapshot_id),
+            Self::Empty => None,
+        }
+    }
+
+    /// Returns the restore of the snapshot into the container whose marker has the nonce.
+    pub(super) fn restore(&self, at: Timestamp, may_have_lost: bool, nonce: &str) -> Option<LastRestore> {
+        let Self::Snapshot { snapshot_id, stored, .. } = self else { return None };
+        let (snapshot_id, created_at, nonce) = (snapshot_id.clone(), stored.created_at, nonce.to_owned());
+        Some(LastRestore { snapshot_id, created_at, at, may_have_lost, nonce })
+    }
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -93,20 +110,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the newest snapshot that the sandbox can start from: one of its own, or the snapshot that it was made
     /// from.
-    pub async fn newest_snapshot(&self) -> Result<Option<LastSnapshot>> {
+    pub async fn newest_snapshot(&self) -> Result<Option<NewestSnapshot>> {
         self.prepare_call().await?;
         let dir = self.binding()?.dir;
-        if let Some(snapshot) = self.newest_restorable(&dir)? {
-            return Ok(self.to_last_snapshot(&snapshot));
-        }
-        let parent = self.workspace()?.parent;
-        Ok(parent.map(|parent| LastSnapshot {
-            id: parent.snapshot_id,
-            origin_id: parent.origin_id,
-            dir,
-            size_bytes: 0,
-            created_at: self.now(),
-        }))
+        let newest = match self.newest_restorable(&dir)? {
+            Some(snapshot) => self.to_last_snapshot(&snapshot),
+            None => self.workspace()?.parent.map(|parent| LastSnapshot {
+                id: parent.snapshot_id,
+                origin_id: parent.origin_id,
+                dir,
+                size_bytes: 0,
+                created_at: self.now(),
+            }),
+        };
+        let saved = self.saved_snapshot().await?;
+        Ok(newest.map(|snapshot| NewestSnapshot { may_have_lost: saved.as_ref() != Some(&snapshot.id), snapshot }))
     }
 
     /// Returns a snapshot to a sandbox that was made from it and restores it now. This counts as a use of the snapshot.

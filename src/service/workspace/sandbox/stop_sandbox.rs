@@ -41,8 +41,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn capture_and_destroy(&self, request: StopSandboxRequest) -> Result<SandboxStopped> {
         let mut stopped = SandboxStopped { had_ended: true, ..SandboxStopped::default() };
         let unfinished_task = self.note_unfinished_task()?;
+        // The next start reports a loss that no answer has reported.
+        let mut is_reported = false;
         match self.probe_and_clear_task(unfinished_task.is_some() && request.snapshot).await? {
-            SandboxCondition::Ended => return self.allow_sleep().await.map(|()| stopped),
+            SandboxCondition::Ended => {
+                stopped.files_saved = self.saved_snapshot().await?.is_some();
+                return self.allow_sleep().await.map(|()| stopped);
+            }
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => {}
             SandboxCondition::Diverged { .. } if !request.snapshot => {}
             SandboxCondition::Diverged { marker } => {
@@ -50,6 +55,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             SandboxCondition::Running(marker) => {
                 stopped.had_ended = false;
+                is_reported = self.restore_into(&marker)?.is_none_or(|restore| {
+                    !restore.may_have_lost || request.reported_restore.as_ref() == Some(&restore.nonce)
+                });
                 let dir = self.binding()?.dir;
                 for (name, hook) in &request.hooks {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
@@ -66,7 +74,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
         }
         match self.destroy(&self.id).await {
-            Ok(()) => self.allow_sleep().await?,
+            Ok(()) => {
+                if let Some(snapshot) =
+                    stopped.snapshot.as_ref().filter(|_| is_reported && !stopped.changed_during_capture)
+                {
+                    stopped.files_saved = self.record_saved(snapshot.id.clone()).await?;
+                }
+                self.allow_sleep().await?;
+            }
             // The destroy may take effect later. The files are saved, so the workspace moves to another sandbox.
             Err(error) if error.code() == Code::SandboxTimeout => stopped.destroy_unconfirmed = true,
             Err(error) => {

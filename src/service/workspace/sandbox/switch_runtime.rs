@@ -50,6 +50,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.in_process.coalescer.wait_until_idle().await;
         drop(self.in_process.completion_lock.lock().await);
         self.ensure_no_container().await?;
+        // The sandbox has another object in the other runtime, with a status of its own.
+        let saved = match self.saved_snapshot().await? {
+            Some(saved) => self.prove_saved(&self.id, Some(request.runtime), saved).await?,
+            None => None,
+        };
         let mut workspace = self.workspace()?;
         workspace.runtime = Some(request.runtime);
         (workspace.unverified, workspace.container) = (None, None);
@@ -57,6 +62,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.restore_task = None;
             binding.restore_unconfirmed = false;
             binding.restore_nonce = None;
+            binding.saved = saved;
             binding.image = None;
             binding.baseline = None;
         }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use sandbox_snapshotter::model::answer::Removal;
 use sandbox_snapshotter::model::named::Address;
-use sandbox_snapshotter::model::named::binding::{Dependencies, WorkspaceBinding};
+use sandbox_snapshotter::model::named::binding::{Dependencies, LastRestore, SavedFiles, WorkspaceBinding};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     CaptureInProgress, ContainerObservation, Derivation, DerivedState, ExpectedMarker, IdempotencyRecord, ParentLink,
@@ -82,6 +82,14 @@ pub fn workspace() -> WorkspaceRecord {
             version: 7,
             first_started_at: Some(minute_after_start(1)),
             adopted_at: Some(minute_after_start(1)),
+            saved: Some(SavedFiles { snapshot_id: snapshot_id(1), last_change: 1_795_150_800_000.25 }),
+            last_restore: Some(LastRestore {
+                snapshot_id: snapshot_id(1),
+                created_at: minute_after_start(0),
+                at: minute_after_start(1),
+                may_have_lost: true,
+                nonce: "k3f9x2ab".to_owned(),
+            }),
             image: Some("0.12.10 0123456789abcdef".into()),
             baseline: Some("ab".repeat(32)),
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],

@@ -18,7 +18,10 @@ fn start_restores_snapshot_taken_while_workspace_was_active() {
     let fixture = Fixture::with_workspace();
     let snapshot = capture(&fixture, &json!({})).unwrap();
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
-    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["restoredFrom"], snapshot["ref"]["snapshotId"]);
+    assert_eq!(
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["restoredFrom"]["snapshotId"],
+        snapshot["ref"]["snapshotId"]
+    );
 }
 
 #[test]
@@ -172,7 +175,7 @@ fn start_never_restores_a_partial_snapshot() {
         let snapshot = capture(&fixture, &partial).unwrap();
         fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
         let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-        assert_ne!(started["restoredFrom"], snapshot["ref"]["snapshotId"], "{partial}");
+        assert_ne!(started["restoredFrom"]["snapshotId"], snapshot["ref"]["snapshotId"], "{partial}");
         assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first", "{partial}");
     }
 }

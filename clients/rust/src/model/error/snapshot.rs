@@ -55,16 +55,40 @@ impl Error {
     pub fn snapshot_not_of_workspace(name: &WorkspaceName, id: &SnapshotId) -> Self {
         Self::new(
             Code::SnapshotNotFound,
-            format!("The workspace {:?} has no snapshot {id}.", name.as_str()),
-            "Call list() for the workspace's `sandboxId` and its `formerSandboxIds` to see the existing snapshots.",
+            format!(
+                "Neither the workspace {:?} nor another sandbox of its lineage has the snapshot {id}.",
+                name.as_str()
+            ),
+            "Call lineage() for the workspace's `sandboxId` to see the existing snapshots.",
         )
     }
 
-    /// [`Code::InvalidArgument`], for a snapshot of another directory than the workspace's, `dir`.
+    /// [`Code::OtherDirectory`], for a snapshot of another directory than the workspace's, `dir`.
     pub fn snapshot_of_other_directory(id: &SnapshotId, dir: &Directory) -> Self {
-        Self::invalid_argument(
+        Self::new(
+            Code::OtherDirectory,
             format!("The snapshot {id} is not of the directory {:?}.", dir.as_str()),
             "Use a snapshot of the workspace's directory.",
+        )
+    }
+
+    /// [`Code::OtherTenant`], for a snapshot that a workspace of another tenant owns.
+    pub fn snapshot_of_other_tenant(id: &SnapshotId) -> Self {
+        Self::new(
+            Code::OtherTenant,
+            format!("The snapshot {id} is not of the workspace's tenant."),
+            "Use a snapshot of a workspace of the same tenant.",
+        )
+    }
+
+    /// [`Code::Unsupported`], for a snapshot of a lineage that is too large to be searched.
+    pub fn lineage_too_large(id: &SnapshotId, limit: usize) -> Self {
+        Self::new(
+            Code::Unsupported,
+            format!(
+                "The snapshot {id} is not in the first {limit} sandboxes of the lineage, and the rest is not searched."
+            ),
+            "Promote the workspace that has the snapshot, by its name.",
         )
     }
 

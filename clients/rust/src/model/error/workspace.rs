@@ -54,6 +54,23 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a workspace that is to be promoted to itself.
+    pub fn workspace_promotes_itself() -> Self {
+        Self::invalid_argument(
+            "A workspace can't be promoted to itself.",
+            "Pass another workspace, or a snapshot, as `from`.",
+        )
+    }
+
+    /// [`Code::OtherLineage`], for the promotion of a workspace of another lineage to the workspace `name`.
+    pub fn source_of_other_lineage(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::OtherLineage,
+            format!("The workspace to promote is of another lineage than {:?}.", name.as_str()),
+            "Promote a fork of the workspace, or a workspace that has a common origin with it.",
+        )
+    }
+
     /// [`Code::InvalidArgument`], for a directory that differs from the one of the source.
     pub fn directory_differs_from_source(requested: &Directory, source: &Directory) -> Self {
         Self::invalid_argument(

@@ -54,6 +54,13 @@ pub struct WorkspaceDescription {
     /// The snapshot of the last stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
+    /// The snapshot from which the last start restored the files; absent if it restored none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored_from: Option<RestoredFrom>,
+    /// Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a snapshot has
+    /// every file that the workspace had before. Absent without `restoredFrom`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_have_lost: Option<bool>,
     /// The last problem; absent once the operation succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<WorkspaceProblem>,
@@ -79,9 +86,6 @@ pub struct StartedWorkspace {
     pub workspace: WorkspaceRef,
     /// How the sandbox got its files.
     pub how: StartOutcome,
-    /// The snapshot that was restored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub restored_from: Option<SnapshotId>,
     /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescue_snapshot_id: Option<SnapshotId>,
@@ -126,6 +130,10 @@ pub struct ForkedWorkspaces<Workspace = Value> {
     pub snapshot_id: SnapshotId,
     /// The sandbox that the snapshot was taken of.
     pub origin_id: SandboxId,
+    /// Whether files of the workspace may be lost that were newer than the snapshot: its container had ended without a
+    /// stop.
+    #[serde(default)]
+    pub may_have_lost: bool,
     /// The result of each fork, in the order of their numbers.
     pub forks: Vec<Fork<Workspace>>,
 }
@@ -232,6 +240,19 @@ pub struct LastSnapshot {
     pub size_bytes: u64,
     /// When the snapshot was taken.
     pub created_at: Timestamp,
+}
+
+/// The snapshot from which the files of a workspace were restored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RestoredFrom {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// When the snapshot was taken.
+    pub created_at: Timestamp,
+    /// The age of the snapshot when it was restored, in seconds.
+    pub age_seconds: u64,
 }
 
 /// A transition of a workspace from one state to another.

@@ -32,7 +32,10 @@ pub use create::{CreateRequest, GetOrCreateRequest, Source};
 pub use fields::record_fields;
 pub use health::HealthRequest;
 pub use import::ImportRequest;
-pub use named::{ForkRequest, ListWorkspacesRequest, MigrateRequest, StartRequest, StopRequest, UpdateRequest};
+pub use named::{
+    ForkRequest, ListWorkspacesRequest, MigrateRequest, PromoteFrom, PromoteRequest, StartRequest, StopRequest,
+    UpdateRequest,
+};
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::SnapshotRequest;

@@ -239,6 +239,72 @@ impl UpdateRequest {
 }
 
 request! {
+    /// The request to promote another workspace, or a snapshot, to a workspace.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "PromoteWorkspaceOptions", transform = needs(&["from"])),
+        schemars(transform = extends("WorkspaceAddress"))
+    )]
+    pub struct PromoteRequest {
+        /// The tenant and the name of the workspace that gets the files.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub address: Address,
+        /// The source of the files, of the same lineage: the name of a workspace, or the id of a snapshot. A text with the
+        /// form of a snapshot id is one.
+        #[cfg_attr(feature = "schema", schemars(with = "WorkspaceName"))]
+        pub from: PromoteFrom,
+        /// Whether to promote the snapshot although it is stale.
+        pub accept_stale: bool,
+        /// An idempotency key: a repeated call with the same key promotes nothing again.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
+        pub idempotency_key: Option<String> = check_key,
+    }
+    refuse refuse_memory;
+}
+
+impl PromoteRequest {
+    /// Returns a request to promote `from` to the workspace at `address`.
+    pub const fn of(address: Address, from: PromoteFrom) -> Self {
+        Self { address, from, accept_stale: false, idempotency_key: None }
+    }
+}
+
+/// The source of a promotion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum PromoteFrom {
+    /// The present files of another workspace of the tenant.
+    Workspace(WorkspaceName),
+    /// A snapshot of the lineage.
+    Snapshot(SnapshotId),
+}
+
+impl PromoteFrom {
+    /// Parses the name of a workspace, or the id of a snapshot.
+    pub fn parse(text: &str) -> Result<Self> {
+        match SnapshotId::parse(text) {
+            Ok(id) => Ok(Self::Snapshot(id)),
+            Err(_) => WorkspaceName::parse(text).map(Self::Workspace),
+        }
+    }
+}
+
+impl Field for PromoteFrom {
+    type Raw = String;
+
+    fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
+        fields.required(name)
+    }
+}
+
+impl Content for PromoteFrom {
+    fn check(raw: Self::Raw) -> Result<Self> {
+        Self::parse(&raw)
+    }
+}
+
+request! {
     /// The request for a page of a tenant's workspaces, sorted by name.
     #[derive(Eq, Deserialize)]
     #[cfg_attr(feature = "schema", schemars(rename = "ListWorkspacesOptions", transform = needs(&[])))]

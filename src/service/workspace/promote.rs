@@ -1,0 +1,96 @@
+//! Promotes another workspace of the lineage, or one of its snapshots: the workspace continues with these files.
+//!
+//! A typical use is to fork a workspace several times and to keep the best fork. The name, the settings and the history
+//! of the promoted workspace stay as they are, and so does the source.
+
+use super::NamedWorkspace;
+use super::create::keyed_call;
+use super::switch::NextSandbox;
+use crate::model::named::answer::WorkspaceDescription;
+use crate::model::named::messages::{EnsureRunningRequest, ForkSource};
+use crate::model::named::record::KeyedCall;
+use crate::model::named::{Address, NamedRecord};
+use crate::model::request::{PromoteFrom, PromoteRequest};
+use crate::model::{Code, Error, Result, SnapshotRequest};
+use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
+use crate::service::CancellationToken;
+
+impl<P: Ports> NamedWorkspace<P> {
+    /// Continues the workspace with the files of another workspace or snapshot of its lineage.
+    pub async fn promote(&self, request: PromoteRequest, abort: CancellationToken) -> Result<WorkspaceDescription> {
+        let permit = self.acquire_permit(None)?;
+        let operation = |this: Self, abort| async move { this.run_promote(request, &abort).await };
+        self.run_to_completion(permit, abort, operation).await
+    }
+
+    async fn run_promote(&self, request: PromoteRequest, abort: &CancellationToken) -> Result<WorkspaceDescription> {
+        let call = keyed_call(request.idempotency_key.as_ref(), &request)?;
+        let known = self.existing()?;
+        if is_repeated(&known, call.as_ref())? {
+            return Ok(WorkspaceDescription::from(&known));
+        }
+        // The source is resolved without the operation lock: the other workspace may be waiting for this one.
+        let ForkSource { key, may_have_lost } = self.resolve_promoted(&known, &request).await?;
+        let _lock = self.lock_operation(abort).await?;
+        self.in_process.next_sequence();
+        let record = self.existing()?;
+        if is_repeated(&record, call.as_ref())? {
+            return Ok(WorkspaceDescription::from(&record));
+        }
+        self.check_same_lineage(&record, &key.origin_id).await?;
+        let source = self.check_source(&record, key).await?;
+        let is_running = match self.is_running(&record).await {
+            // A sandbox that does not answer is stopped, with a snapshot, as soon as it answers.
+            Err(error) if error.code() == Code::SandboxTimeout => false,
+            is_running => is_running?,
+        };
+        if is_running {
+            // The new sandbox replaces the present one only when the present files are in a snapshot.
+            let dir = Some(record.settings.dir.clone());
+            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
+            self.ports.sandbox_ledgers()?.take_snapshot(&request).await?;
+        }
+        let settings = record.settings.clone();
+        let start = is_running.then(|| {
+            let start = self.restart_request(&record, &settings, request.accept_stale);
+            EnsureRunningRequest { may_have_lost: start.may_have_lost || may_have_lost, ..start }
+        });
+        let cause = match &request.from {
+            PromoteFrom::Workspace(name) => {
+                format!("the snapshot {} of the workspace {:?} was promoted", source.snapshot_id, name.as_str())
+            }
+            PromoteFrom::Snapshot(id) => format!("the snapshot {id} was promoted"),
+        };
+        let next = NextSandbox { source, may_have_lost, settings, start, cause, promotion: call };
+        self.continue_from(&record, next).await
+    }
+
+    /// Returns the snapshot to continue from. If it is of an active workspace, takes it first.
+    async fn resolve_promoted(&self, record: &NamedRecord, request: &PromoteRequest) -> Result<ForkSource> {
+        let name = match &request.from {
+            PromoteFrom::Snapshot(id) => {
+                return Ok(ForkSource { key: self.find_snapshot(record, id).await?, may_have_lost: false });
+            }
+            PromoteFrom::Workspace(name) if *name == self.address.name => {
+                return Err(Error::workspace_promotes_itself());
+            }
+            PromoteFrom::Workspace(name) => name,
+        };
+        let address = Address { name: name.clone(), tenant: self.address.tenant.clone() };
+        let key = request.idempotency_key.as_deref().map(|key| format!("promote/{}/{key}", self.address.name));
+        self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await
+    }
+}
+
+/// Returns whether the call took effect before.
+///
+/// # Errors
+/// [`Code::IdempotencyConflict`] if the key was used with other arguments.
+fn is_repeated(record: &NamedRecord, call: Option<&KeyedCall>) -> Result<bool> {
+    let Some(call) = call else { return Ok(false) };
+    match record.promotions.iter().find(|known| known.key == call.key) {
+        None => Ok(false),
+        Some(known) if known == call => Ok(true),
+        Some(_) => Err(Error::idempotency_conflict(&call.key)),
+    }
+}

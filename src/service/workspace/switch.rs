@@ -1,0 +1,124 @@
+//! Continues a workspace in a new sandbox that is made from a snapshot. The old sandbox is stopped, with a snapshot.
+//!
+//! No existing files change. Until the name points to the new sandbox, a task decommissions it; from then on, a task
+//! stops the old one. An interrupted call therefore either changed nothing or took effect.
+
+use super::NamedWorkspace;
+use crate::model::named::answer::WorkspaceDescription;
+use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
+use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
+use crate::model::named::settings::StartSettings;
+use crate::model::named::{NamedRecord, Settings, State};
+use crate::model::{Result, SandboxId};
+use crate::ports::{Ports, SandboxLedgerClient};
+
+/// The number of calls with an idempotency key that the record keeps.
+const MAX_STORED_PROMOTIONS: usize = 16;
+
+/// The sandbox in which a workspace continues.
+pub(super) struct NextSandbox {
+    /// The snapshot that it is made from.
+    pub source: SnapshotKey,
+    /// Whether files of another workspace may be lost that were newer than the snapshot.
+    pub may_have_lost: bool,
+    /// The settings of the workspace.
+    pub settings: Settings,
+    /// The request to start it; absent if it is started later.
+    pub start: Option<EnsureRunningRequest>,
+    /// The reason, for people.
+    pub cause: String,
+    /// The call with an idempotency key, if there is one.
+    pub promotion: Option<KeyedCall>,
+}
+
+impl<P: Ports> NamedWorkspace<P> {
+    /// Returns whether the workspace's sandbox runs with its files in place.
+    pub(super) async fn is_running(&self, record: &NamedRecord) -> Result<bool> {
+        Ok(record.state == State::Active
+            && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? == Condition::Running)
+    }
+
+    /// Returns the request to start a sandbox with changed settings.
+    pub(super) fn restart_request(
+        &self,
+        record: &NamedRecord,
+        settings: &Settings,
+        accept_stale: bool,
+    ) -> EnsureRunningRequest {
+        EnsureRunningRequest {
+            address: (*self.address).clone(),
+            settings: settings.clone(),
+            start: StartSettings { accept_stale, ..StartSettings::default() },
+            version: record.version,
+            may_have_lost: record.may_have_lost_elsewhere(),
+        }
+    }
+
+    /// Continues the workspace in the next sandbox.
+    pub(super) async fn continue_from(&self, record: &NamedRecord, next: NextSandbox) -> Result<WorkspaceDescription> {
+        let id = self.claim_id_for_snapshot(record, &next.source).await?;
+        let prepared = match self.prepare_sandbox(&id, &next).await {
+            Ok(ensured) => self.propagate_retention(record, &next.settings).await.map(|()| ensured),
+            Err(error) => Err(error),
+        };
+        let ensured = match prepared {
+            Ok(ensured) => ensured,
+            Err(error) => {
+                self.run_tasks().await?;
+                return Err(error);
+            }
+        };
+        self.save_settings(next.settings.clone())?;
+        self.switch_sandbox(id, ensured.as_ref(), next)?;
+        // Stops the old sandbox. The alarm retries a failure.
+        self.run_tasks().await?;
+        Ok(WorkspaceDescription::from(&self.existing()?))
+    }
+
+    /// Prepares the claimed sandbox: sets its retention policy, and starts it if there is a request to.
+    async fn prepare_sandbox(&self, id: &SandboxId, next: &NextSandbox) -> Result<Option<EnsuredRunning>> {
+        self.set_policy(id, &next.settings.retention).await?;
+        match &next.start {
+            Some(start) => self.ports.sandbox_ledgers()?.ensure_running(id, start).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Points the name to the new sandbox, which runs if `ensured` is present.
+    fn switch_sandbox(&self, id: SandboxId, ensured: Option<&EnsuredRunning>, next: NextSandbox) -> Result<()> {
+        let now = self.now();
+        let NextSandbox { cause, may_have_lost, promotion, .. } = next;
+        let point_to_new = |record: &mut NamedRecord| {
+            record.last_restore = None;
+            let former = std::mem::replace(&mut record.sandbox_id, id.clone());
+            let decommission = Task::Decommission(id);
+            record.tasks.retain(|task| *task != decommission);
+            record.add_task(Task::StopUnused(former.clone()));
+            record.former_sandbox_ids.insert(0, former);
+            record.root_id = ensured.and_then(|ensured| ensured.root_id.clone());
+            record.claimed = true;
+            record.last_snapshot = None;
+            record.problem = None;
+            record.started_at.get_or_insert(now);
+            record.active_at = now;
+            record.unreported_loss |= may_have_lost;
+            record.promotions.splice(0..0, promotion);
+            record.promotions.truncate(MAX_STORED_PROMOTIONS);
+        };
+        let record = self.existing()?;
+        match (record.state, ensured) {
+            (State::Active, Some(ensured)) => {
+                self.transition(State::Restoring, &cause, |_| ())?;
+                self.transition(State::Active, &cause, |record| {
+                    point_to_new(record);
+                    record.started_at = Some(now);
+                    record.record_start(ensured);
+                })?;
+            }
+            _ => {
+                self.transition(State::Stopped, &cause, point_to_new)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! The rule that every loss is reported: no answer says that nothing is lost while a file of the workspace is in no
+//! snapshot, until an answer has reported the loss.
+
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::SandboxId;
+use sandbox_snapshotter::model::named::{Address, ContainerMarker};
+use sandbox_snapshotter::model::record::StoredBackup;
+
+use crate::memory::Sandbox;
+use crate::world::{EndedContainer, Simulation, World};
+
+/// The time after the end of a container in which its status may still change, in milliseconds.
+const STATUS_SETTLES_MILLIS: i64 = 4 * 60 * 1000;
+
+/// Notes the files of a container that is about to end: by itself, or because the service requested it at `requested_at`.
+pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<Simulation>, requested_at: Option<i64>) {
+    let Some(container) = &sandbox.container else { return };
+    let since = simulation.busy_since(id);
+    let is_own = matches!(container.marker, Some(ContainerMarker::Ready(_)));
+    let is_unfinished = container.marker.as_ref().is_some_and(ContainerMarker::is_restoring);
+    // A file that is written while a start or a stop works on the container, at the same time, may be lost.
+    let is_excused = |at: i64| {
+        (at >= since && !container.notes.is_handed_out)
+            || (is_unfinished && at >= container.notes.marker_call_at)
+            || requested_at.is_some_and(|requested_at| at >= requested_at || (is_own && at >= container.watched_at))
+    };
+    let times = container.notes.write_times.iter().filter(|(_, at)| !is_excused(**at));
+    let written = times.map(|(file, _)| (file.clone(), container.files[file].clone()));
+    let written = written.filter(|(_, content)| !sandbox.notes.saved.contains(content)).collect();
+    let is_soon = simulation.now() - sandbox.notes.destroyed_at <= STATUS_SETTLES_MILLIS;
+    if requested_at.is_some() {
+        sandbox.notes.destroyed_at = simulation.now();
+    }
+    // The status of a sandbox does not show a container that fails so soon after the end of another one.
+    if is_soon && !is_own {
+        return;
+    }
+    sandbox.notes.ended_with.push(EndedContainer { at: simulation.now(), is_own, written });
+}
+
+/// Notes the files of a finished snapshot.
+pub fn note_saved(world: &Rc<World>, id: &SandboxId, stored: &StoredBackup) {
+    let saved: Vec<String> = world.ground_truths.borrow()[stored.backup.id()].files.values().cloned().collect();
+    world.with_sandbox(id, |sandbox, _| {
+        for ended in &mut sandbox.notes.ended_with {
+            ended.written.retain(|_, content| !saved.contains(content));
+        }
+        sandbox.notes.saved.extend(saved);
+    });
+}
+
+/// Notes that a caller received an answer that reports a possible loss.
+pub fn note_reported(world: &Rc<World>, address: &Address) {
+    let Some(record) = world.workspace_store(address).stored_record() else { return };
+    for id in record.sandboxes() {
+        world.with_sandbox(id, |sandbox, _| sandbox.notes.ended_with.clear());
+    }
+}
+
+/// Checks the `mayHaveLost` of an answer to a start that was requested at `requested_at`.
+pub fn check_answer(world: &Rc<World>, address: &Address, requested_at: i64, may_have_lost: bool) {
+    let Some(record) = world.workspace_store(address).stored_record() else { return };
+    world.count(if may_have_lost { "possible losses reported" } else { "restores without a loss" });
+    if may_have_lost {
+        return note_reported(world, address);
+    }
+    for id in record.sandboxes() {
+        let is_former = *id != record.sandbox_id;
+        let lost = world.with_sandbox(id, |sandbox, _| {
+            // The application may write in a sandbox that the workspace no longer uses.
+            let ended = sandbox.notes.ended_with.iter().filter(|ended| ended.is_own || !is_former);
+            let mut lost = ended.filter(|ended| ended.at < requested_at);
+            lost.find_map(|ended| ended.written.keys().next().map(|file| (file.clone(), ended.at)))
+        });
+        if let Some((file, at)) = lost {
+            let what = format_args!("{file} in {id} of {address}, lost {} ms ago", world.now() - at);
+            world.report_violation("rule 17, every loss is reported", &what);
+        }
+    }
+}
