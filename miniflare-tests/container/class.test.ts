@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 
-import { World } from '../world.ts';
+import { until, World } from '../world.ts';
 
 let world: World;
 let fault: ((command: string) => Promise<void> | void) | undefined;
@@ -61,6 +61,33 @@ test('a command does not wait for processes that it leaves behind', async () => 
   assert.equal(await world.exec('background', 'sleep 1000 & echo started'), 'started\n');
   assert.ok(performance.now() - startedAt < 30_000);
   assert.equal((await exec('background', 'pgrep -c -x sleep')).stdout, '1\n');
+});
+
+test('a program runs without a shell, and one that is missing is reported', async () => {
+  const printed = await world.sandbox('programs', 'execProgram', ['printf', '%s', '$HOME; "*"'], {
+    cwd: '/',
+  });
+  assert.deepEqual(printed, { exitCode: 0, stdout: '$HOME; "*"', stderr: '' });
+  const missing = await world.sandbox('programs', 'execProgram', ['no-such-program']);
+  assert.equal(missing.exitCode, 127);
+  assert.match(missing.stderr, /no-such-program.*not found/);
+});
+
+test('a container that ends during a command interrupts it', async () => {
+  const running = exec('ends', 'touch /tmp/started; sleep 1000');
+  const failed = codeOf(running);
+  await until(async () => (await exec('ends', '[ -e /tmp/started ]')).success);
+  await world.kill('ends');
+  assert.equal(await failed, 'OPERATION_INTERRUPTED');
+});
+
+test('the object ends a command whose time limit the container does not apply', async () => {
+  fault = async (command) => {
+    if (command.includes('unlimited')) await pause(60_000, undefined, { ref: false });
+  };
+  assert.equal(await codeOf(exec('unlimited', ': unlimited', { timeout: 500 })), 'COMMAND_TIMEOUT');
+  fault = undefined;
+  assert.equal((await exec('unlimited', 'true', { timeout: 500 })).exitCode, 0);
 });
 
 test('output beyond the limit is refused, and nothing is lost below it', async () => {
@@ -136,8 +163,9 @@ test('an object that ended during a start starts one container', async () => {
   await started.promise;
   await world.crash();
   await lost;
-  assert.notEqual((await world.sandbox('halfway', 'getState')).status, 'healthy');
+  const { containerId } = await world.sandbox('halfway', 'getState');
   const id = await world.sandbox('halfway', 'startContainer');
+  assert.equal(id, containerId);
   assert.equal(await world.exec('halfway', 'cat /run/sandbox-snapshotter.container'), `${id}\n`);
 });
 
@@ -218,6 +246,26 @@ test('the next capture deletes what a capture left behind whose object ended', a
   const backup = await world.backUp('crashed', { excludes: ['file'] });
   const own = ['data.sqsh', 'meta.json'].map((name) => `backups/${backup.id}/${name}`);
   assert.deepEqual((await world.objects()).filter((key) => !before.includes(key)).sort(), own);
+});
+
+test('a restore whose object ended changes nothing, and the next one succeeds', async () => {
+  await world.exec('evicted', 'head -c 60M /dev/urandom >file');
+  const sum = await world.exec('evicted', 'sha256sum file');
+  const backup = await world.backUp('evicted');
+  await world.exec('evicted', 'rm file; echo kept >other');
+  const stopReceiving = `until [ -e /tmp/stopped ]; do for p in $(pgrep -x cat); do
+      case $(readlink /proc/$p/fd/1) in */archive) read -r _ at </proc/$p/fdinfo/1
+        [ $at -gt 10000000 ] && kill -STOP $p && : >/tmp/stopped ;; esac
+    done; done 2>/dev/null &`;
+  await world.exec('evicted', stopReceiving);
+  const lost = world.sandbox('evicted', 'restoreBackup', backup).catch(() => {});
+  await world.exec('evicted', 'until [ -e /tmp/stopped ]; do sleep 0.05; done');
+  await world.crash();
+  await lost;
+  await world.exec('evicted', 'pkill -CONT -x cat; while pgrep -x cat; do sleep 0.05; done');
+  assert.equal(await world.exec('evicted', 'cat other; ls'), 'kept\nother\n');
+  await world.sandbox('evicted', 'restoreBackup', backup);
+  assert.equal(await world.exec('evicted', 'sha256sum *; ls -A /var/backups/sandbox-snapshotter'), sum);
 });
 
 test('a capture and a restore end at their time limit, and leave nothing', async () => {

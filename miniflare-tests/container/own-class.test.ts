@@ -91,11 +91,34 @@ test('a container without activity for longer than its timeout beyond 6 hours en
   await fire('inactive');
   assert.deepEqual(await world.sandbox('inactive', 'getState'), state);
   await world.sandbox('inactive', 'store', 'sandbox-snapshotter:activity', Date.now() - 8 * HOUR_MS);
+  await fire('inactive'); // Without activity since its start, it is as old as that.
+  assert.deepEqual(await world.sandbox('inactive', 'getState'), state);
+  const run = await world.sandbox('inactive', 'stored', 'sandbox-snapshotter:container');
+  const older = { ...run, changedAt: Date.now() - 8 * HOUR_MS };
+  await world.sandbox('inactive', 'store', 'sandbox-snapshotter:container', older);
   await fire('inactive');
   assert.equal((await world.sandbox('inactive', 'getState')).status, 'stopped');
   const object = await world.objectId('inactive');
   await until(() => !world.running().includes(object));
   assert.equal(await world.sandbox('inactive', 'stored', 'sandbox-snapshotter:alarm'), undefined);
+});
+
+test('a capture whose upload fails leaves nothing in the bucket', async () => {
+  await world.exec('parts', 'head -c 40M /dev/urandom >file');
+  const before = await world.objects();
+  await world.sandbox('parts', 'store', 'failingPart', 3);
+  const failed = await world.failure(world.backUp('parts'));
+  assert.equal(failed.name, 'BackupTransferError');
+  assert.match(failed.message, /R2 fails/);
+  assert.deepEqual(await world.objects(), before);
+  assert.equal(await world.sandbox('parts', 'stored', 'sandbox-snapshotter:capture'), undefined);
+  const isLeft = () => world.exec('parts', 'ls -A /var/backups/sandbox-snapshotter');
+  await until(async () => (await isLeft()) === ''); // Its process ends.
+  const { code } = await world.failure(world.snapshot('parts'));
+  assert.equal(code, 'BACKUP_INTERRUPTED');
+  await world.sandbox('parts', 'store', 'failingPart', 0);
+  const ref = await world.snapshot('parts');
+  await world.assertRestores(ref, 'ls', 'file\n');
 });
 
 test('an image without squashfs-tools is captured as an archive of tar', async () => {

@@ -11,6 +11,11 @@ export { Caller };
 export { default } from '../caller/caller.ts';
 
 class OwnContainer extends DurableObject<Env> {
+  constructor(ctx: DurableObjectState, env: Env & { BACKUP_BUCKET: R2Bucket }) {
+    const failingPart = () => ctx.storage.kv.get<number>('failingPart');
+    super(ctx, Object.assign({}, env, { BACKUP_BUCKET: failing(env.BACKUP_BUCKET, failingPart) }));
+  }
+
   async launch(image = 'debian:slim'): Promise<boolean> {
     const container = this.ctx.container!;
     if (!container.running)
@@ -120,6 +125,22 @@ export class Sandbox extends withFiles(Snapshots) {
     const session = (await this.getSession('one')) as unknown as this;
     return (await session.listFiles(path)).files.map(({ name }) => name).sort();
   }
+}
+
+/** Returns a bucket that fails to store a part of an upload. */
+function failing(bucket: R2Bucket, part: () => number | undefined): R2Bucket {
+  const upload = async (key: string) => {
+    const own = await bucket.createMultipartUpload(key);
+    const uploadPart = async (number: number, content: Uint8Array) => {
+      if (number === part()) throw new Error('R2 fails');
+      return own.uploadPart(number, content);
+    };
+    return { uploadId: own.uploadId, uploadPart, complete: (parts: R2UploadedPart[]) => own.complete(parts) };
+  };
+  return new Proxy(bucket, {
+    get: (target, name: keyof R2Bucket) =>
+      name === 'createMultipartUpload' ? upload : (target[name] as Function).bind(target),
+  });
 }
 
 const toHex = (digest: ArrayBuffer) =>

@@ -122,13 +122,20 @@ export async function restore(
     const process = await open(container, limited(argv, timeout), { stdin: 'pipe' });
     const output = process.output();
     const stdin = process.stdin as WritableStream<Uint8Array>;
-    // A process whose input is aborted waits for more.
-    const fed = (ReadableStream as any).from(archive).pipeTo(stdin, { preventAbort: true });
-    const failure = await fed.catch(async (thrown: unknown) => {
-      await stdin.close().catch(() => {});
-      return thrown;
-    });
+    const ended = new AbortController();
+    let failure: unknown;
+    (ReadableStream as any)
+      .from(archive)
+      // A process whose input is aborted waits for more.
+      .pipeTo(stdin, { preventAbort: true, signal: ended.signal })
+      .catch((thrown: unknown) => {
+        failure = thrown;
+        return stdin.close();
+      })
+      .catch(() => {});
+    // Does not wait for the pipe: a process that ends early reads no more.
     const { exitCode, stderr } = await output;
+    ended.abort();
     if (exitCode === INCOMPLETE && failure) throw transferError(failure);
     check(exitCode, decode(stderr), 'BACKUP_RESTORE_FAILED', `${dir} can't be restored`);
   });

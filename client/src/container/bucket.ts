@@ -119,6 +119,7 @@ export class Backups {
       await upload?.complete(parts);
       return { sizeBytes, sha256: await hash.end() };
     } catch (thrown) {
+      await reader.cancel(thrown).catch(() => {}); // Ends the process that prints the archive.
       throw transferError(thrown);
     }
   }

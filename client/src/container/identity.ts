@@ -4,7 +4,7 @@
  */
 import type { Expected } from './archives.ts';
 import { SandboxError } from './errors.ts';
-import { run, sh } from './process.ts';
+import { KILLED, run, sh } from './process.ts';
 
 /** The label of a container that contains its id. Names of labels have at most 16 bytes. */
 const LABEL = 'snapshotter-id';
@@ -49,6 +49,7 @@ export class ContainerIdentity {
   readonly #options: () => ContainerStartupOptions;
   readonly #dir: string;
   #starting: Promise<ContainerRun> | undefined;
+  #adopting: Promise<ContainerRun> | undefined;
   #ending: Promise<void> = Promise.resolve();
 
   /** `options` returns the options of each start. The directory `dir` is created in each container. */
@@ -69,16 +70,36 @@ export class ContainerIdentity {
   }
 
   /**
-   * Returns the state of the container, and starts none. A container that has ended, or was not started for the stored id,
-   * is not the object's: `running` can be true for a container that is gone.
+   * Returns the state of the container, and starts none. A container that has ended is not the object's: `running` can be true
+   * for a container that is gone. One that the application started gets an id. During a start, the state is the stored one.
    */
   async current(): Promise<ContainerRun> {
-    const stored = this.stored;
-    if (stored.id === undefined) return stored;
-    const isOwn = await this.#isRunning(stored.id);
+    const { stored } = this;
+    return this.#starting && stored.id && !stored.ready ? stored : this.#observe();
+  }
+
+  /** Returns whether a command runs in the container. `running` and `inspect` report only later that it ended. */
+  async answers(): Promise<boolean> {
+    const { exitCode } = await run(this.#container, ['true']).catch(() => ({ exitCode: KILLED })); // It ended.
+    return exitCode === 0;
+  }
+
+  async #observe(): Promise<ContainerRun> {
+    await this.#ending;
+    const { id } = this.stored;
+    const info = this.#container.running ? await this.#container.inspect() : null;
+    const isOwn = info && id && (await this.#hasId(info, id));
     // Another call may have replaced the container in the meantime.
-    if (isOwn || this.stored.id !== stored.id) return this.stored;
-    return this.#change();
+    if (isOwn || this.stored.id !== id) return this.stored;
+    if (!info) return id ? this.#change() : this.stored;
+    this.#adopting ??= this.#adopt().finally(() => (this.#adopting = undefined));
+    return this.#adopting;
+  }
+
+  /** Gives an id to a container that the application started. */
+  async #adopt(): Promise<ContainerRun> {
+    const run = await this.#begin();
+    return this.#mark(run).catch(() => this.stored); // It is not ready.
   }
 
   /** Returns the running container. Throws unless it is the expected one; starts none. */
@@ -91,17 +112,12 @@ export class ContainerIdentity {
     throw new SandboxError('CONTAINER_REPLACED', 'The expected container has ended.');
   }
 
-  /** Returns whether the container with an id runs: by its label, or by its file where workerd has lost the label. */
-  async #isRunning(id: string): Promise<boolean> {
-    const info = this.#container.running ? await this.#container.inspect() : null;
-    const label = info?.labels[LABEL];
-    if (info === null || label !== undefined) return label === id;
-    try {
-      const { stdout } = await run(this.#container, ['cat', ID_FILE]);
-      return stdout.trim() === id;
-    } catch {
-      return false; // It ended.
-    }
+  /** Returns whether the container has an id: by its label, or by its file where workerd has lost the label. */
+  async #hasId({ labels }: ContainerInfo, id: string): Promise<boolean> {
+    const label = labels[LABEL];
+    if (label !== undefined) return label === id;
+    const { stdout } = await run(this.#container, ['cat', ID_FILE]).catch(() => ({ stdout: '' })); // It ended.
+    return stdout.trim() === id;
   }
 
   /** Returns the running container, and starts it where none runs. Concurrent calls start one container. */
@@ -119,14 +135,9 @@ export class ContainerIdentity {
   }
 
   async #ensure(): Promise<ContainerRun> {
-    await this.#ending;
-    const current = await this.current();
+    const current = await this.#observe();
     if (current.id) return this.#mark(current);
-    if (this.#container.running) {
-      // The application's own code started it, unless it is gone.
-      if (await this.#container.inspect()) return this.#mark(await this.#begin());
-      await this.#container.destroy().catch(() => {});
-    }
+    if (this.#container.running) await this.#container.destroy().catch(() => {}); // It is gone.
     const run = await this.#begin();
     const options = this.#options();
     const labels = { ...options.labels, [LABEL]: run.id as string };

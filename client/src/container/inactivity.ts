@@ -68,10 +68,10 @@ export class Inactivity {
     await this.#alarm.set(timeoutMs > MAX_PLATFORM_MS ? Date.now() + ALARM_MS : undefined);
   }
 
-  /** Returns whether a timeout beyond that of the platform is over. */
-  isOver(): boolean {
+  /** Returns whether a timeout beyond that of the platform is over for a container that was first seen at `since`. */
+  isOver(since: number): boolean {
     const { timeoutMs } = this;
-    const activity = this.#ctx.storage.kv.get<number>(ACTIVITY) ?? 0;
+    const activity = Math.max(since, this.#ctx.storage.kv.get<number>(ACTIVITY) ?? 0);
     return timeoutMs > MAX_PLATFORM_MS && Date.now() - activity > timeoutMs;
   }
 }

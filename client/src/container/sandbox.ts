@@ -78,9 +78,9 @@ export class ContainerSandbox
     this.#identity = new ContainerIdentity(ctx, start as () => ContainerStartupOptions, this.#dir);
     this.#inactivity = new Inactivity(ctx, alarm, options.sleepAfter ?? '10m');
     this.onAlarm = async () => {
-      const { id } = await this.#identity.current();
+      const { id, changedAt } = await this.#identity.current();
       if (id === undefined) return alarm.set();
-      if (this.#inactivity.isOver()) await this.destroy();
+      if (this.#inactivity.isOver(changedAt)) await this.destroy();
       await this.#inactivity.apply();
     };
     ctx.waitUntil(this.#inactivity.apply().catch(() => {}));
@@ -188,7 +188,7 @@ export class ContainerSandbox
     const state = await (isExpected ? this.#identity.expect(expected) : this.#identity.ensure());
     if (state.id !== before) await this.#inactivity.apply();
     const check = async () => {
-      if ((await this.#identity.current()).id === state.id) return;
+      if ((await this.#identity.answers()) && (await this.#identity.current()).id === state.id) return;
       throw new SandboxError('OPERATION_INTERRUPTED', 'The container ended.');
     };
     const target = { container: this.#ctx.container as Container, state };
