@@ -7,8 +7,8 @@
 use std::cell::OnceCell;
 
 use js_sys::{Reflect, Symbol};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::ObjectNamespace;
@@ -20,7 +20,9 @@ use super::scripts::{self, shell_quote};
 use super::stub;
 use super::value::from_js;
 use crate::model::named::ContainerMarker;
-use crate::model::{self, Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, SandboxId};
+use crate::model::{
+    self, Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, SandboxId,
+};
 use crate::ports::SandboxSession;
 
 /// An RPC session with one sandbox of a Durable Object namespace.
@@ -131,13 +133,28 @@ impl SandboxSession for SdkSession<'_> {
         BackupHandle::try_from(handle).map_err(|error| Failure::protocol("createBackup", error))
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
+    async fn restore_backup(
+        &self,
+        backup: &BackupHandle,
+        _: u64,
+        expected: Option<&ContainerId>,
+    ) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Argument<'a> {
+            #[serde(flatten)]
+            handle: &'a BackupHandle,
+            /// The class of the SDK (0.12) does not read it.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            expected_container: Option<&'a ContainerId>,
+        }
         #[derive(Deserialize)]
         struct Outcome {
             success: bool,
         }
-        let handle = model::json::to_value(backup).map_err(|error| Failure::protocol("restoreBackup", error))?;
-        match self.call("restoreBackup", &[handle]).await? {
+        let argument = Argument { handle: backup, expected_container: expected };
+        let argument = model::json::to_value(&argument).map_err(|error| Failure::protocol("restoreBackup", error))?;
+        match self.call("restoreBackup", &[argument]).await? {
             Outcome { success: true } => Ok(()),
             Outcome { success: false } => Err(Failure::new("Error", "restoreBackup returned success: false")),
         }

@@ -24,7 +24,8 @@ pub use archive_format::ArchiveFormat;
 pub use backup_owner::BackupOwner;
 pub use mint::{ShortId, derivation_kind_of, is_minted_with, mint_sandbox_id, mint_snapshot_id, root_of};
 pub use sandbox::{
-    Arrival, ContainerIdentity, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus, Status,
+    Arrival, ContainerId, ContainerIdentity, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus,
+    Status,
 };
 pub use sandbox_bindings::{SandboxBinding, SandboxBindings};
 pub use sandbox_snapshotter_client::model::*;

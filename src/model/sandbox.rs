@@ -87,6 +87,21 @@ pub struct MarkerUpdate {
     pub elapsed_millis: i64,
     /// The outcome of the update.
     pub outcome: MarkerOutcome,
+    /// The id of the container.
+    pub container_id: Option<ContainerId>,
+}
+
+/// The id that a container carries in a file: a command in the container proves it, while a [`ContainerIdentity`] is what
+/// the object reports. A container of the SDK (0.12) has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ContainerId(String);
+
+impl ContainerId {
+    /// Parses the line that a script prints; `None` where the container has no id.
+    pub fn parse(line: &str) -> Option<Self> {
+        let id = line.trim();
+        (!id.is_empty()).then(|| Self(id.to_owned()))
+    }
 }
 
 /// Whether a container got a new marker.

@@ -10,7 +10,8 @@ use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::settings::Hook;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, Result, SandboxId, SandboxStatus,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, Result, SandboxId,
+    SandboxStatus,
 };
 
 /// A session with a sandbox of the ports `P`.
@@ -45,8 +46,14 @@ pub trait SandboxSession {
         to: &ContainerMarker,
     ) -> impl Future<Output = Result<MarkerUpdate, Failure>>;
 
-    /// Applies a backup of `bytes` bytes to the sandbox. Starts the container if it is not running.
-    fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> impl Future<Output = Result<(), Failure>>;
+    /// Applies a backup of `bytes` bytes to the sandbox. With `expected`, fails in another container and starts none;
+    /// otherwise starts the container if it is not running.
+    fn restore_backup(
+        &self,
+        backup: &BackupHandle,
+        bytes: u64,
+        expected: Option<&ContainerId>,
+    ) -> impl Future<Output = Result<(), Failure>>;
 
     /// As [`Sandboxes::complete_restore`].
     fn complete_restore(

@@ -6,8 +6,8 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupOptions, ContainerIdentity, DirectoryContent, Failure, Runtime, SandboxId, SandboxStatus,
-    Status,
+    ArchiveFormat, BackupOptions, ContainerId, ContainerIdentity, DirectoryContent, Failure, Runtime, SandboxId,
+    SandboxStatus, Status,
 };
 
 use super::{Sandbox, Scheduler, Work, World};
@@ -41,6 +41,16 @@ impl<S: Scheduler> World<S> {
     pub fn identity(&self, id: &SandboxId) -> Option<ContainerIdentity> {
         let runtime = self.runtime.get();
         self.with_sandbox(id, |sandbox, now| sandbox.report_status(runtime, now).identity())
+    }
+
+    /// Returns the id that the container of a sandbox carries; `None` where none runs, and for the SDK 0.12.
+    pub(super) fn container_id(&self, id: &SandboxId) -> Option<ContainerId> {
+        let number = self.running_number(id).filter(|_| self.owns_containers())?;
+        ContainerId::parse(&number.to_string())
+    }
+
+    fn running_number(&self, id: &SandboxId) -> Option<u64> {
+        self.with_sandbox(id, |sandbox, _| sandbox.container.as_ref().map(|container| container.number))
     }
 
     /// Returns whether the sandboxes have the class for containers.
@@ -78,7 +88,7 @@ impl<S: Scheduler> World<S> {
             return self.enter_container(id).await;
         }
         let number = match options.expected_last_change {
-            Some(expected) => self.expect_container(id, expected).await?,
+            Some(expected) => self.expect_container(id, |world| world.identity(id) == Some(expected)).await?,
             None => self.enter_container(id).await?,
         };
         let content = self.with_container(id, |container, _| container.directory_content(options.dir.as_str()));
@@ -94,14 +104,20 @@ impl<S: Scheduler> World<S> {
     }
 
     /// Enters the container for a restore, and downloads the archive: the SDK 0.12 before, and the class for containers
-    /// into the container.
+    /// into the container, which must be the expected one.
     pub(super) async fn enter_for_restore(
         self: &Rc<Self>,
         id: &SandboxId,
         format: ArchiveFormat,
+        expected: Option<&ContainerId>,
     ) -> Result<(), Failure> {
         if self.owns_containers() {
-            let number = self.enter_container(id).await?;
+            let number = match expected {
+                Some(expected) => {
+                    self.expect_container(id, |world| world.container_id(id).as_ref() == Some(expected)).await?
+                }
+                None => self.enter_container(id).await?,
+            };
             S::work(self, Work::Download).await?;
             self.check_same_container(id, number)?;
         } else {
@@ -112,13 +128,13 @@ impl<S: Scheduler> World<S> {
     }
 
     /// Returns the number of the container that a call expects. Starts none.
-    async fn expect_container(self: &Rc<Self>, id: &SandboxId, expected: ContainerIdentity) -> Result<u64, Failure> {
+    async fn expect_container(
+        self: &Rc<Self>,
+        id: &SandboxId,
+        is_expected: impl FnOnce(&Self) -> bool,
+    ) -> Result<u64, Failure> {
         S::work(self, Work::Expected(id)).await?;
-        let number = self.with_sandbox(id, |sandbox, now| {
-            let is_expected = sandbox.report_status(Runtime::Container, now).identity() == Some(expected);
-            sandbox.container.as_ref().filter(|_| is_expected).map(|container| container.number)
-        });
-        let Some(number) = number else {
+        let Some(number) = self.running_number(id).filter(|_| is_expected(self)) else {
             return Err(sandbox_error("CONTAINER_REPLACED", "The expected container has ended."));
         };
         self.with_container(id, |_, _| ());

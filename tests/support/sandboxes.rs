@@ -11,8 +11,8 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe,
-    SandboxId, SandboxStatus, Status,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, MarkerOutcome,
+    MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
 };
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
@@ -134,15 +134,21 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         S::call(&self.world.this(), Method::CreateBackup, self.id.as_str(), create).await
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle, _: u64) -> Result<(), Failure> {
+    async fn restore_backup(
+        &self,
+        backup: &BackupHandle,
+        _: u64,
+        expected: Option<&ContainerId>,
+    ) -> Result<(), Failure> {
         let (id, backup, requested_at) = (self.id.clone(), backup.clone(), self.world.current_time().as_millis());
+        let expected = expected.cloned();
         let restore = move |world: Rc<World<S>>| {
             let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
             async move {
                 turn.wait().await;
                 S::observe(&world, Event::RestoreRequested(&backup));
                 let (files, format) = world.read_backup(backup.id())?;
-                world.enter_for_restore(&id, format).await?;
+                world.enter_for_restore(&id, format, expected.as_ref()).await?;
                 let is_missing = |parent: Directory| {
                     let content =
                         world.with_container(&id, |container, _| container.directory_content(parent.as_str()));
@@ -246,7 +252,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 world.set_marker(id, &to);
                 MarkerOutcome::Updated
             };
-            MarkerUpdate { age_millis, elapsed_millis: 0, outcome }
+            MarkerUpdate { age_millis, elapsed_millis: 0, outcome, container_id: world.container_id(id) }
         };
         self.run_command(Method::UpdateMarker, id, update).await
     }
@@ -266,9 +272,11 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 return None;
             }
             world.set_marker(id, &to);
+            let container_id = world.container_id(id);
             Some(world.with_container(id, |container, _| RestoreBegun {
                 listing: container.list_directory(&dir),
                 hashes: container.hashes(&dir, &files),
+                container_id,
             }))
         };
         self.run_command(Method::BeginRestore, id, begin).await

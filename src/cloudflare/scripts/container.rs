@@ -1,7 +1,10 @@
 //! The probe of a container: its age, its marker, and the content of its directory.
 
 use super::files::{hash_files, list_directory, read_hashes, read_listing};
-use super::{CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
+use super::{
+    CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_MARKER, dir_vars,
+    read_container_id, shell_quote,
+};
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
 use crate::model::{Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe};
@@ -78,7 +81,8 @@ pub(in crate::cloudflare) fn set_replaced_note(note: bool) -> String {
 pub(super) const LOCK_MARKER: &str = "exec 8<>\"$marker.lock\"; flock 8\n";
 
 /// Replaces the container marker `from` with `to`. With `older_than_millis`, only in a container that has at least this
-/// age and no note. Prints the age as [`probe`] does, and `done`; otherwise `young`, or `other` and the current marker.
+/// age and no note. Prints the id of the container; then the age as [`probe`] does, and `done`; otherwise `young`, or
+/// `other` and the current marker.
 pub(in crate::cloudflare) fn update_marker(
     from: Option<&ContainerMarker>,
     to: &ContainerMarker,
@@ -90,7 +94,7 @@ pub(in crate::cloudflare) fn update_marker(
         None => ("false", "false".to_owned()),
     };
     format!(
-        r#"{FILE_NAMES}{LOCK_MARKER}{READ_AGE}{READ_MARKER}if {is_replacement}; then outcome=young
+        r#"{FILE_NAMES}{PRINT_CONTAINER_ID}{LOCK_MARKER}{READ_AGE}{READ_MARKER}if {is_replacement}; then outcome=young
 elif [ "$now" != {from} ]; then outcome="other $now"
 elif {is_young}; then outcome=young
 else {write} outcome="done"; fi
@@ -109,7 +113,8 @@ pub(super) fn write_marker(to: &ContainerMarker) -> String {
 
 /// Parses the output of [`update_marker`].
 pub(crate) fn read_marker_update(stdout: &str) -> Option<MarkerUpdate> {
-    let mut fields = stdout.trim_end().splitn(4, ' ');
+    let (container_id, update) = read_container_id(stdout)?;
+    let mut fields = update.trim_end().splitn(4, ' ');
     let (uptime, start, end) = (fields.next()?, fields.next()?, fields.next()?);
     let (age_millis, elapsed_millis) = read_age(uptime, start, end)?;
     let outcome = match fields.next()? {
@@ -120,11 +125,11 @@ pub(crate) fn read_marker_update(stdout: &str) -> Option<MarkerUpdate> {
             marker => MarkerOutcome::OtherMarker(Some(ContainerMarker::parse(marker)?)),
         },
     };
-    Some(MarkerUpdate { age_millis, elapsed_millis, outcome })
+    Some(MarkerUpdate { age_millis, elapsed_millis, outcome, container_id })
 }
 
-/// Replaces the container marker `from` with `to`, and prints the output of [`list_directory`] and of [`hash_files`].
-/// Prints `other` where the container has another marker.
+/// Replaces the container marker `from` with `to`, and prints the id of the container, and the output of
+/// [`list_directory`] and of [`hash_files`]. Prints `other` where the container has another marker.
 pub(in crate::cloudflare) fn begin_restore(
     from: Option<&ContainerMarker>,
     to: &ContainerMarker,
@@ -135,7 +140,7 @@ pub(in crate::cloudflare) fn begin_restore(
     format!(
         r#"{FILE_NAMES}{LOCK_MARKER}{READ_MARKER}if [ "$now" != {from} ]; then echo other; exit; fi
 {write} :
-({listing}
+{PRINT_CONTAINER_ID}({listing}
 {hashes})"#,
         write = write_marker(to),
         listing = list_directory(dir),
@@ -149,9 +154,10 @@ pub(crate) fn read_restore_begun(stdout: &str, files: &[String]) -> Result<Optio
         return Ok(None);
     }
     let begun = || {
-        let at = stdout.find("\nend\n")? + "\nend\n".len();
-        let (listing, hashes) = stdout.split_at_checked(at)?;
-        Some(RestoreBegun { listing: read_listing(listing)?, hashes: read_hashes(hashes, files)? })
+        let (container_id, content) = read_container_id(stdout)?;
+        let at = content.find("\nend\n")? + "\nend\n".len();
+        let (listing, hashes) = content.split_at_checked(at)?;
+        Some(RestoreBegun { listing: read_listing(listing)?, hashes: read_hashes(hashes, files)?, container_id })
     };
     let unreadable = || Failure::protocol("the sandbox", "what is in the container can't be read");
     begun().map(Some).ok_or_else(unreadable)
@@ -162,6 +168,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::model::ContainerId;
     use crate::model::named::binding::DirectoryListing;
 
     fn ready() -> ContainerMarker {
@@ -208,8 +215,9 @@ mod tests {
 
     #[test]
     fn marker_update_reports_the_container_age_and_the_outcome() {
-        let update = |outcome| Some(MarkerUpdate { age_millis: 100_500, elapsed_millis: 1490, outcome });
-        let read = |outcome: &str| read_marker_update(&format!("1000.50 90000 1002.00 {outcome}\n"));
+        let update =
+            |outcome| Some(MarkerUpdate { age_millis: 100_500, elapsed_millis: 1490, outcome, container_id: None });
+        let read = |outcome: &str| read_marker_update(&format!("container \n1000.50 90000 1002.00 {outcome}\n"));
         assert_eq!(read("done"), update(MarkerOutcome::Updated));
         assert_eq!(read("young"), update(MarkerOutcome::TooYoung));
         assert_eq!(read("other "), update(MarkerOutcome::OtherMarker(None)));
@@ -217,7 +225,11 @@ mod tests {
         for odd in ["", "other odd nonce", "x"] {
             assert_eq!(read(odd), None, "{odd:?}");
         }
-        assert_eq!(read_marker_update("done\n"), None);
+        for odd in ["done\n", "container\n", "1000.50 90000 1002.00 done\n"] {
+            assert_eq!(read_marker_update(odd), None, "{odd:?}");
+        }
+        let id = |line: &str| read_marker_update(&format!("{line}\n1000.50 90000 1002.00 done\n"))?.container_id;
+        assert_eq!(id("container 5-b"), ContainerId::parse("5-b"));
     }
 
     #[test]
@@ -226,10 +238,15 @@ mod tests {
         let begun = RestoreBegun {
             listing: DirectoryListing { image: "0.12.10 0123".into(), content_hash: None },
             hashes: BTreeMap::from([("/etc/x".to_owned(), String::new())]),
+            container_id: ContainerId::parse("5-b"),
         };
-        assert_eq!(read_restore_begun("image 0.12.10 0123\nlisting none\nend\nnone\nend\n", &files), Ok(Some(begun)));
+        let content = "image 0.12.10 0123\nlisting none\nend\nnone\nend\n";
+        assert_eq!(read_restore_begun(&format!("container 5-b\n{content}"), &files), Ok(Some(begun)));
+        assert!(read_restore_begun(content, &files).is_err());
         assert_eq!(read_restore_begun("other\n", &files), Ok(None));
-        for odd in ["", "image 0.12.10 0123\nlisting none\nend\n", "listing none\nend\nnone\nend\n"] {
+        for odd in
+            ["", "container \nimage 0.12.10 0123\nlisting none\nend\n", "container \nlisting none\nend\nnone\nend\n"]
+        {
             assert!(read_restore_begun(odd, &files).is_err(), "{odd:?}");
         }
     }

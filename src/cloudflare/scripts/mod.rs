@@ -22,7 +22,7 @@ pub(crate) use files::{read_hashes, read_listing};
 pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
 
-use crate::model::Directory;
+use crate::model::{ContainerId, Directory};
 
 /// Sets shell variables to the paths of the Worker's own files in a container. They are outside of every directory that
 /// can be captured.
@@ -35,6 +35,16 @@ pub(super) const FILE_NAMES: &str =
 
 /// Sets `$now` to the container marker; empty where there is none.
 const READ_MARKER: &str = "now=; [ -f \"$marker\" ] && IFS= read -r now <\"$marker\"\n";
+
+/// Prints a line with `container` and the id of the container, which only a class over `ctx.container` writes.
+const PRINT_CONTAINER_ID: &str = r#"id=; [ -f "$run.container" ] && IFS= read -r id <"$run.container"; echo "container $id"
+"#;
+
+/// Splits the output of a script after the line of [`PRINT_CONTAINER_ID`].
+fn read_container_id(stdout: &str) -> Option<(Option<ContainerId>, &str)> {
+    let (line, rest) = stdout.split_once('\n')?;
+    Some((ContainerId::parse(line.strip_prefix("container ")?), rest))
+}
 
 /// Writes `$new`, which later replaces the watch file. Waits for the next tick of the clock, because a later change
 /// would otherwise have the same time, and not a newer one.

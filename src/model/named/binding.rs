@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Address;
 use crate::model::named::answer::RestoredFrom;
-use crate::model::{Directory, PendingTask, SnapshotId, Timestamp};
+use crate::model::{ContainerId, Directory, PendingTask, SnapshotId, Timestamp};
 
 /// The binding of a sandbox that belongs to a named workspace. The ledger of the sandbox stores it.
 #[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
@@ -150,6 +150,8 @@ pub struct RestoreBegun {
     pub listing: DirectoryListing,
     /// SHA-256 of the requested files, by path.
     pub hashes: BTreeMap<String, String>,
+    /// The id of the container.
+    pub container_id: Option<ContainerId>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.

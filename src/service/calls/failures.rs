@@ -27,7 +27,12 @@ pub(crate) enum During {
 /// Returns the error for a failure of a sandbox.
 pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> Error {
     if sdk_code(&failure) == Some("CONTAINER_REPLACED") {
-        return Error::container_replaced(id, "was replaced").caused_by(failure);
+        let error = match during {
+            // The container that the restore began in has nothing to lose.
+            During::Restore => Error::another_container(id),
+            _ => Error::container_replaced(id, "was replaced"),
+        };
+        return error.caused_by(failure);
     }
     let code = code_of(&failure, during);
     let doing = match during {
@@ -228,6 +233,13 @@ mod tests {
         ("ContainerReplacedError", "CONTAINER_REPLACED"),
         ("ToolMissingError", "TOOL_MISSING"),
     ];
+
+    #[test]
+    fn replaced_container_interrupts_a_restore_and_refuses_a_capture() {
+        let failure = Failure::new("ContainerReplacedError", "ended").with_code("CONTAINER_REPLACED");
+        assert_eq!(code(failure.clone(), During::Restore), Code::OperationInterrupted);
+        assert_eq!(code(failure, During::Backup), Code::SandboxReplaced);
+    }
 
     #[test]
     fn undelivered_call_to_overloaded_object_is_retryable() {

@@ -19,7 +19,8 @@ use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::settings::Hook;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, SandboxId,
+    SandboxStatus,
 };
 use crate::ports::{Clock, Ledger, Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -172,8 +173,13 @@ impl<V: SandboxSession, C: Clock> SandboxSession for TimeLimitedSession<'_, V, C
         with_timeout(self.clock, CallKind::Backup(bytes), self.session.create_backup(options, bytes)).await
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> Result<(), Failure> {
-        with_timeout(self.clock, CallKind::Restore(bytes), self.session.restore_backup(backup, bytes)).await
+    async fn restore_backup(
+        &self,
+        backup: &BackupHandle,
+        bytes: u64,
+        expected: Option<&ContainerId>,
+    ) -> Result<(), Failure> {
+        with_timeout(self.clock, CallKind::Restore(bytes), self.session.restore_backup(backup, bytes, expected)).await
     }
 }
 

@@ -79,7 +79,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // Where an earlier version captured the sandbox, the container must have run at that time.
         let since = self.legacy_capture_began_at()?.map_or(since, |first_capture| first_capture.min(since));
         for _ in 0..MAX_AGE_MEASUREMENTS {
-            let (elapsed_at_start, nonce, MarkerUpdate { age_millis, elapsed_millis, outcome }) = self
+            let (elapsed_at_start, nonce, MarkerUpdate { age_millis, elapsed_millis, outcome, .. }) = self
                 .put_new_marker(
                     |elapsed_at_start| match progress.verification {
                         Verification::Done => None,

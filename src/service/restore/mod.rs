@@ -212,13 +212,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let session = self.sandboxes_of(minted)?.open_session(minted);
         let (name_set, marker_set) = join(session.set_name(), session.update_marker(None, &restoring)).await;
         name_set.map_err(failed)?;
-        if marker_set.map_err(failed)?.outcome != MarkerOutcome::Updated {
+        let update = marker_set.map_err(failed)?;
+        if update.outcome != MarkerOutcome::Updated {
             return Err(Error::another_container(minted));
         }
         if let Some(parent) = stored.backup.required_parent() {
             session.make_directory(&parent).await.map_err(failed)?;
         }
-        session.restore_backup(&stored.backup, stored.size_bytes).await.map_err(failed)?;
+        let expected = update.container_id.as_ref();
+        session.restore_backup(&stored.backup, stored.size_bytes, expected).await.map_err(failed)?;
         self.verify_arrival(&session, minted, stored, &restoring, &ready).await
     }
 }

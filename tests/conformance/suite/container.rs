@@ -29,6 +29,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async marker_for_an_older_container_is_not_written_to_a_younger_one),
         case!(async begin_restore_marks_the_container_and_returns_its_files),
         case!(async complete_restore_updates_the_marker_once_the_files_arrived),
+        case!(async restore_fails_in_another_container_than_the_expected_one),
         case!(async changes_count_from_the_start_of_the_watch),
         case!(async listing_of_an_empty_or_missing_directory_is_empty),
         case!(async listing_creates_a_missing_directory),
@@ -178,12 +179,38 @@ async fn complete_restore_updates_the_marker_once_the_files_arrived(world: &impl
     assert_eq!(complete(&restoring, false).await, Arrival::OtherContainer, "it has no marker");
     assert!(put_marker(world, &id, None, &restoring).await);
     assert_eq!(complete(&restoring, false).await, Arrival::FilesMissing(DirectoryContent::Empty));
-    world.sandboxes().open_session(&id).restore_backup(&handle, 4096).await.unwrap();
+    world.sandboxes().open_session(&id).restore_backup(&handle, 4096, None).await.unwrap();
     assert_eq!(complete(&other, false).await, Arrival::OtherContainer);
     assert_eq!(probe(world, &id, "/workspace").await.marker, Some(restoring.clone()));
     assert_eq!(complete(&restoring, false).await, Arrival::Complete);
     assert_eq!(complete(&restoring, false).await, Arrival::Complete, "the restore is complete already");
     assert_eq!(probe(world, &id, "/workspace").await.marker, Some(ready.clone()));
+}
+
+async fn restore_fails_in_another_container_than_the_expected_one(world: &impl World) {
+    let (from, id) = (world.sandbox("from"), world.sandbox("agent"));
+    world.write_file(&from, "/workspace/file", "content").await;
+    let sandboxes = world.sandboxes();
+    let handle = sandboxes.open_session(&from).create_backup(&backup_options("/workspace"), None).await.unwrap();
+    let session = sandboxes.open_session(&id);
+    let marker = ContainerMarker::Restoring("a".into());
+    let Some(expected) = session.update_marker(None, &marker).await.unwrap().container_id else {
+        return; // The class gives containers no id.
+    };
+    assert_eq!(session.update_marker(Some(&marker), &marker).await.unwrap().container_id.as_ref(), Some(&expected));
+    session.restore_backup(&handle, 0, Some(&expected)).await.unwrap();
+    assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("content"));
+
+    sandboxes.destroy(&id).await.unwrap();
+    let failure = sandboxes.open_session(&id).restore_backup(&handle, 0, Some(&expected)).await.unwrap_err();
+    assert_eq!(failure.code.as_deref(), Some("CONTAINER_REPLACED"), "{failure:?}");
+    assert_eq!(sandboxes.status(&id).await.unwrap().status, Status::Down, "no container was started");
+
+    let begun = sandboxes.begin_restore(&id, None, &marker, &work_dir(), &[]).await.unwrap().unwrap();
+    assert_ne!(begun.container_id.as_ref(), Some(&expected));
+    let failure = sandboxes.open_session(&id).restore_backup(&handle, 0, Some(&expected)).await.unwrap_err();
+    assert_eq!(failure.code.as_deref(), Some("CONTAINER_REPLACED"), "{failure:?}");
+    assert_eq!(world.read_file(&id, "/workspace/file").await, None);
 }
 
 async fn changes_count_from_the_start_of_the_watch(world: &impl World) {
@@ -346,7 +373,7 @@ async fn restore_counts_as_a_change(world: &impl World) {
     let copy = world.sandbox("copy");
     let handle = create_backup(world, "agent", "content").await;
     put_first_marker(world, &copy).await;
-    world.sandboxes().open_session(&copy).restore_backup(&handle, 0).await.unwrap();
+    world.sandboxes().open_session(&copy).restore_backup(&handle, 0, None).await.unwrap();
     assert!(changed_since_watch(world, &copy).await);
     world.sandboxes().open_session(&copy).create_backup(&backup_options("copy"), None).await.unwrap();
     assert!(!changed_since_watch(world, &copy).await, "a backup is not a change");

@@ -97,7 +97,7 @@ async fn backup_starts_an_ended_sandbox_and_is_empty(world: &impl World) {
     let sandboxes = world.sandboxes();
     let handle = sandboxes.open_session(&id).create_backup(&backup_options("empty"), None).await.unwrap();
     assert_eq!(status_of(world, &id).await.status, Status::Healthy);
-    sandboxes.open_session(&copy).restore_backup(&handle, 0).await.unwrap();
+    sandboxes.open_session(&copy).restore_backup(&handle, 0, None).await.unwrap();
     assert_eq!(probe(world, &copy, "/workspace").await.directory_content, DirectoryContent::Empty);
 }
 
@@ -117,7 +117,7 @@ async fn restored_sandbox_has_the_files_of_the_backup(world: &impl World) {
     let handle = create_backup(world, "agent", "it's \"quoted\" 文件 🗂\n").await;
     world.write_file(&id, "/workspace/file", "changed").await;
     world.write_file(&id, "/workspace/later", "later").await;
-    world.sandboxes().open_session(&copy).restore_backup(&handle, 0).await.unwrap();
+    world.sandboxes().open_session(&copy).restore_backup(&handle, 0, None).await.unwrap();
     assert_eq!(status_of(world, &copy).await.status, Status::Healthy);
     assert_eq!(world.read_file(&copy, "/workspace/file").await.as_deref(), Some("it's \"quoted\" 文件 🗂\n"));
     assert_eq!(world.read_file(&copy, "/workspace/later").await, None);
@@ -128,7 +128,7 @@ async fn restore_of_a_missing_backup_fails(world: &impl World) {
     let (id, copy) = (world.sandbox("agent"), world.sandbox("copy"));
     let handle = create_backup(world, "agent", "content").await;
     world.backups().delete(handle.id()).await.unwrap();
-    let failure = world.sandboxes().open_session(&copy).restore_backup(&handle, 0).await.unwrap_err();
+    let failure = world.sandboxes().open_session(&copy).restore_backup(&handle, 0, None).await.unwrap_err();
     assert_eq!(failure.code.as_deref(), Some("BACKUP_NOT_FOUND"), "{failure:?}");
     assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("content"));
 }

@@ -1,6 +1,6 @@
 //! A restore succeeds only when the files are in the sandbox, in the container that ran before the restore was done.
 
-use sandbox_snapshotter::model::{Code, Error, SnapshotRef};
+use sandbox_snapshotter::model::{Code, Error, Runtime, SnapshotRef};
 
 use crate::support::{ExpectError, FILE, Fixture, Method, World};
 
@@ -110,6 +110,25 @@ fn restore_fails_when_container_does_not_stay_up() {
         fixture.world.after(Method::RestoreBackup).run(on_minted(end));
         expect_interrupted(&fixture, &snapshot);
     }
+}
+
+#[test]
+fn restore_expects_the_container_in_which_it_began() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.runtime.set(Runtime::Container);
+    fixture.world.before(Method::RestoreBackup).nth(1).run(on_minted(World::replace_container));
+    let restored = fixture.restore(&snapshot).unwrap();
+    assert_eq!(fixture.world.files(restored.sandbox_id().as_str()), fixture.world.files("agent-42"));
+    assert_eq!(fixture.world.call_count(Method::CompleteRestore), 1, "nothing was restored into the other container");
+}
+
+#[test]
+fn restore_fails_when_its_container_is_replaced_before_every_attempt() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.runtime.set(Runtime::Container);
+    fixture.world.before(Method::RestoreBackup).run(on_minted(World::replace_container));
+    expect_interrupted(&fixture, &snapshot);
+    assert_eq!(fixture.world.call_count(Method::CompleteRestore), 0);
 }
 
 #[test]

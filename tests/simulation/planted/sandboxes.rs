@@ -12,8 +12,8 @@ use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun}
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe,
-    Runtime, SandboxId, SandboxStatus, Status,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, MarkerOutcome,
+    MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, Status,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
@@ -190,8 +190,13 @@ impl SandboxSession for PlantedSession<'_> {
         self.session.update_marker(from, to).await
     }
 
-    async fn restore_backup(&self, backup: &BackupHandle, bytes: u64) -> Result<(), Failure> {
-        self.session.restore_backup(backup, bytes).await
+    async fn restore_backup(
+        &self,
+        backup: &BackupHandle,
+        bytes: u64,
+        expected: Option<&ContainerId>,
+    ) -> Result<(), Failure> {
+        self.session.restore_backup(backup, bytes, expected).await
     }
 
     async fn complete_restore(
@@ -332,7 +337,7 @@ impl Sandboxes for PlantedSandboxes {
             if is_first_capture && self.planted().is_planted(Bug::MarkedAfterCapture) {
                 self.planted().notes.late_marker.replace(Some(to.clone()));
                 let outcome = MarkerOutcome::Updated;
-                return Ok(MarkerUpdate { age_millis: OLDEST_MILLIS, elapsed_millis: 0, outcome });
+                return Ok(MarkerUpdate { age_millis: OLDEST_MILLIS, elapsed_millis: 0, outcome, container_id: None });
             }
             if is_first_capture && self.planted().is_planted(Bug::AgeNotCompared) {
                 let update = self.all().update_marker(id, from, to, None).await?;

@@ -159,7 +159,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // result of this call.
         let started = self.sandboxes()?.probe(&self.id, dir).await;
         drop(self.note_late_call(started.map_err(self.failed(During::Start))));
-        let (nonce, RestoreBegun { listing, hashes }) = self.mark_restoring(dir, &files).await?;
+        let (nonce, RestoreBegun { listing, hashes, container_id }) = self.mark_restoring(dir, &files).await?;
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = if hooks.after_start.is_some() {
             ContainerMarker::Restored(nonce.clone())
@@ -185,7 +185,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 let stale = stale::check(snapshot_id, dependencies, &current, &request.settings, &request.start)?;
                 let session = self.sandboxes()?.open_session(&self.id);
                 session
-                    .restore_backup(&stored.backup, stored.size_bytes)
+                    .restore_backup(&stored.backup, stored.size_bytes, container_id.as_ref())
                     .await
                     .map_err(self.failed(During::Restore))?;
                 self.verify_arrival(&session, &self.id, stored, &restoring, &populated).await?;

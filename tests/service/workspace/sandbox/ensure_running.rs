@@ -1,7 +1,7 @@
 //! `ensure_running` restores the files of a sandbox where they are missing. It discards written files only on request.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Failure};
+use sandbox_snapshotter::model::{Code, Failure, Runtime};
 use serde_json::json;
 
 use crate::support::{CallPhase, ExpectError, FILE, Fixture, HOUR, MINUTE, Method, PendingOperation, WORKSPACE};
@@ -221,6 +221,17 @@ fn start_restores_again_when_container_is_replaced_during_restore() {
             fixture.stop_workspace(WORKSPACE).unwrap();
         }
     }
+}
+
+#[test]
+fn start_expects_the_container_in_which_the_restore_began() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.runtime.set(Runtime::Container);
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::RestoreBackup).nth(1).run(move |world| world.replace_container(&id));
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "restored");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    assert_eq!(fixture.world.call_count(Method::CompleteRestore), 1, "nothing was restored into the other container");
 }
 
 #[test]
