@@ -4,7 +4,7 @@
  */
 import type { Expected } from './archives.ts';
 import { SandboxError } from './errors.ts';
-import { KILLED, run, sh } from './process.ts';
+import { run, sh } from './process.ts';
 
 /** The label of a container that contains its id. Names of labels have at most 16 bytes. */
 const LABEL = 'snapshotter-id';
@@ -79,9 +79,11 @@ export class ContainerIdentity {
   }
 
   /** Returns whether a command runs in the container. `running` and `inspect` report only later that it ended. */
-  async answers(): Promise<boolean> {
-    const { exitCode } = await run(this.#container, ['true']).catch(() => ({ exitCode: KILLED })); // It ended.
-    return exitCode === 0;
+  answers(): Promise<boolean> {
+    return run(this.#container, ['true']).then(
+      ({ exitCode }) => !exitCode,
+      () => false,
+    );
   }
 
   async #observe(): Promise<ContainerRun> {
@@ -109,7 +111,7 @@ export class ContainerIdentity {
     const { id, changedAt } = run;
     const { expectedContainer = id, expectedLastChange = changedAt } = expected;
     if (id && expectedContainer === id && expectedLastChange === changedAt) return run;
-    throw new SandboxError('CONTAINER_REPLACED', 'The expected container has ended.');
+    throw new SandboxError('CONTAINER_REPLACED', 'The container was replaced.');
   }
 
   /** Returns whether the container has an id: by its label, or by its file where workerd has lost the label. */
@@ -120,28 +122,35 @@ export class ContainerIdentity {
     return stdout.trim() === id;
   }
 
-  /** Returns the running container, and starts it where none runs. Concurrent calls start one container. */
-  ensure(): Promise<ContainerRun> {
-    this.#starting ??= this.#ensure().finally(() => (this.#starting = undefined));
+  /**
+   * Returns the running container, and starts it where none runs: from a snapshot of the platform, or from the image. Concurrent
+   * calls start one container.
+   */
+  ensure(snapshot?: ContainerSnapshotRestoreParams): Promise<ContainerRun> {
+    this.#starting ??= this.#ensure(snapshot).finally(() => (this.#starting = undefined));
     return this.#starting;
   }
 
   /** Ends the container. */
   end(): Promise<void> {
-    if (this.stored.id !== undefined) this.#change();
+    if (this.stored.id) this.#change();
     const ended = this.#container.running ? this.#container.destroy() : Promise.resolve();
     this.#ending = ended.catch(() => {});
     return ended;
   }
 
-  async #ensure(): Promise<ContainerRun> {
+  async #ensure(containerSnapshot = this.#options().containerSnapshot): Promise<ContainerRun> {
     const current = await this.#observe();
     if (current.id) return this.#mark(current);
     if (this.#container.running) await this.#container.destroy().catch(() => {}); // It is gone.
     const run = await this.#begin();
-    const options = this.#options();
-    const labels = { ...options.labels, [LABEL]: run.id as string };
-    this.#container.start({ ...options, labels } as ContainerStartupOptions);
+    const { labels, ...options } = this.#options();
+    this.#container.start({
+      ...options,
+      labels: { ...labels, [LABEL]: run.id },
+      image: containerSnapshot ? undefined : this.image,
+      containerSnapshot,
+    } as unknown as ContainerStartupOptions);
     return this.#mark(run);
   }
 
@@ -152,15 +161,20 @@ export class ContainerIdentity {
     return run;
   }
 
+  /** The image of the next container: that of the options, or the only one of the class. Undefined where the platform selects it. */
+  get image(): string | undefined {
+    const [image, other] = Object.values(this.#container.images);
+    return this.#options().image ?? (other ? undefined : image);
+  }
+
   /** Runs the first command in a container, unless it is ready. */
   async #mark(state: ContainerRun): Promise<ContainerRun> {
     if (state.ready) return state;
     const mark = sh(MARK, state.id as string, this.#dir);
     const { exitCode, stdout, stderr } = await run(this.#container, mark);
-    if (exitCode !== 0)
+    if (exitCode)
       throw new SandboxError('CONTAINER_UNAVAILABLE', `The container is not ready: ${stderr.trim()}`);
-    if (this.stored.id !== state.id)
-      throw new SandboxError('OPERATION_INTERRUPTED', 'The container was ended.');
+    if (this.stored.id !== state.id) throw new SandboxError('OPERATION_INTERRUPTED', 'The container ended.');
     const [id, ...tools] = stdout.trim().split('\n');
     return this.#store({ ...state, id: id as string, ready: true, tools });
   }

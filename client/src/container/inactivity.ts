@@ -24,7 +24,7 @@ export function toMillis(duration: Duration): number {
   const [, count, unit = 's'] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(String(duration)) ?? [];
   const millis = Number(count) * UNITS[unit as keyof typeof UNITS];
   if (millis > 0) return millis;
-  throw new TypeError(`A timeout must be seconds or a number with s, m or h, as 10m; got ${duration}.`);
+  throw new TypeError(`A timeout must be seconds or as 10m, got ${duration}.`);
 }
 
 /** The inactivity timeout of the container of an object. */

@@ -12,11 +12,13 @@ import { Files, type FileContent } from './basic-files.ts';
 import type { Duration } from './inactivity.ts';
 import type { SessionMethods, Settings, SnapshotMethods } from './methods.ts';
 import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
-import { ContainerSandbox, type ExecResult, type Options, type State } from './sandbox.ts';
+import { ContainerSandbox } from './sandbox.ts';
+import type { ExecResult, Options, SnapshotOptions, StartOptions, State } from './sandbox.ts';
 
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
 export type { BackupHandle, BackupOptions, Expected, FileContent, ProgramOptions, Ran };
 export type { Duration, ExecOptions, ExecResult, Options, SessionMethods, Settings, SnapshotMethods, State };
+export type { SnapshotOptions, StartOptions };
 
 type Base = abstract new (...args: any[]) => DurableObject<any>;
 

@@ -3,7 +3,7 @@ import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
 import type { FileContent } from './basic-files.ts';
 import type { Duration } from './inactivity.ts';
 import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
-import type { ExecResult, State } from './sandbox.ts';
+import type { ExecResult, SnapshotOptions, StartOptions, State } from './sandbox.ts';
 
 /** The settings that `configure` changes. */
 export interface Settings {
@@ -41,8 +41,13 @@ export interface SessionMethods {
 export interface SnapshotMethods extends SessionMethods {
   /** Returns the state of the container, and starts none. */
   getState(): Promise<State>;
-  /** Starts the container where none runs. Returns its id, which no other container has. */
-  startContainer(): Promise<string>;
+  /**
+   * Starts the container where none runs: from a snapshot of the platform, or from the image. Returns its id, which no other
+   * container has. Does not verify that the platform restored the files of the snapshot.
+   */
+  startContainer(options?: StartOptions): Promise<string>;
+  /** Has the platform store the disk of the running container, without `/run`. Starts none. */
+  snapshotContainer(options?: SnapshotOptions): Promise<ContainerSnapshot>;
   /** Sends a signal to the container. Default: SIGTERM. */
   stop(signal?: number): Promise<void>;
   /** Ends the container, and so all its processes and files. */

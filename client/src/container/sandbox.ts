@@ -41,6 +41,20 @@ export interface State {
   lastChange: number;
   /** The id of the container that runs. */
   containerId?: string;
+  /** The image of the next container. Absent where the platform selects it: it has no snapshots of the container then. */
+  image?: string | undefined;
+}
+
+/** How a container starts. */
+export interface StartOptions {
+  /** The snapshot of the platform with the files of the container. Default: the image. */
+  containerSnapshot?: ContainerSnapshotRestoreParams | undefined;
+}
+
+/** The options of `snapshotContainer`. */
+export interface SnapshotOptions extends Expected {
+  /** The name of the snapshot. */
+  name?: string;
 }
 
 const ENV = 'sandbox-snapshotter:env';
@@ -91,15 +105,25 @@ export class ContainerSandbox
   async getState(): Promise<State> {
     const { id, ready, changedAt } = await this.#identity.current();
     const status = id === undefined ? 'stopped' : ready ? 'healthy' : 'running';
-    return { status, lastChange: changedAt, ...(id && { containerId: id }) };
+    return { status, lastChange: changedAt, ...(id && { containerId: id }), image: this.#identity.image };
   }
 
   async getContainerPlacementId(): Promise<string | null> {
     return (await this.getState()).containerId ?? null;
   }
 
-  async startContainer(): Promise<string> {
-    return this.#inContainer({}, async ({ state }) => state.id as string);
+  async startContainer(options: StartOptions = {}): Promise<string> {
+    return this.#inContainer(options, async ({ state }) => state.id as string);
+  }
+
+  async snapshotContainer({ name, ...expected }: SnapshotOptions = {}): Promise<ContainerSnapshot> {
+    const { id } = await this.#identity.expect(expected);
+    const run = { expectedContainer: id as string };
+    return this.#inContainer(run, async ({ container }) => {
+      const taken = await container.snapshotContainer(name ? { name } : {}); // Cloudflare requires an argument.
+      await this.#identity.expect(run); // Another may run by now.
+      return taken;
+    });
   }
 
   async stop(signal = 15): Promise<void> {
@@ -181,11 +205,13 @@ export class ContainerSandbox
    * Runs work in the container, which is started where none runs and none is expected. A failure of work whose container ended
    * in the meantime is an interruption.
    */
-  async #inContainer<T>(expected: Expected, work: (target: Target) => Promise<T>): Promise<T> {
+  async #inContainer<T>(expected: Expected & StartOptions, work: (target: Target) => Promise<T>): Promise<T> {
     this.#inactivity.touch();
     const before = this.#identity.stored.id;
     const isExpected = (expected.expectedContainer ?? expected.expectedLastChange) !== undefined;
-    const state = await (isExpected ? this.#identity.expect(expected) : this.#identity.ensure());
+    const state = await (isExpected
+      ? this.#identity.expect(expected)
+      : this.#identity.ensure(expected.containerSnapshot));
     if (state.id !== before) await this.#inactivity.apply();
     const check = async () => {
       if ((await this.#identity.answers()) && (await this.#identity.current()).id === state.id) return;
@@ -214,7 +240,7 @@ export class ContainerSandbox
     const binding = this.#options.bucket ?? 'BACKUP_BUCKET';
     const bucket = this.#env[binding] as R2Bucket | undefined;
     if (bucket) return new Backups(bucket, this.#ctx.storage);
-    const message = `The R2 binding ${binding} is missing. Add it to [[r2_buckets]].`;
+    const message = `The class has no R2 binding ${binding}. Add it to [[r2_buckets]].`;
     throw new SandboxError('INVALID_BACKUP_CONFIG', message);
   }
 
