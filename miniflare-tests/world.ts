@@ -307,6 +307,16 @@ export class World implements AsyncDisposable {
     await this.#local.engine.kill(await this.objectId(id));
   }
 
+  /** Returns the names of the platform's snapshots of containers, the oldest first. */
+  platformSnapshots(): string[] {
+    return this.#local.engine.snapshots();
+  }
+
+  /** Deletes a snapshot of a container, as the platform does at its expiration. */
+  deletePlatformSnapshot(name: string) {
+    this.#local.engine.deleteSnapshot(name);
+  }
+
   /** Ends the container of a sandbox through the SDK's `sleepAfter`, as after a time without calls. */
   async sleep(id: string) {
     // The platform ends a container without a call to its object.

@@ -787,6 +787,8 @@ export interface StartedWorkspace extends Workspace {
   stale: string[];
   /** The results of the hooks that ran. */
   hookRuns: HookRun[];
+  /** Why the files were not restored from the platform snapshot of the workspace. */
+  platformFallback?: string;
   /** The rescue snapshot that contains the files that the sandbox had before the restore. */
   rescueSnapshotId?: string;
 }
@@ -810,6 +812,16 @@ export interface Workspace {
   dir: string;
   /** Whether a stop takes a snapshot. */
   persistent: boolean;
+  /**
+   * Where a stop stores the files.
+   *
+   * - `archive`: In an archive in R2. It is durable, it can be deleted, and every image can restore it.
+   * - `both`: In an archive, and in a platform snapshot of the whole disk. A start restores the platform
+   * snapshot, or the archive if the platform snapshot cannot be restored.
+   * - `platform`: Only in a platform snapshot. Requires `durable: false`.
+   * @default "archive"
+   */
+  storage: 'archive' | 'both' | 'platform';
   /** The retention policy of the workspace's snapshots. */
   retention: Policy;
   /** The commands that run in the sandbox when the workspace starts and stops. */
@@ -835,6 +847,8 @@ export interface Workspace {
    * snapshot has every file that the workspace had before. Absent without `restoredFrom`.
    */
   mayHaveLost?: boolean;
+  /** The platform snapshot of the last stop, as of the last start or stop. */
+  platformSnapshot?: PlatformSnapshot;
   /** The last problem; absent once the operation succeeds. */
   problem?: WorkspaceProblem;
   /** The snapshot from which the last start restored the files; absent if it restored none. */
@@ -964,6 +978,34 @@ export interface LastSnapshot {
   createdAt: string;
 }
 
+/**
+ * A platform snapshot: the writable disk of a container, which the platform stores. It cannot be
+ * deleted.
+ */
+export interface PlatformSnapshot {
+  /** The id of the snapshot, which the platform assigned. */
+  id: string;
+  /** The size of the disk, in bytes. */
+  sizeBytes: number;
+  /** The image of the containers that can start from the snapshot. */
+  image: string;
+  /** When the snapshot was taken. */
+  createdAt: string;
+  /** When the platform deletes the snapshot: 30 days after its creation or its last restore. */
+  expiresAt: string;
+  /** The archive that the same stop stored; absent if the files are only in the platform snapshot. */
+  archiveId?: string;
+  /** When a container last started from the snapshot. */
+  lastRestoredAt?: string;
+  /**
+   * Why the last attempt to refresh the snapshot before its expiration failed. The Worker tries again
+   * every day.
+   */
+  refreshFailure?: string;
+  /** Why the snapshot cannot be restored any more. */
+  unusable?: string;
+}
+
 /** A problem of a workspace. */
 export interface WorkspaceProblem {
   /** The stable error code, for programs. */
@@ -1049,12 +1091,23 @@ export type Code =
 
 /** The snapshot from which the files of a workspace were restored. */
 export interface RestoredFrom {
-  /** The id of the snapshot. */
-  snapshotId: string;
+  /**
+   * The storage of the snapshot.
+   *
+   * - `archive`: An archive in R2: the directory of the workspace.
+   * - `platform`: A platform snapshot: the whole disk.
+   * @default "archive"
+   */
+  storage: 'archive' | 'platform';
   /** When the snapshot was taken. */
   createdAt: string;
   /** The age of the snapshot when it was restored, in seconds. */
   ageSeconds: number;
+  /**
+   * The id of the snapshot: the archive with the same files if the storage is `platform`; absent if
+   * there is none.
+   */
+  snapshotId?: string;
 }
 
 /** The result of a hook. */
@@ -1106,6 +1159,11 @@ export interface WorkspaceSettings {
   /** What the workspace's snapshots depend on. */
   dependsOn?: DependsOn;
   /**
+   * Whether the files must be in an archive; true if it was never set. `storage: "platform"` requires
+   * false.
+   */
+  durable?: boolean;
+  /**
    * The environment variables of the sandbox, which every start sets again. They may be secrets; no
    * answer contains their values.
    */
@@ -1118,6 +1176,16 @@ export interface WorkspaceSettings {
   persistent?: boolean;
   /** The retention policy of the workspace's snapshots. */
   retention?: Policy;
+  /**
+   * Where a stop stores the files; `archive` if it was never set. `both` and `platform` need a class of
+   * sandboxes over `ctx.container`.
+   *
+   * - `archive`: In an archive in R2. It is durable, it can be deleted, and every image can restore it.
+   * - `both`: In an archive, and in a platform snapshot of the whole disk. A start restores the platform
+   * snapshot, or the archive if the platform snapshot cannot be restored.
+   * - `platform`: Only in a platform snapshot. Requires `durable: false`.
+   */
+  storage?: 'archive' | 'both' | 'platform';
 }
 
 /** The request to start a named workspace, or to create it if it does not exist. */
@@ -1216,6 +1284,8 @@ export interface StoppedWorkspace extends Workspace {
   changedDuringCapture: boolean;
   /** The results of the hooks that ran. */
   hookRuns: HookRun[];
+  /** Why no platform snapshot was taken, although the settings request one. */
+  platformFailure?: string;
   /** The rescue snapshot that contains files written after the sandbox was cold-started. */
   rescueSnapshotId?: string;
 }
@@ -1332,6 +1402,8 @@ export interface DeletedWorkspace {
   kept: KeptSnapshot[];
   /** The sandboxes whose snapshots could not be processed yet. The Worker processes them later. */
   pending: string[];
+  /** Until when the platform may keep snapshots of the workspace's disk, which cannot be deleted. */
+  platformDataUntil?: string;
 }
 
 /** A snapshot that is kept because other sandboxes need it, or because it is pinned. */

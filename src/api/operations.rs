@@ -56,7 +56,7 @@ pub async fn run_named<P: Ports>(
     match request {
         Call::CreateWorkspace(request) => to_json(&named.create(request, abort).await?),
         Call::GetOrCreateWorkspace(request) => to_json(&named.get_or_create(request, abort).await?),
-        Call::GetWorkspaceByName(_) => to_json(&named.describe()?),
+        Call::GetWorkspaceByName(_) => to_json(&named.describe().await?),
         Call::StartWorkspace(request) => to_json(&named.start(request, abort).await?),
         Call::StopWorkspace(_) => to_json(&named.stop(abort).await?),
         Call::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),

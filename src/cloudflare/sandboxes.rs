@@ -23,6 +23,7 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
+use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
     self, Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
@@ -179,10 +180,11 @@ impl Sandboxes for SandboxStubs {
         id: &SandboxId,
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
+        token: Option<&str>,
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<RestoreBegun>, Failure> {
-        let stdout = self.run(id, &scripts::begin_restore(from, to, dir, files), WALK_TIMEOUT_MILLIS).await?;
+        let stdout = self.run(id, &scripts::begin_restore(from, to, token, dir, files), WALK_TIMEOUT_MILLIS).await?;
         scripts::read_restore_begun(&stdout, files)
     }
 
@@ -255,6 +257,44 @@ impl Sandboxes for SandboxStubs {
             Either::Right(((), _)) => return Err(answer_timed_out("the hook", limit)),
         };
         scripts::read_hook(&stdout, name)
+    }
+
+    async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
+        #[derive(Deserialize)]
+        struct State {
+            /// Only the class of the client has it, where the platform has snapshots.
+            image: Option<String>,
+        }
+        self.call(id, "getState", &[]).await.map(|State { image }| image)
+    }
+
+    async fn take_platform_snapshot(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        token: &str,
+    ) -> Result<Option<StoredDisk>, Failure> {
+        #[derive(Deserialize)]
+        struct Taken {
+            id: String,
+            size: f64,
+        }
+        let SandboxStatus { last_change, .. } = self.status(id).await?;
+        match self.run(id, &scripts::write_disk_token(marker, token), COMMAND_TIMEOUT_MILLIS).await?.trim() {
+            "done" => {}
+            "other" => return Ok(None),
+            _ => return Err(Failure::protocol("the sandbox", "the disk token can't be written")),
+        }
+        // Another container than the one of the status is refused.
+        let options = json!({ "name": token, "expectedLastChange": last_change });
+        let Taken { id, size } = self.call(id, "snapshotContainer", &[options]).await?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The conversion saturates.
+        Ok(Some(StoredDisk { id, size_bytes: size as u64 }))
+    }
+
+    async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
+        let options = json!({ "containerSnapshot": { "id": snapshot_id } });
+        self.call::<String>(id, "startContainer", &[options]).await.map(drop)
     }
 
     async fn run_checkpoint(

@@ -15,7 +15,7 @@ use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
     ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
-use crate::model::named::{Address, Tenant};
+use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::LineageScope;
 use crate::model::{
@@ -85,6 +85,13 @@ pub enum Message {
     },
     /// [`SandboxLedgerClient::newest_snapshot`]
     Newest,
+    /// [`SandboxLedgerClient::platform_snapshot`]
+    PlatformSnapshot,
+    /// [`SandboxLedgerClient::check_storage`]
+    CheckStorage {
+        /// The storage.
+        storage: StoragePolicy,
+    },
     /// [`SandboxLedgerClient::reserve`]
     Reserve(Box<ReserveRequest>),
     /// [`SandboxLedgerClient::probe_condition`]
@@ -176,6 +183,14 @@ impl SandboxLedgerClient for WorkspaceObjects {
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
         let arguments = json!({ "sandboxId": id, "policy": policy });
         self.0.run(id.as_str(), Operation::SetRetention, &arguments, &JsValue::UNDEFINED).await.map(drop)
+    }
+
+    async fn platform_snapshot(&self, id: &SandboxId) -> Result<Option<PlatformSnapshot>> {
+        self.0.call(id.as_str(), &Message::PlatformSnapshot).await
+    }
+
+    async fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> Result<()> {
+        self.0.call(id.as_str(), &Message::CheckStorage { storage }).await
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {

@@ -10,7 +10,7 @@ use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
     NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
-use crate::model::named::{Address, Tenant};
+use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::{
@@ -66,6 +66,12 @@ pub trait SandboxLedgerClient {
 
     /// Sets the retention policy of `id`.
     fn set_policy(&self, id: &SandboxId, policy: &Policy) -> impl Future<Output = Result<()>>;
+
+    /// Returns the platform snapshot of `id`, unless one of its archives is newer.
+    fn platform_snapshot(&self, id: &SandboxId) -> impl Future<Output = Result<Option<PlatformSnapshot>>>;
+
+    /// Verifies that the class of the sandbox `id` has the storage.
+    fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> impl Future<Output = Result<()>>;
 
     /// Records that a sandbox will be made from a snapshot of `id` and depends on it from now on. Returns `false` when
     /// the id of the new sandbox is already taken. A repeated call with the same id returns the same result.

@@ -8,6 +8,7 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
+use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, Result, SandboxId,
@@ -116,13 +117,14 @@ pub trait Sandboxes {
 
     /// Replaces the marker of a container before a restore, and returns what is in the container, as
     /// [`list_directory`](Self::list_directory) and [`hash_files`](Self::hash_files) do. Returns `None` and changes
-    /// nothing when the container does not carry the marker `from`. Starts the container if it is not running. Opens no
-    /// shell session.
+    /// nothing when the container does not carry the marker `from`, or, with a token, did not start from the platform
+    /// snapshot with this token. Starts the container if it is not running. Opens no shell session.
     fn begin_restore(
         &self,
         id: &SandboxId,
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
+        token: Option<&str>,
         dir: &Directory,
         files: &[String],
     ) -> impl Future<Output = Result<Option<RestoreBegun>, Failure>>;
@@ -180,6 +182,27 @@ pub trait Sandboxes {
         hook: &Hook,
         env: &BTreeMap<String, String>,
     ) -> impl Future<Output = Result<Option<HookRun>, Failure>>;
+
+    /// Returns the image of the next container of the sandbox, or `None` if its class has no platform snapshots. Starts no
+    /// container.
+    fn platform_image(&self, id: &SandboxId) -> impl Future<Output = Result<Option<String>, Failure>>;
+
+    /// Has the platform store the disk of the container that carries the marker, with the token in a file. Returns `None`
+    /// when another container is running. Starts the container if it is not running.
+    fn take_platform_snapshot(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        token: &str,
+    ) -> impl Future<Output = Result<Option<StoredDisk>, Failure>>;
+
+    /// Starts a container from a platform snapshot, unless one is running. The container may nevertheless have other files:
+    /// [`begin_restore`](Self::begin_restore) verifies the token.
+    fn start_from_platform_snapshot(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &str,
+    ) -> impl Future<Output = Result<(), Failure>>;
 
     /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
     /// the container if it is not running. Changes nothing in a container that does not meet `required`.

@@ -118,6 +118,8 @@ fn settings() -> Value {
     let hook = json!({ "command": "make", "timeoutSeconds": 10, "onFailure": "warn" });
     json!({
         "persistent": false,
+        "storage": "both",
+        "durable": false,
         "retention": policy(),
         "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
         "expiry": { "idleSeconds": 60, "maxSeconds": 600 },

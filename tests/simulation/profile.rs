@@ -25,6 +25,8 @@ pub struct FaultProfile {
     pub id_collision_rate: u32,
     /// Whether the image of the sandboxes contains a file in the workspace's directory.
     pub image_has_files: bool,
+    /// Whether the class of the sandboxes has platform snapshots.
+    pub has_platform: bool,
     /// The runtime of the sandboxes.
     pub runtime: Runtime,
     /// The format of the archives that the image of the sandboxes can make.
@@ -65,6 +67,7 @@ impl FaultProfile {
             container_end_rate: draw([0, 0, 0, 100, 500]),
             id_collision_rate: if rng.one_in(4) { 2500 } else { 0 },
             image_has_files: rng.one_in(3),
+            has_platform: runtime == Runtime::Container && rng.one_in(2),
             runtime,
             archive_format: if has_squashfs { ArchiveFormat::Squashfs } else { ArchiveFormat::TarZstd },
             sandbox_count: 1 + rng.below(3),

@@ -83,6 +83,8 @@ pub struct Container<S: Scheduler> {
     pub is_replacement: bool,
     /// Its marker.
     pub marker: Option<ContainerMarker>,
+    /// The token in the file on its disk.
+    pub disk_token: Option<String>,
     /// The version of its image.
     pub image: String,
     /// See [`Image::archive_format`].
@@ -113,6 +115,7 @@ impl<S: Scheduler> Container<S> {
             directories: BTreeSet::new(),
             is_replacement: false,
             marker: None,
+            disk_token: None,
             image: image.version,
             archive_format: image.archive_format,
             mounted: None,

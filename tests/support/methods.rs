@@ -4,12 +4,14 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     Status,
+    PlatformImage,
     SetName,
     Configure,
     Destroy,
     SetIdleTimeout,
     SetEnv,
     CreateBackup,
+    StartFromPlatformSnapshot,
     RestoreBackup,
     Probe,
     MakeDirectory,
@@ -24,6 +26,7 @@ pub enum Method {
     IgnoredPaths,
     ChangedSinceWatch,
     RunHook,
+    TakePlatformSnapshot,
     RunCheckpoint,
     GetMetadata,
     HeadArchive,
@@ -37,6 +40,8 @@ pub enum Method {
     Sweep,
     GetForRestore,
     SetPolicy,
+    PlatformSnapshot,
+    CheckStorage,
     Reserve,
     CheckCondition,
     Decommission,
@@ -96,7 +101,7 @@ impl Method {
     /// Returns whether the method changes nothing outside of the service.
     pub fn is_read(self) -> bool {
         let is_read_of_bucket = self.service() == Service::Bucket && self != Self::Delete;
-        is_read_of_bucket || matches!(self, Self::Status | Self::SetName | Self::ListWorkspaces)
+        is_read_of_bucket || matches!(self, Self::Status | Self::PlatformImage | Self::SetName | Self::ListWorkspaces)
     }
 
     /// Returns whether the platform or the service may repeat a message of the method to another object.

@@ -11,6 +11,7 @@
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
 //! - `objects`: the Durable Objects that run the service, and their ports
 //! - `object_clients`: calls between these objects
+//! - `platform`: platform snapshots
 //! - `errors`: errors of any code
 //! - `random`: pseudorandom numbers
 
@@ -26,6 +27,7 @@ mod methods;
 mod namespaces;
 mod object_clients;
 mod objects;
+mod platform;
 mod random;
 mod runtime;
 mod sandboxes;
@@ -42,6 +44,7 @@ pub use ledger::{MemoryLedger, RowChange};
 pub use methods::{Method, Service};
 pub use namespaces::{Namespace, in_namespace};
 pub use objects::{Group, NamedService, Object, ObjectKey, ObjectPorts, ObjectService, SandboxService};
+pub use platform::Disk;
 pub use random::SeededRng;
 pub use scheduler::{Event, Scheduler, Work};
 pub use workspace_store::{MemoryWorkspaceStore, StoreChange};

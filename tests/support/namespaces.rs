@@ -9,6 +9,7 @@ use sandbox_snapshotter::model::checkpoint_call::{
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
+use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, Runtime, SandboxBinding, SandboxId, SandboxStatus,
@@ -93,10 +94,11 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         id: &SandboxId,
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
+        token: Option<&str>,
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<RestoreBegun>, Failure> {
-        self.world.begin_restore(&self.key(id), from, to, dir, files).await
+        self.world.begin_restore(&self.key(id), from, to, token, dir, files).await
     }
 
     async fn complete_restore(
@@ -145,6 +147,23 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         self.world.run_hook(&self.key(id), marker, dir, name, hook, env).await
+    }
+
+    async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
+        self.world.platform_image(&self.key(id)).await
+    }
+
+    async fn take_platform_snapshot(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        token: &str,
+    ) -> Result<Option<StoredDisk>, Failure> {
+        self.world.take_platform_snapshot(&self.key(id), marker, token).await
+    }
+
+    async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
+        self.world.start_from_platform_snapshot(&self.key(id), snapshot_id).await
     }
 
     async fn run_checkpoint(

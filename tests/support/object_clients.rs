@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
     NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
-use sandbox_snapshotter::model::named::{Address, Tenant};
+use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::{
     BackupId, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
@@ -89,6 +89,15 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
         let arguments = json!({ "sandboxId": id, "policy": policy });
         self.run_operation(Method::SetPolicy, id, Operation::SetRetention, arguments).await.map(|_: Value| ())
+    }
+
+    async fn platform_snapshot(&self, id: &SandboxId) -> Result<Option<PlatformSnapshot>> {
+        self.ask(Method::PlatformSnapshot, id, (), |own, ()| async move { own.platform_snapshot().await }).await
+    }
+
+    async fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> Result<()> {
+        self.ask(Method::CheckStorage, id, storage, |own, storage| async move { own.check_storage(storage).await })
+            .await
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {

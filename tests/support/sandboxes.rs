@@ -9,6 +9,7 @@ use sandbox_snapshotter::model::checkpoint_call::{
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
+use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, MarkerOutcome,
@@ -262,13 +263,16 @@ impl<S: Scheduler> Sandboxes for World<S> {
         id: &SandboxId,
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
+        token: Option<&str>,
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<RestoreBegun>, Failure> {
         S::observe(&self.this(), Event::MarkerRequested(from, to));
         let (from, to, dir, files) = (from.cloned(), to.clone(), dir.clone(), files.to_vec());
+        let token = token.map(str::to_owned);
         let begin = move |world: &Rc<Self>, id: &SandboxId| {
-            if world.marker_of(id) != from {
+            let disk_token = world.with_container(id, |container, _| container.disk_token.clone());
+            if world.marker_of(id) != from || (token.is_some() && disk_token != token) {
                 return None;
             }
             world.set_marker(id, &to);
@@ -386,6 +390,27 @@ impl<S: Scheduler> Sandboxes for World<S> {
             Ok(Some(HookRun { hook: name, ok, exit_code, timed_out, output: result.output }))
         };
         S::call(&self.this(), Method::RunHook, id.as_str(), run).await
+    }
+
+    async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
+        let own = id.clone();
+        let read = |world: Rc<Self>| async move {
+            Ok(world.with_sandbox(&own, |sandbox, _| S::platform_image(&world, sandbox)))
+        };
+        S::call(&self.this(), Method::PlatformImage, id.as_str(), read).await
+    }
+
+    async fn take_platform_snapshot(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        token: &str,
+    ) -> Result<Option<StoredDisk>, Failure> {
+        self.store_disk(id, marker, token).await
+    }
+
+    async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
+        self.start_disk(id, snapshot_id).await
     }
 
     async fn run_checkpoint(

@@ -10,8 +10,8 @@ use sandbox_snapshotter::model::{BackupHandle, BackupId, BackupOptions, Code, Fa
 use sandbox_snapshotter::ports::Ports;
 
 use super::{
-    Backup, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, Method, ObjectKey, ObjectPorts, ObjectService,
-    RowChange, Sandbox, StoreChange, World,
+    Backup, Disk, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, Method, ObjectKey, ObjectPorts,
+    ObjectService, RowChange, Sandbox, StoreChange, World,
 };
 
 /// Decides when calls take effect, which of them fail, and what the time is.
@@ -80,6 +80,16 @@ pub trait Scheduler: Sized + 'static {
     /// Returns the image of a new container.
     fn image(&self, sandbox: &Sandbox<Self>) -> Image;
 
+    /// Returns the image of a sandbox's next container, if its class has platform snapshots.
+    fn platform_image(&self, _sandbox: &Sandbox<Self>) -> Option<String> {
+        None
+    }
+
+    /// Returns whether a start from a platform snapshot that does not exist starts an empty container.
+    fn starts_empty(&self) -> bool {
+        false
+    }
+
     /// Returns whether a port is unavailable, given by its error code.
     fn is_missing(&self, _port: Code) -> bool {
         false
@@ -133,6 +143,10 @@ pub enum Event<'a, S: Scheduler> {
     ArrivalRequested(&'a SandboxId),
     /// A backup has arrived in a container.
     Arrived(&'a SandboxId, &'a BackupId),
+    /// A platform snapshot is about to be stored.
+    DiskStored(&'a SandboxId, &'a Disk<S>),
+    /// A container was started from a platform snapshot.
+    DiskStarted(&'a SandboxId, &'a Disk<S>),
     /// A container is about to be destroyed. That was requested at the given time, in milliseconds.
     Destroyed(&'a SandboxId, i64),
     /// A hook runs.

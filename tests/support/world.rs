@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 use super::commands::{CommandResult, Commands, HookCall};
 use super::containers::{Container, Files, Sandbox};
 use super::{
-    Backup, Event, Group, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Object, ObjectKey, Scheduler, Work,
+    Backup, Disk, Event, Group, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Object, ObjectKey, Scheduler,
+    Work,
 };
 
 /// Everything outside of the service, in memory. It dereferences to what the test decides.
@@ -33,6 +34,8 @@ pub struct World<S: Scheduler> {
     pub sandboxes: RefCell<BTreeMap<SandboxId, Sandbox<S>>>,
     /// The backups in R2.
     pub bucket: RefCell<BTreeMap<BackupId, Backup<S>>>,
+    /// The platform snapshots.
+    pub disks: RefCell<BTreeMap<String, Disk<S>>>,
     /// The ledgers of sandboxes, which survive crashes.
     pub ledgers: RefCell<BTreeMap<SandboxId, Rc<MemoryLedger>>>,
     /// The stores of named workspaces, which survive crashes.
@@ -46,6 +49,7 @@ pub struct World<S: Scheduler> {
     pub(super) checkpoint_refusal: RefCell<Option<CheckpointRefusal>>,
     pub(super) commands: RefCell<Commands<S>>,
     pub(super) backup_count: Cell<usize>,
+    pub(super) disk_count: Cell<u64>,
     container_count: Cell<u64>,
     pub(super) last_group: Cell<Group>,
 }
@@ -69,6 +73,7 @@ impl<S: Scheduler> World<S> {
             sandbox_bindings: RefCell::new(Rc::new(SandboxBindings::parse(None, None).unwrap())),
             sandboxes: RefCell::default(),
             bucket: RefCell::default(),
+            disks: RefCell::default(),
             ledgers: RefCell::default(),
             workspace_stores: RefCell::default(),
             directories: RefCell::default(),
@@ -77,6 +82,7 @@ impl<S: Scheduler> World<S> {
             checkpoint_refusal: RefCell::default(),
             commands: RefCell::default(),
             backup_count: Cell::default(),
+            disk_count: Cell::default(),
             container_count: Cell::default(),
             last_group: Cell::default(),
         })

@@ -126,13 +126,19 @@ pub struct Source {
 #[derive(Args)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Settings in JSON, as the API takes them: persistent, retention, hooks, expiry, dependsOn, env; options override
+    /// Settings in JSON, as the API takes them: persistent, storage, durable, retention, hooks, expiry, dependsOn, env; options override
     /// them
     #[arg(long = "settings", value_name = "FILE|-")]
     pub file: Option<PathBuf>,
     /// Whether a stop takes a snapshot
     #[arg(long, value_name = "BOOL")]
     pub persistent: Option<bool>,
+    /// Where a stop stores the files [default: archive]
+    #[arg(long, value_name = "STORAGE")]
+    pub storage: Option<StorageChoice>,
+    /// Whether the files must be in an archive; `--storage platform` requires false [default: true]
+    #[arg(long, value_name = "BOOL")]
+    pub durable: Option<bool>,
     /// Stop the workspace after this time without a start, fork, update or changed file; 0 means never [default: 10m]
     #[arg(long, value_name = "TIME")]
     pub idle: Option<DurationArg>,
@@ -176,6 +182,17 @@ pub struct Settings {
     /// The retention policy of the snapshots.
     #[command(flatten)]
     pub policy: Policy,
+}
+
+/// The storages of a workspace's files.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum StorageChoice {
+    /// An archive of the directory in R2
+    Archive,
+    /// An archive, and a platform snapshot of the whole disk
+    Both,
+    /// Only a platform snapshot, which the platform deletes after 30 days without a start
+    Platform,
 }
 
 /// The effect of a hook's failure.

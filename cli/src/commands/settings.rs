@@ -5,6 +5,7 @@ use std::env::VarError;
 use std::path::Path;
 
 use sandbox_snapshotter_client::model::Policy;
+use sandbox_snapshotter_client::model::named::StoragePolicy;
 use sandbox_snapshotter_client::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
 };
@@ -12,7 +13,7 @@ use sandbox_snapshotter_client::model::request::SettingsUpdate;
 use serde::Deserialize;
 
 use super::documents;
-use crate::args::workspace::{HookFailure, MismatchAction, Settings};
+use crate::args::workspace::{HookFailure, MismatchAction, Settings, StorageChoice};
 use crate::failure::{Failure, Result};
 
 /// The settings in a file, in the format of the API.
@@ -20,6 +21,8 @@ use crate::failure::{Failure, Result};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
     persistent: Option<bool>,
+    storage: Option<StoragePolicy>,
+    durable: Option<bool>,
     retention: Option<Policy>,
     hooks: Option<Hooks>,
     expiry: Option<Expiry>,
@@ -32,12 +35,22 @@ pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
     let file: File = given.file.as_deref().map(documents::json).transpose()?.unwrap_or_default();
     Ok(SettingsUpdate {
         persistent: given.persistent.or(file.persistent),
+        storage: given.storage.map(storage).or(file.storage),
+        durable: given.durable.or(file.durable),
         retention: if given.policy.is_given() { Some(given.policy.to_policy()) } else { file.retention },
         hooks: hooks(given, file.hooks)?,
         expiry: expiry(given, file.expiry),
         depends_on: depends_on(given, file.depends_on),
         env: env(given, file.env)?,
     })
+}
+
+fn storage(choice: StorageChoice) -> StoragePolicy {
+    match choice {
+        StorageChoice::Archive => StoragePolicy::Archive,
+        StorageChoice::Both => StoragePolicy::Both,
+        StorageChoice::Platform => StoragePolicy::Platform,
+    }
 }
 
 fn hooks(given: &Settings, file: Option<Hooks>) -> Result<Option<Hooks>> {
@@ -176,6 +189,8 @@ mod tests {
     fn options_are_converted_to_settings() {
         let changes = update(&[
             "--persistent=false",
+            "--storage=platform",
+            "--durable=false",
             "--idle=30m",
             "--after-start=npm start",
             "--hook-failure=warn",
@@ -188,6 +203,7 @@ mod tests {
             "--expires=never",
         ]);
         assert_eq!(changes["persistent"], false);
+        assert_eq!((&changes["storage"], &changes["durable"]), (&json!("platform"), &json!(false)));
         assert_eq!(changes["expiry"], json!({ "idleSeconds": 1800, "maxSeconds": 0 }));
         let hook = json!({ "command": "npm start", "timeoutSeconds": 120, "onFailure": "warn" });
         assert_eq!(changes["hooks"], json!({ "afterStart": hook }));

@@ -5,6 +5,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
+use sandbox_snapshotter_client::model::named::{Storage, StoragePolicy};
 use sandbox_snapshotter_client::model::{Policy, Runtime, Timestamp};
 
 use super::Show;
@@ -40,6 +41,7 @@ impl Show for WorkspaceDescription {
             ("former sandboxes", names(&self.former_sandbox_ids)),
             ("directory", self.dir.to_string()),
             ("persistent", if self.persistent { "yes" } else { "no" }.to_owned()),
+            ("storage", storage(self.storage).to_owned()),
             ("retention", policy(&self.retention)),
             ("before stop", self.hooks.before_stop.as_ref().map_or_else(String::new, hook)),
             ("after start", self.hooks.after_start.as_ref().map_or_else(String::new, hook)),
@@ -56,6 +58,7 @@ impl Show for WorkspaceDescription {
             ("active", exact_time(self.active_at, now)),
             ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
+            ("platform snapshot", platform_snapshot(self, now)),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
             (
                 "",
@@ -68,6 +71,23 @@ impl Show for WorkspaceDescription {
             transitions.map(|change| [relative_time(change.at, now), change.to.to_string(), change.cause.clone()]);
         format!("{}\n{}", details(rows), table(["WHEN", "STATE", "CAUSE"], transitions))
     }
+}
+
+fn storage(policy: StoragePolicy) -> &'static str {
+    match policy {
+        StoragePolicy::Archive => "archive",
+        StoragePolicy::Both => "archive and platform snapshot",
+        StoragePolicy::Platform => "platform snapshot only",
+    }
+}
+
+fn platform_snapshot(of: &WorkspaceDescription, now: Timestamp) -> String {
+    let Some(platform) = &of.platform_snapshot else { return String::new() };
+    let state = match &platform.unusable {
+        Some(reason) => format!("unusable: {reason}"),
+        None => format!("expires {}", exact_time(platform.expires_at, now)),
+    };
+    format!("{}, {}, {state}", size(platform.size_bytes), exact_time(platform.created_at, now))
 }
 
 impl Show for StartedWorkspace {
@@ -89,6 +109,10 @@ impl Show for StartedWorkspace {
             ("workspace", address(described)),
             ("sandbox", described.sandbox_id.to_string()),
             ("files", files),
+            (
+                "platform snapshot",
+                self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
+            ),
             ("may be lost", possible_loss(described.may_have_lost)),
             (
                 "rescue snapshot",
@@ -120,6 +144,8 @@ impl Show for StoppedWorkspace {
             ("state", described.state.to_string()),
             ("runtime", runtime(described.runtime)),
             ("snapshot", last.unwrap_or_else(|| "none".to_owned())),
+            ("platform snapshot", platform_snapshot(described, now)),
+            ("platform failure", self.platform_failure.clone().unwrap_or_default()),
             (
                 "rescue snapshot",
                 self.rescue_snapshot_id
@@ -181,7 +207,7 @@ impl Show for DeletedWorkspace {
         vec![self.name.to_string()]
     }
 
-    fn text(&self, _: Timestamp) -> String {
+    fn text(&self, now: Timestamp) -> String {
         let result = if self.removed { "Deleted" } else { "Already deleted:" };
         let snapshots = count(self.removed_snapshots, "snapshot", "snapshots");
         let mut text = format!("{result} {}, with {snapshots}.\n", self.name);
@@ -191,6 +217,10 @@ impl Show for DeletedWorkspace {
                 [kept.snapshot_id.to_string(), kept.origin_id.to_string(), names(&kept.dependents), pinned.to_owned()]
             });
             text += &table(["KEPT SNAPSHOT", "SANDBOX", "NEEDED BY", ""], rows);
+        }
+        if let Some(until) = self.platform_data_until {
+            let until = exact_time(until, now);
+            text += &lines([format!("The platform may keep snapshots of its disk until {until}.")]);
         }
         if !self.pending.is_empty() {
             text += &lines([format!(
@@ -257,7 +287,12 @@ fn address(described: &WorkspaceDescription) -> String {
 /// Returns the snapshot from which the last start restored the files, with its age at that time.
 fn restored_from(described: &WorkspaceDescription) -> String {
     described.restored_from.as_ref().map_or_else(String::new, |from| {
-        format!("{}, which was {} old", from.snapshot_id, rounded_duration(from.age_seconds))
+        let source = match (from.storage, &from.snapshot_id) {
+            (Storage::Platform, Some(id)) => format!("a platform snapshot with the files of {id}"),
+            (Storage::Archive, Some(id)) => id.to_string(),
+            (_, None) => "a platform snapshot".to_owned(),
+        };
+        format!("{source}, which was {} old", rounded_duration(from.age_seconds))
     })
 }
 

@@ -38,7 +38,9 @@ export const POSSIBLE_LOSS = 'Files that were newer than the snapshot may be los
 /** Describes the snapshot from which a workspace was restored. */
 export function sourceOf({ restoredFrom }: Workspace): string {
   if (!restoredFrom) return 'a snapshot';
-  return `${restoredFrom.snapshotId}, which was ${duration(restoredFrom.ageSeconds)} old`;
+  const { storage, snapshotId } = restoredFrom;
+  const disk = snapshotId ? `a platform snapshot with the files of ${snapshotId}` : 'a platform snapshot';
+  return `${storage === 'platform' ? disk : snapshotId}, which was ${duration(restoredFrom.ageSeconds)} old`;
 }
 
 /** Stops a workspace, persistent or not. */

@@ -73,8 +73,15 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
   );
 }
 
+/** What a stop stores, by the storage of the workspace. */
+const SAVED = {
+  archive: 'saved by a snapshot at each stop',
+  both: 'saved by a snapshot and a platform snapshot at each stop',
+  platform: 'saved only by a platform snapshot at each stop',
+};
+
 function About({ of }: { of: Workspace }) {
-  const { lastSnapshot, problem, endsAt } = of;
+  const { lastSnapshot, platformSnapshot, problem, endsAt } = of;
   return (
     <>
       {problem && (
@@ -102,14 +109,22 @@ function About({ of }: { of: Workspace }) {
             </>
           )}
         </Fact>
+        {platformSnapshot && (
+          <Fact name="Platform snapshot">
+            {size(platformSnapshot.sizeBytes)},{' '}
+            {platformSnapshot.unusable ?? (
+              <>
+                expires <Time at={platformSnapshot.expiresAt} />
+              </>
+            )}
+          </Fact>
+        )}
         {of.restoredFrom && <Fact name="Restored from">{sourceOf(of)}</Fact>}
         <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>
         </Fact>
-        <Fact name="Files">
-          {of.persistent ? 'saved by a snapshot at each stop' : <Badge>not saved</Badge>}
-        </Fact>
+        <Fact name="Files">{of.persistent ? SAVED[of.storage] : <Badge>not saved</Badge>}</Fact>
       </Facts>
       <SettingsAndHistory of={of} />
     </>

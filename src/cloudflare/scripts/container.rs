@@ -129,22 +129,38 @@ pub(crate) fn read_marker_update(stdout: &str) -> Option<MarkerUpdate> {
 }
 
 /// Replaces the container marker `from` with `to`, and prints the id of the container, and the output of
-/// [`list_directory`] and of [`hash_files`]. Prints `other` where the container has another marker.
+/// [`list_directory`] and of [`hash_files`]. Prints `other` where the container has another marker, or another disk than
+/// the one with the token.
 pub(in crate::cloudflare) fn begin_restore(
     from: Option<&ContainerMarker>,
     to: &ContainerMarker,
+    token: Option<&str>,
     dir: &Directory,
     files: &[String],
 ) -> String {
     let from = shell_quote(&from.map(ContainerMarker::to_string).unwrap_or_default());
     format!(
-        r#"{FILE_NAMES}{LOCK_MARKER}{READ_MARKER}if [ "$now" != {from} ]; then echo other; exit; fi
+        r#"{FILE_NAMES}{LOCK_MARKER}{READ_MARKER}if [ "$now" != {from} ]{other_disk}; then echo other; exit; fi
 {write} :
 {PRINT_CONTAINER_ID}({listing}
 {hashes})"#,
         write = write_marker(to),
+        other_disk = token
+            .map(|token| format!(r#" || [ "$(cat "$disk_token" 2>/dev/null)" != {} ]"#, shell_quote(token)))
+            .unwrap_or_default(),
         listing = list_directory(dir),
         hashes = hash_files(dir, files),
+    )
+}
+
+/// Writes the token to the disk of the container with the marker, and prints `done`; `other` where the container has another
+/// marker.
+pub(in crate::cloudflare) fn write_disk_token(marker: &ContainerMarker, token: &str) -> String {
+    format!(
+        r#"{FILE_NAMES}{LOCK_MARKER}{READ_MARKER}if [ "$now" != {marker} ]; then echo other; exit; fi
+mkdir -p "${{disk_token%/*}}" && echo {token} >"$disk_token.new" && mv -f "$disk_token.new" "$disk_token" && echo "done""#,
+        marker = shell_quote(&marker.to_string()),
+        token = shell_quote(token),
     )
 }
 

@@ -15,7 +15,7 @@ mod hook;
 
 pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
-pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker};
+pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker, write_disk_token};
 pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
 pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};
 pub(crate) use files::{read_hashes, read_listing};
@@ -30,8 +30,9 @@ use crate::model::{ContainerId, Directory};
 /// - `replaced_note`: the note that the container replaced another one without a request
 /// - `marker`: the container marker
 /// - `watch_file`: the watch file, whose time is that of the last check for changes
-pub(super) const FILE_NAMES: &str =
-    "run=/run/sandbox-snapshotter; replaced_note=$run.took-place marker=$run.stamp watch_file=$run.looked\n";
+/// - `disk_token`: the token of a platform snapshot, which does not contain `/run`
+pub(super) const FILE_NAMES: &str = "run=/run/sandbox-snapshotter; replaced_note=$run.took-place marker=$run.stamp \
+     watch_file=$run.looked disk_token=/var/lib/sandbox-snapshotter.disk\n";
 
 /// Sets `$now` to the container marker; empty where there is none.
 const READ_MARKER: &str = "now=; [ -f \"$marker\" ] && IFS= read -r now <\"$marker\"\n";

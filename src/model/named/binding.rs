@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Address;
+use super::{Address, PlatformSnapshot, Storage};
 use crate::model::named::answer::RestoredFrom;
 use crate::model::{ContainerId, Directory, PendingTask, SnapshotId, Timestamp};
 
@@ -80,25 +80,54 @@ pub struct WorkspaceBinding {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "variables")]
     pub env_names: Vec<String>,
+    /// The platform snapshot of the last stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_snapshot: Option<PlatformSnapshot>,
+    /// The image with which the class of the sandbox started the container, if it has platform snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_image: Option<String>,
+    /// A hash of the directory in the platform snapshot that a start last began to restore. A container without a marker that
+    /// has exactly this content has no files of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_content: Option<String>,
+    /// Until when the platform may keep snapshots of the sandbox. It has no call to delete them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_data_until: Option<Timestamp>,
 }
 
 /// A proof that a snapshot has all files of a sandbox without a container. It holds until a container starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedFiles {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
+    /// The snapshot.
+    #[serde(flatten)]
+    pub snapshot: SavedIn,
     /// See [`SandboxStatus::last_change`](crate::model::SandboxStatus::last_change). Every start of a container changes
     /// it.
     pub last_change: f64,
+}
+
+/// The snapshot that has all files of a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SavedIn {
+    /// An archive.
+    #[serde(rename = "snapshotId")]
+    Archive(SnapshotId),
+    /// A platform snapshot, and no archive.
+    #[serde(rename = "platformSnapshotId")]
+    Platform(String),
 }
 
 /// A restore into the container of a named workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LastRestore {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
+    /// The storage that the files were restored from.
+    #[serde(default, skip_serializing_if = "Storage::is_default")]
+    pub storage: Storage,
+    /// The id of the archive with these files; absent if they are only in a platform snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<SnapshotId>,
     /// When the snapshot was taken.
     pub created_at: Timestamp,
     /// When the restore began.
@@ -181,6 +210,10 @@ impl WorkspaceBinding {
             fingerprint: None,
             version: 0,
             env_names: Vec::new(),
+            platform_snapshot: None,
+            class_image: None,
+            platform_content: None,
+            platform_data_until: None,
         }
     }
 }
@@ -189,6 +222,7 @@ impl From<&LastRestore> for RestoredFrom {
     fn from(restore: &LastRestore) -> Self {
         let age_millis = restore.at.millis_since(restore.created_at);
         Self {
+            storage: restore.storage,
             snapshot_id: restore.snapshot_id.clone(),
             created_at: restore.created_at,
             age_seconds: u64::try_from(age_millis / 1000).unwrap_or_default(),

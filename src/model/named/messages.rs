@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Address;
 use super::answer::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
-use super::binding::{LastRestore, WorkspaceBinding, is_zero};
+use super::binding::{LastRestore, SavedIn, WorkspaceBinding, is_zero};
 use super::record::SnapshotKey;
 use super::settings::{Hook, Settings, StartSettings};
+use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::record::ParentLink;
-use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId};
+use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,12 @@ pub struct EnsuredRunning {
     /// The restore that put the files into the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<LastRestore>,
+    /// Why the files were not restored from the platform snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_fallback: Option<String>,
+    /// The platform snapshot of the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_snapshot: Option<PlatformSnapshot>,
     /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "saved")]
@@ -83,6 +89,9 @@ pub struct StopSandboxRequest {
     pub address: Address,
     /// Whether to take a snapshot before the sandbox is destroyed.
     pub snapshot: bool,
+    /// Where the files are stored.
+    #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
+    pub storage: StoragePolicy,
     /// The hooks that run in the sandbox before the snapshot, in this order, each with its name.
     #[serde(default)]
     pub hooks: Vec<(String, Hook)>,
@@ -107,6 +116,7 @@ impl StopSandboxRequest {
         Self {
             address,
             snapshot: true,
+            storage: StoragePolicy::Archive,
             hooks: Vec::new(),
             env: BTreeMap::new(),
             version: 0,
@@ -141,12 +151,26 @@ pub struct SandboxStopped {
     #[serde(default)]
     #[serde(alias = "unsettled")]
     pub changed_during_capture: bool,
-    /// Whether a snapshot has all files of the sandbox.
+    /// The platform snapshot of the sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_snapshot: Option<PlatformSnapshot>,
+    /// Why no platform snapshot was taken, although the request asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_failure: Option<String>,
+    /// Whether an archive has all files of the sandbox.
     #[serde(default)]
     pub files_saved: bool,
     /// The results of the hooks that ran.
     #[serde(default)]
     pub hooks: Vec<HookRun>,
+}
+
+impl SandboxStopped {
+    /// Returns the snapshot that the stop took.
+    pub fn saved_in(&self) -> Option<SavedIn> {
+        let archive = self.snapshot.as_ref().map(|snapshot| SavedIn::Archive(snapshot.id.clone()));
+        archive.or_else(|| self.platform_snapshot.as_ref().map(PlatformSnapshot::saved_in))
+    }
 }
 
 /// The newest snapshot from which a sandbox can be started.
@@ -251,4 +275,7 @@ pub struct Decommissioned {
     pub removed: usize,
     /// The snapshots that are kept: other sandboxes need them, or they are pinned.
     pub kept: Vec<KeptSnapshot>,
+    /// Until when the platform may keep snapshots of the sandbox, which cannot be deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_data_until: Option<Timestamp>,
 }

@@ -4,13 +4,16 @@
 //! - [`record`]: the stored record of a workspace
 //! - [`binding`]: the binding of a sandbox to its named workspace, stored in the sandbox's ledger
 //! - [`container_marker`]: the marker that the sandbox's container carries
+//! - [`platform_snapshot`]: the platform snapshot of a sandbox
 //! - [`messages`]: the messages between a named workspace and the workspace of its sandbox
 
 pub mod binding;
 pub mod container_marker;
 pub mod messages;
+pub mod platform_snapshot;
 pub mod record;
 
 pub use container_marker::ContainerMarker;
+pub use platform_snapshot::PlatformSnapshot;
 pub use record::NamedRecord;
 pub use sandbox_snapshotter_client::model::named::*;

@@ -8,7 +8,7 @@ use super::answer::{
 };
 use super::binding::LastRestore;
 use super::messages::{EnsuredRunning, ForkSource};
-use super::{Address, Settings, State};
+use super::{Address, PlatformSnapshot, Settings, State};
 use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
@@ -94,6 +94,9 @@ pub struct NamedRecord {
     /// The last problem; absent once the operation succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<WorkspaceProblem>,
+    /// The platform snapshot of the sandbox, as of the last start or stop. The ledger of the sandbox has the present one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_snapshot: Option<PlatformSnapshot>,
     /// The call that created the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub creation: Option<KeyedCall>,
@@ -206,6 +209,14 @@ impl NamedRecord {
         std::iter::once(&self.sandbox_id).chain(&self.former_sandbox_ids)
     }
 
+    /// Records what a stop of the sandbox stored, if it stored anything.
+    pub fn note_snapshots(&mut self, archive: Option<LastSnapshot>, platform: Option<PlatformSnapshot>) {
+        if archive.is_some() || platform.is_some() {
+            self.platform_snapshot = platform;
+        }
+        self.last_snapshot = archive.or_else(|| self.last_snapshot.take());
+    }
+
     /// Records the restore of a start, unless the container was running with its files and is recorded already.
     pub fn record_start(&mut self, ensured: &EnsuredRunning) {
         if ensured.how != StartOutcome::Running || self.last_restore.is_none() {
@@ -271,6 +282,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             former_sandbox_ids: record.former_sandbox_ids.clone(),
             dir: settings.dir,
             persistent: settings.persistent,
+            storage: settings.storage,
             retention: settings.retention,
             hooks: settings.hooks,
             expiry: settings.expiry,
@@ -281,6 +293,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             active_at: record.active_at,
             ends_at: [idle_at, old_at].into_iter().flatten().min().filter(|_| is_active),
             last_snapshot: record.last_snapshot.clone(),
+            platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
             may_have_lost: record
                 .last_restore

@@ -11,6 +11,7 @@ use serde_json::Value;
 pub use self::snapshot::{
     CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification,
 };
+use super::named::PlatformSnapshot;
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
 use super::retention::RetentionCandidate;
@@ -217,6 +218,9 @@ pub struct RestoreSource {
     /// What the snapshot depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
+    /// The platform snapshot with the same files, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_snapshot: Option<PlatformSnapshot>,
     /// The format of the archive.
     #[serde(default, skip_serializing_if = "ArchiveFormat::is_default")]
     pub format: ArchiveFormat,

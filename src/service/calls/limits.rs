@@ -17,6 +17,7 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
+use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, SandboxId,
@@ -54,6 +55,8 @@ pub enum CallKind {
     Backup(Option<u64>),
     /// A restore with the size of its archive in bytes.
     Restore(u64),
+    /// A platform snapshot, or a start from one.
+    PlatformSnapshot,
 }
 
 impl CallKind {
@@ -69,6 +72,7 @@ impl CallKind {
             Self::Walk => 240,
             Self::Checkpoint => 300,
             Self::Hook(seconds) => 180 + seconds as u64,
+            Self::PlatformSnapshot => 600,
             Self::Backup(Some(bytes)) => add_transfer_time(600, bytes),
             Self::Backup(None) => add_transfer_time(600, ASSUMED_ARCHIVE_BYTES),
             Self::Restore(bytes) => add_transfer_time(300, bytes),
@@ -87,6 +91,7 @@ impl CallKind {
             Self::Destroy => "the destroy of the container",
             Self::Backup(_) => "the backup",
             Self::Restore(_) => "the restore",
+            Self::PlatformSnapshot => "the platform snapshot",
         }
     }
 }
@@ -237,10 +242,11 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         id: &SandboxId,
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
+        token: Option<&str>,
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<RestoreBegun>, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.begin_restore(id, from, to, dir, files)).await
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.begin_restore(id, from, to, token, dir, files)).await
     }
 
     async fn complete_restore(
@@ -295,6 +301,25 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
     ) -> Result<Option<HookRun>, Failure> {
         let kind = CallKind::Hook(hook.timeout_seconds);
         with_timeout(&*self.clock, kind, self.sandboxes.run_hook(id, marker, dir, name, hook, env)).await
+    }
+
+    async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
+        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.platform_image(id)).await
+    }
+
+    async fn take_platform_snapshot(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        token: &str,
+    ) -> Result<Option<StoredDisk>, Failure> {
+        let snapshot = self.sandboxes.take_platform_snapshot(id, marker, token);
+        with_timeout(&*self.clock, CallKind::PlatformSnapshot, snapshot).await
+    }
+
+    async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
+        let started = self.sandboxes.start_from_platform_snapshot(id, snapshot_id);
+        with_timeout(&*self.clock, CallKind::PlatformSnapshot, started).await
     }
 
     async fn run_checkpoint(

@@ -264,7 +264,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Reads what a snapshot depends on, for a sandbox that belongs to a named workspace.
-    async fn read_dependencies(&self) -> Result<Option<Dependencies>> {
+    pub(in crate::service) async fn read_dependencies(&self) -> Result<Option<Dependencies>> {
         let Some(binding) = self.workspace()?.binding else { return Ok(None) };
         let mut files = BTreeMap::new();
         if !binding.files.is_empty() {

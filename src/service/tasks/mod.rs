@@ -40,6 +40,8 @@ enum Task {
     StartOrStop,
     /// A container is unverified. Measures whether the container is older than that state.
     UnverifiedContainer,
+    /// The platform deletes the only copy of the files in some days. Restores it once, which begins its lifetime again.
+    PlatformRefresh,
     /// Retention protects a snapshot. Ends the protection when it has expired.
     Protection,
 }
@@ -82,6 +84,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Task::UnansweredCall(key) => self.delete_unanswered_call(key),
                 Task::StartOrStop => self.reconcile_start_or_stop().await,
                 Task::UnverifiedContainer => self.reconcile_unverified().await,
+                Task::PlatformRefresh => self.refresh_platform_snapshot().await,
                 Task::Protection => self.end_expired_protection(),
             };
             outcome = outcome.and(attempted);
@@ -101,9 +104,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let releases = ledger.releases()?.into_iter().map(|row| (row.task.due_at, Task::Release(row.snapshot_id)));
         let calls = ledger.unanswered_calls()?.into_iter();
         let calls = calls.map(|row| (row.at.plus_millis(RETRY_DELAY_MILLIS), Task::UnansweredCall(row.key)));
+        let refresh_due = Self::refresh_due(&workspace);
         let restore_task = workspace.binding.and_then(|binding| binding.restore_task);
         let of_workspace = [
             restore_task.map(|task| (task.due_at, Task::StartOrStop)),
+            refresh_due.map(|due_at| (due_at, Task::PlatformRefresh)),
             workspace.unverified.map(|unverified| (unverified.due_at, Task::UnverifiedContainer)),
             workspace.protected.map(|protected| (protected.until, Task::Protection)),
         ];

@@ -249,6 +249,7 @@ impl<P: Ports> NamedWorkspace<P> {
             started_at: None,
             active_at: now,
             last_snapshot: None,
+            platform_snapshot: None,
             last_restore: None,
             restore_report: RestoreReport::First,
             unreported_loss,

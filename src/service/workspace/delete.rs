@@ -45,6 +45,7 @@ impl<P: Ports> NamedWorkspace<P> {
             removed,
             removed_snapshots: decommissioned.removed,
             kept: decommissioned.kept,
+            platform_data_until: decommissioned.platform_data_until,
             pending,
         })
     }
@@ -71,6 +72,7 @@ pub(super) fn clear_record(record: &mut NamedRecord) {
     record.settings.depends_on = DependsOn::default();
     record.creation = None;
     record.last_snapshot = None;
+    record.platform_snapshot = None;
     record.last_restore = None;
     record.problem = None;
 }

@@ -117,6 +117,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let (origin_id, snapshot_id) = (taken.origin_id().clone(), taken.snapshot_id().clone());
             return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false });
         }
+        self.ensure_in_archive(record).await?;
         let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))?;
         let NewestSnapshot { snapshot, may_have_lost } = newest;
         let key = SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id };
@@ -155,6 +156,8 @@ impl<P: Ports> NamedWorkspace<P> {
             runtime: request.runtime,
             settings: SettingsUpdate {
                 persistent: Some(settings.persistent),
+                storage: Some(settings.storage),
+                durable: Some(settings.durable),
                 retention: Some(settings.retention),
                 hooks: Some(settings.hooks),
                 expiry: Some(settings.expiry),

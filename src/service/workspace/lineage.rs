@@ -47,6 +47,20 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(SnapshotKey { origin_id: found.origin_id, snapshot_id: found.id })
     }
 
+    /// Verifies that the newest files of the workspace's sandbox, which does not run, are not only in a platform snapshot.
+    /// No other sandbox is made from it.
+    ///
+    /// # Errors
+    /// [`Code::Unsupported`].
+    pub(super) async fn ensure_in_archive(&self, record: &NamedRecord) -> Result<()> {
+        match self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await? {
+            Some(platform) if platform.same_archive().is_none() => {
+                Err(Error::platform_snapshot_is_only_copy(&record.sandbox_id, &platform.id))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Verifies that the sandbox `id` is of the lineage of this workspace.
     ///
     /// # Errors

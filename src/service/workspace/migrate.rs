@@ -9,7 +9,7 @@ use crate::model::named::answer::StoppedWorkspace;
 use crate::model::named::messages::{SandboxStopped, SwitchRuntimeRequest};
 use crate::model::named::{NamedRecord, State};
 use crate::model::request::MigrateRequest;
-use crate::model::{Code, Result, Runtime};
+use crate::model::{Code, Error, Result, Runtime};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
@@ -28,6 +28,9 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn migrate_now(&self, runtime: Runtime) -> Result<StoppedWorkspace> {
         self.ports.sandboxes(Some(runtime))?;
         let record = self.existing()?;
+        if runtime == Runtime::Sdk012 && record.settings.storage.has_platform() {
+            return Err(Error::platform_storage_unsupported(&record.sandbox_id));
+        }
         let cause = format!("it is migrated to the runtime {runtime}");
         // The workspace keeps running if its newest snapshot shows that the other runtime cannot restore it. If an
         // earlier call was interrupted, the ledger may be ahead of the record.

@@ -51,7 +51,7 @@ use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest};
 use crate::model::{Error, Result};
-use crate::ports::{Background, Ports, WorkspaceStore};
+use crate::ports::{Background, Ports, SandboxLedgerClient, WorkspaceStore};
 
 /// One named workspace. Only one instance may exist at a time; its clones share its in-process state.
 pub struct NamedWorkspace<P: Ports> {
@@ -128,9 +128,17 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Returns the description of the workspace. Starts nothing, and probes no sandbox.
-    pub fn describe(&self) -> Result<WorkspaceDescription> {
+    pub async fn describe(&self) -> Result<WorkspaceDescription> {
         self.ensure_configured()?;
-        Ok(WorkspaceDescription::from(&self.existing()?))
+        let record = self.existing()?;
+        let mut description = WorkspaceDescription::from(&record);
+        if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
+            // It may have been refreshed since. Without an answer, the description contains the last known one.
+            if let Ok(present) = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await {
+                description.platform_snapshot = present.as_ref().map(Into::into);
+            }
+        }
+        Ok(description)
     }
 
     /// Verifies that all bindings are configured. Every call begins with this check.

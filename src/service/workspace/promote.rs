@@ -49,6 +49,8 @@ impl<P: Ports> NamedWorkspace<P> {
             let dir = Some(record.settings.dir.clone());
             let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
             self.ports.sandbox_ledgers()?.take_snapshot(&request).await?;
+        } else {
+            self.ensure_in_archive(&record).await?;
         }
         let settings = record.settings.clone();
         let start = is_running.then(|| {

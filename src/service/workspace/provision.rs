@@ -1,10 +1,10 @@
 //! Provides a workspace with a sandbox: draws a random id, and claims it for the workspace before it is used.
 
 use super::NamedWorkspace;
-use crate::model::named::NamedRecord;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{ClaimRequest, ReserveRequest};
 use crate::model::named::record::{SnapshotKey, Task};
+use crate::model::named::{NamedRecord, PlatformSnapshot};
 use crate::model::{DerivationKind, Error, Policy, Result, Runtime, SandboxId, ShortId, mint_sandbox_id};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::draw_random;
@@ -44,9 +44,14 @@ impl<P: Ports> NamedWorkspace<P> {
         claimed.map_err(|failure| Error::other_workspace_failed(id, failure))
     }
 
-    /// Claims an id for a sandbox that will be made from a snapshot. Until the name points to the sandbox, a task
-    /// decommissions it.
-    pub(super) async fn claim_id_for_snapshot(&self, record: &NamedRecord, source: &SnapshotKey) -> Result<SandboxId> {
+    /// Claims an id for a sandbox that will be made from a snapshot, or from a platform snapshot that is not older. Until
+    /// the name points to the sandbox, a task decommissions it.
+    pub(super) async fn claim_id_for_snapshot(
+        &self,
+        record: &NamedRecord,
+        source: &SnapshotKey,
+        platform: Option<&PlatformSnapshot>,
+    ) -> Result<SandboxId> {
         for _ in 0..MAX_ID_ATTEMPTS {
             let id = mint_sandbox_id(
                 &source.origin_id,
@@ -57,7 +62,10 @@ impl<P: Ports> NamedWorkspace<P> {
                 continue;
             }
             self.update_record(|record| record.add_task(Task::Decommission(id.clone())))?;
-            let binding = WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone());
+            let binding = WorkspaceBinding {
+                platform_snapshot: platform.cloned(),
+                ..WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone())
+            };
             match self.reserve(&id, source, DerivationKind::Restored, binding, record.runtime).await {
                 Ok(true) => return Ok(id),
                 Ok(false) => drop(self.update_record(|record| record.tasks.retain(|task| *task.sandbox_id() != id))?),
@@ -70,14 +78,19 @@ impl<P: Ports> NamedWorkspace<P> {
         Err(Error::workspace_ids_taken(MAX_ID_ATTEMPTS, &self.address.name))
     }
 
-    /// Claims an id for a workspace that has no snapshot. If the workspace was started before, it starts empty only if
+    /// Claims an id for a workspace that has no snapshot, or only a platform snapshot. If the workspace was started before, it starts empty only if
     /// the caller allows it.
-    pub(super) async fn claim_id_without_snapshot(&self, record: &NamedRecord) -> Result<SandboxId> {
+    pub(super) async fn claim_id_without_snapshot(
+        &self,
+        record: &NamedRecord,
+        platform: Option<&PlatformSnapshot>,
+    ) -> Result<SandboxId> {
         for _ in 0..MAX_ID_ATTEMPTS {
             let id = self.draw_id(None)?;
             self.update_record(|record| record.add_task(Task::Decommission(id.clone())))?;
             let binding = WorkspaceBinding {
                 first_started_at: record.started_at,
+                platform_snapshot: platform.cloned(),
                 ..WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone())
             };
             if self.claim_empty(&id, binding, record.runtime).await? {

@@ -15,20 +15,21 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Moves the name to another sandbox, which gets the files at the next start.
     pub(super) async fn relocate(&self, error: Option<&Error>) -> Result<NamedRecord> {
         let record = self.existing()?;
+        let platform = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await?;
         let id = match self.ports.sandbox_ledgers()?.newest_snapshot(&record.sandbox_id).await? {
             Some(NewestSnapshot { snapshot: newest, .. }) => {
                 let origin = SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id };
                 let is_same_origin = origin.origin_id == record.sandbox_id;
-                match self.claim_id_for_snapshot(&record, &origin).await {
+                match self.claim_id_for_snapshot(&record, &origin, platform.as_ref()).await {
                     // The workspace has no snapshot of its own, and the snapshot that it was made from was deleted with
                     // `force`.
                     Err(error) if error.code() == Code::SnapshotNotFound && !is_same_origin => {
-                        self.claim_id_without_snapshot(&record).await?
+                        self.claim_id_without_snapshot(&record, platform.as_ref()).await?
                     }
                     claimed => claimed?,
                 }
             }
-            None => self.claim_id_without_snapshot(&record).await?,
+            None => self.claim_id_without_snapshot(&record, platform.as_ref()).await?,
         };
         self.set_policy(&id, &record.settings.retention).await?;
         let cause =

@@ -153,6 +153,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     record.next_check_at = None;
                     record.record_start(&ensured);
                     record.root_id.clone_from(&ensured.root_id);
+                    record.platform_snapshot.clone_from(&ensured.platform_snapshot);
                     record.runtime = ensured.runtime.or(record.runtime);
                     let stop_task = Task::StopUnused(record.sandbox_id.clone());
                     record.tasks.retain(|task| *task != stop_task);
@@ -195,7 +196,10 @@ fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> Ensure
 /// Returns the cause of a start that restored a snapshot.
 pub(super) fn restored(cause: &str, restore: &LastRestore) -> String {
     let loss = if restore.may_have_lost { "; newer files may be lost" } else { "" };
-    format!("{cause}, from the snapshot {}{loss}", restore.snapshot_id)
+    match &restore.snapshot_id {
+        Some(snapshot_id) => format!("{cause}, from the snapshot {snapshot_id}{loss}"),
+        None => format!("{cause}, from a platform snapshot{loss}"),
+    }
 }
 
 /// Returns the response to a start.
@@ -205,6 +209,7 @@ pub(in crate::service) fn started(record: &NamedRecord, ensured: EnsuredRunning)
         description: WorkspaceDescription::from(record),
         workspace: WorkspaceRef::new(record.sandbox_id.clone(), root_id),
         how: ensured.how,
+        platform_fallback: ensured.platform_fallback,
         rescue_snapshot_id: ensured.rescue_snapshot_id,
         stale: ensured.stale,
         hook_runs: ensured.hooks,
@@ -222,6 +227,8 @@ impl EnsuredRunning {
         Self {
             how: StartOutcome::Running,
             restore: None,
+            platform_fallback: None,
+            platform_snapshot: None,
             rescue_snapshot_id: None,
             root_id: None,
             runtime: None,

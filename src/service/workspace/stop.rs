@@ -6,7 +6,7 @@ use crate::model::named::answer::{LastSnapshot, StoppedWorkspace, WorkspaceDescr
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::named::record::{RestoreReport, Task};
 use crate::model::named::settings::Hook;
-use crate::model::named::{NamedRecord, State};
+use crate::model::named::{NamedRecord, State, StoragePolicy};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
@@ -62,6 +62,8 @@ impl<P: Ports> NamedWorkspace<P> {
         let request = StopSandboxRequest {
             address: (*self.address).clone(),
             snapshot: record.settings.persistent || reason == StopReason::Migration,
+            // No other runtime restores a platform snapshot.
+            storage: if reason == StopReason::Migration { StoragePolicy::Archive } else { record.settings.storage },
             hooks: hooks_to_run(&record, reason),
             env: record.settings.env.clone(),
             version: self.existing()?.version,
@@ -82,8 +84,13 @@ impl<P: Ports> NamedWorkspace<P> {
                     Some(snapshot) => Some(snapshot.clone()),
                     None => self.newest_own_snapshot(&record).await,
                 };
+                let platform = outcome.platform_snapshot.as_ref().map(|platform| &platform.id);
                 let cause = match (&outcome.snapshot, &outcome.rescue_snapshot_id) {
+                    (Some(snapshot), _) if platform.is_some() => {
+                        format!("{cause}; the snapshot {} and a platform snapshot were taken", snapshot.id)
+                    }
                     (Some(snapshot), _) => format!("{cause}; the snapshot {} was taken", snapshot.id),
+                    (None, None) if platform.is_some() => format!("{cause}; a platform snapshot was taken"),
                     (None, Some(rescue)) => {
                         format!("{cause}; its sandbox had ended before, and the rescue snapshot {rescue} was taken")
                     }
@@ -91,7 +98,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     (None, None) => format!("{cause}; no snapshot was taken"),
                 };
                 let record = self.transition(State::Stopped, &cause, |record| {
-                    record.last_snapshot = last.or_else(|| record.last_snapshot.take());
+                    record.note_snapshots(last, outcome.platform_snapshot.clone());
                     record.problem = None;
                     record.next_check_at = None;
                 })?;
@@ -161,6 +168,7 @@ pub(super) fn stopped(record: &NamedRecord, outcome: SandboxStopped) -> StoppedW
         rescue_snapshot_id: outcome.rescue_snapshot_id,
         had_ended: outcome.had_ended,
         changed_during_capture: outcome.changed_during_capture,
+        platform_failure: outcome.platform_failure,
         hook_runs: outcome.hooks,
     }
 }

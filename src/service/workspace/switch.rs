@@ -56,7 +56,7 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Continues the workspace in the next sandbox.
     pub(super) async fn continue_from(&self, record: &NamedRecord, next: NextSandbox) -> Result<WorkspaceDescription> {
-        let id = self.claim_id_for_snapshot(record, &next.source).await?;
+        let id = self.claim_id_for_snapshot(record, &next.source, None).await?;
         let prepared = match self.prepare_sandbox(&id, &next).await {
             Ok(ensured) => self.propagate_retention(record, &next.settings).await.map(|()| ensured),
             Err(error) => Err(error),
@@ -97,7 +97,7 @@ impl<P: Ports> NamedWorkspace<P> {
             record.former_sandbox_ids.insert(0, former);
             record.root_id = ensured.and_then(|ensured| ensured.root_id.clone());
             record.claimed = true;
-            record.last_snapshot = None;
+            (record.last_snapshot, record.platform_snapshot) = (None, None);
             record.problem = None;
             record.started_at.get_or_insert(now);
             record.active_at = now;

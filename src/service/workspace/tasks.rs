@@ -4,9 +4,9 @@
 //! its own: each alarm runs all tasks until they succeed, and so do the operations that add one.
 
 use super::NamedWorkspace;
-use crate::model::named::NamedRecord;
 use crate::model::named::messages::{Decommissioned, StopSandboxRequest};
 use crate::model::named::record::Task;
+use crate::model::named::{NamedRecord, StoragePolicy};
 use crate::model::{Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxLedgerClient};
 
@@ -38,30 +38,33 @@ impl<P: Ports> NamedWorkspace<P> {
                 Task::Decommission(id) => ledgers.decommission(id, &self.address).await.map(|decommissioned| {
                     all.removed += decommissioned.removed;
                     all.kept.extend(decommissioned.kept);
+                    all.platform_data_until = all.platform_data_until.max(decommissioned.platform_data_until);
                     None
                 }),
                 Task::StopUnused(id) => {
                     let record = self.record()?.ok_or_else(Error::internal)?;
+                    let superseded = record.former_sandbox_ids.contains(id);
                     let request = StopSandboxRequest {
                         version: record.version,
-                        superseded: record.former_sandbox_ids.contains(id),
+                        superseded,
+                        storage: if superseded { StoragePolicy::Archive } else { record.settings.storage },
                         ..StopSandboxRequest::with_snapshot((*self.address).clone())
                     };
                     match ledgers.stop_sandbox(id, &request).await {
                         Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::destroy_timed_out(id)),
                         stopped => stopped.map(|stopped| {
-                            is_lost = request.superseded && !stopped.files_saved;
-                            stopped.snapshot
+                            is_lost = superseded && !stopped.files_saved;
+                            Some(stopped)
                         }),
                     }
                 }
             };
-            if let Ok(snapshot) = done {
+            if let Ok(stopped) = done {
                 self.update_record(|record| {
                     record.tasks.retain(|other| other != task);
                     record.unreported_loss |= is_lost;
-                    if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.origin_id == record.sandbox_id) {
-                        record.last_snapshot = Some(snapshot);
+                    if let Some(stopped) = stopped.filter(|_| *task.sandbox_id() == record.sandbox_id) {
+                        record.note_snapshots(stopped.snapshot, stopped.platform_snapshot);
                     }
                 })?;
             }

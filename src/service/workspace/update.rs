@@ -25,6 +25,10 @@ impl<P: Ports> NamedWorkspace<P> {
         self.in_process.next_sequence();
         let record = self.existing()?;
         let changed = request.settings.clone().apply(record.settings.clone());
+        changed.check()?;
+        if changed.storage != record.settings.storage && changed.storage.has_platform() {
+            self.ports.sandbox_ledgers()?.check_storage(&record.sandbox_id, changed.storage).await?;
+        }
         let is_running = match self.is_running(&record).await {
             // This allows a caller to leave a sandbox that does not answer. It is stopped, with a snapshot, as soon as
             // it answers.

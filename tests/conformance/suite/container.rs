@@ -28,6 +28,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async concurrent_marker_updates_succeed_once),
         case!(async marker_for_an_older_container_is_not_written_to_a_younger_one),
         case!(async begin_restore_marks_the_container_and_returns_its_files),
+        case!(async begin_restore_with_a_token_requires_a_disk_with_the_token),
         case!(async complete_restore_updates_the_marker_once_the_files_arrived),
         case!(async restore_fails_in_another_container_than_the_expected_one),
         case!(async changes_count_from_the_start_of_the_watch),
@@ -156,15 +157,23 @@ async fn begin_restore_marks_the_container_and_returns_its_files(world: &impl Wo
     world.write_file(&id, "/home/file", "content").await;
     let dir = Directory::parse("/workspace").unwrap();
     let (restoring, files) = (ContainerMarker::Restoring("a".into()), ["/home/file".to_owned()]);
-    let begun = world.sandboxes().begin_restore(&id, None, &restoring, &dir, &files).await.unwrap().unwrap();
+    let begun = world.sandboxes().begin_restore(&id, None, &restoring, None, &dir, &files).await.unwrap().unwrap();
     assert_eq!(
         (begun.listing.content_hash, begun.hashes),
         (None, BTreeMap::from([("/home/file".into(), CONTENT_SHA256.into())]))
     );
     assert_eq!(probe(world, &id, "/workspace").await.marker, Some(restoring.clone()));
-    let again = world.sandboxes().begin_restore(&id, None, &ContainerMarker::Restoring("b".into()), &dir, &files).await;
+    let again =
+        world.sandboxes().begin_restore(&id, None, &ContainerMarker::Restoring("b".into()), None, &dir, &files).await;
     assert_eq!(again, Ok(None));
     assert_eq!(probe(world, &id, "/workspace").await.marker, Some(restoring));
+}
+
+async fn begin_restore_with_a_token_requires_a_disk_with_the_token(world: &impl World) {
+    let id = world.sandbox("agent");
+    let (dir, restoring) = (Directory::parse("/workspace").unwrap(), ContainerMarker::Restoring("a".into()));
+    let begun = world.sandboxes().begin_restore(&id, None, &restoring, Some("token"), &dir, &[]).await;
+    assert_eq!((begun, probe(world, &id, "/workspace").await.marker), (Ok(None), None));
 }
 
 async fn complete_restore_updates_the_marker_once_the_files_arrived(world: &impl World) {
@@ -206,7 +215,7 @@ async fn restore_fails_in_another_container_than_the_expected_one(world: &impl W
     assert_eq!(failure.code.as_deref(), Some("CONTAINER_REPLACED"), "{failure:?}");
     assert_eq!(sandboxes.status(&id).await.unwrap().status, Status::Down, "no container was started");
 
-    let begun = sandboxes.begin_restore(&id, None, &marker, &work_dir(), &[]).await.unwrap().unwrap();
+    let begun = sandboxes.begin_restore(&id, None, &marker, None, &work_dir(), &[]).await.unwrap().unwrap();
     assert_ne!(begun.container_id.as_ref(), Some(&expected));
     let failure = sandboxes.open_session(&id).restore_backup(&handle, 0, Some(&expected)).await.unwrap_err();
     assert_eq!(failure.code.as_deref(), Some("CONTAINER_REPLACED"), "{failure:?}");

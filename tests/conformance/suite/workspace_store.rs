@@ -8,12 +8,12 @@ use sandbox_snapshotter::model::named::record::{KeyedCall, RestoreReport, Snapsh
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };
-use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
+use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Storage, StoragePolicy, Transition};
 use sandbox_snapshotter::model::{Code, Directory, Runtime, Timestamp};
 use sandbox_snapshotter::ports::WorkspaceStore;
 
 use super::Case;
-use super::ledger::rows::{minute_after_start, sandbox, snapshot_id, workspace};
+use super::ledger::rows::{minute_after_start, platform_snapshot, sandbox, snapshot_id, workspace};
 
 pub fn cases<S: WorkspaceStore>() -> Vec<Case<S>> {
     vec![
@@ -106,6 +106,7 @@ pub fn minimal_record() -> NamedRecord {
         started_at: None,
         active_at: minute_after_start(0),
         last_snapshot: None,
+        platform_snapshot: None,
         last_restore: None,
         restore_report: RestoreReport::First,
         unreported_loss: false,
@@ -129,6 +130,8 @@ pub fn full_record() -> NamedRecord {
         settings: Settings {
             dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
             persistent: false,
+            storage: StoragePolicy::Platform,
+            durable: false,
             retention: workspace().policy,
             hooks: Hooks {
                 before_stop: hook("echo 'it'\n\"$x\" 🗂", OnFailure::Warn),
@@ -158,8 +161,10 @@ pub fn full_record() -> NamedRecord {
             size_bytes: u64::MAX,
             created_at: minute_after_start(4),
         }),
+        platform_snapshot: Some(platform_snapshot()),
         last_restore: Some(LastRestore {
-            snapshot_id: snapshot_id(4),
+            storage: Storage::Archive,
+            snapshot_id: Some(snapshot_id(4)),
             created_at: minute_after_start(4),
             at: minute_after_start(5),
             may_have_lost: true,

@@ -3,6 +3,7 @@
 mod binding;
 mod lifecycle;
 mod name;
+mod platform_snapshot;
 pub mod record;
 mod requests;
 mod settings;

@@ -28,6 +28,8 @@ fn full_settings() -> Value {
     json!({
         "dir": "/workspace",
         "persistent": false,
+        "storage": "both",
+        "durable": true,
         "retention": {
             "keepLast": { "count": 3, "expirationSeconds": 0, "deleteEvicted": false },
             "expirationSeconds": 3600, "keepDaily": 7, "keepWeekly": 4,

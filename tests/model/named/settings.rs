@@ -128,3 +128,21 @@ fn invalid_policy_is_refused() {
         json!({ "retention": { "keepLast": { "count": 0 } } }),
     ]);
 }
+
+#[test]
+fn storage_is_archive_both_or_with_consent_platform() {
+    for settings in [
+        json!({ "storage": "archive" }),
+        json!({ "storage": "both" }),
+        json!({ "storage": "platform", "durable": false }),
+    ] {
+        decode_with(&settings).unwrap();
+    }
+    assert_all_invalid(&[
+        json!({ "storage": "platform" }),
+        json!({ "storage": "platform", "durable": true }),
+        json!({ "storage": "disk" }),
+        json!({ "storage": 1 }),
+        json!({ "durable": "no" }),
+    ]);
+}

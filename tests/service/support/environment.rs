@@ -79,6 +79,21 @@ impl World {
         self.set_healthy(id);
     }
 
+    /// Gives the class of the sandboxes platform snapshots.
+    pub fn enable_platform_snapshots(&self) {
+        self.has_platform.set(true);
+    }
+
+    /// Returns the number of stored platform snapshots.
+    pub fn stored_disks(&self) -> usize {
+        self.disks.borrow().len()
+    }
+
+    /// Makes a start from a platform snapshot that does not exist start an empty container.
+    pub fn start_empty_without_disk(&self) {
+        self.starts_empty.set(true);
+    }
+
     /// Returns the files in the container; `None` without a container.
     pub fn files(&self, id: &str) -> Option<Files> {
         self.container_files(&sandbox(id))

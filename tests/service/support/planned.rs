@@ -29,6 +29,10 @@ pub struct Planned {
     pub(super) faults: FaultPlan,
     pub(super) deadlines: Deadlines,
     pub(super) image: RefCell<Image>,
+    /// Whether the class of the sandboxes has platform snapshots.
+    pub(super) has_platform: Cell<bool>,
+    /// Whether a start from a platform snapshot that does not exist starts an empty container.
+    pub(super) starts_empty: Cell<bool>,
     pub(super) backup_requests: RefCell<Vec<BackupOptions>>,
     pub(super) restore_requests: RefCell<Vec<Value>>,
     pub(super) hook_calls: RefCell<Vec<HookCall>>,
@@ -52,6 +56,8 @@ impl Default for Planned {
             faults: FaultPlan::default(),
             deadlines: Deadlines::default(),
             image: RefCell::new(image),
+            has_platform: Cell::new(false),
+            starts_empty: Cell::new(false),
             backup_requests: RefCell::default(),
             restore_requests: RefCell::default(),
             hook_calls: RefCell::default(),
@@ -155,6 +161,14 @@ impl Scheduler for Planned {
 
     fn image(&self, _: &Sandbox<Self>) -> Image {
         self.image.borrow().clone()
+    }
+
+    fn platform_image(&self, _: &Sandbox<Self>) -> Option<String> {
+        self.has_platform.get().then(|| self.image.borrow().version.clone())
+    }
+
+    fn starts_empty(&self) -> bool {
+        self.starts_empty.get()
     }
 
     fn is_missing(&self, port: Code) -> bool {

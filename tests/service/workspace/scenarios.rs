@@ -56,12 +56,35 @@ pub fn with_diverged() -> Fixture {
     fixture
 }
 
+/// The workspace `work` with a storage, stopped with the file content `first`.
+fn with_storage(storage: &str) -> Fixture {
+    let fixture = Fixture::empty();
+    fixture.world.enable_platform_snapshots();
+    let mut options = settings();
+    options["storage"] = storage.into();
+    options["durable"] = (storage != "platform").into();
+    fixture.create_workspace(WORKSPACE, &options).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_with_content(WORKSPACE, "first");
+    fixture
+}
+
+/// As [`with_storage`], active with the file content `second`.
+fn active_with_storage(storage: &str) -> Fixture {
+    let fixture = with_storage(storage);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture
+}
+
 fn first_snapshot(fixture: &Fixture) -> Value {
     let rows = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).snapshot_page(None, None, u32::MAX).unwrap();
     json!(rows.last().unwrap().snapshot_id)
 }
 
-pub const SCENARIOS: [(&str, Setup); 24] = [
+pub const SCENARIOS: [(&str, Setup); 30] = [
     ("create", || (Fixture::empty(), Operation::CreateWorkspace, create_args(&json!({ "idempotencyKey": "k" })))),
     ("create with a policy", || {
         let policy = json!({ "retention": { "keepDaily": 1 }, "idempotencyKey": "k" });
@@ -108,6 +131,28 @@ pub const SCENARIOS: [(&str, Setup); 24] = [
     }),
     ("stop", || (with_active(), Operation::StopWorkspace, workspace_args(WORKSPACE, &json!({})))),
     ("stop after cold start", || (with_diverged(), Operation::StopWorkspace, workspace_args(WORKSPACE, &json!({})))),
+    ("start from both storages", || {
+        (with_storage("both"), Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("start from the platform", || {
+        (with_storage("platform"), Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("start without the platform snapshot", || {
+        let fixture = with_storage("both");
+        fixture.world.delete_disks();
+        fixture.world.start_empty_without_disk();
+        (fixture, Operation::StartWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("stop to both storages", || {
+        (active_with_storage("both"), Operation::StopWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("stop to the platform", || {
+        (active_with_storage("platform"), Operation::StopWorkspace, workspace_args(WORKSPACE, &json!({})))
+    }),
+    ("fork from both storages", || {
+        let arguments = json!({ "newName": "copy", "count": 2, "idempotencyKey": "k" });
+        (with_storage("both"), Operation::ForkWorkspace, workspace_args(WORKSPACE, &arguments))
+    }),
     ("fork", || {
         let arguments = json!({ "newName": "copy", "count": 2, "idempotencyKey": "k" });
         (with_active(), Operation::ForkWorkspace, workspace_args(WORKSPACE, &arguments))
@@ -172,7 +217,7 @@ pub const SCENARIOS: [(&str, Setup); 24] = [
     }),
 ];
 
-/// Returns whether a container or a backup contains `content`.
+/// Returns whether a container, a backup or a platform snapshot contains `content`.
 pub fn is_content_preserved(fixture: &Fixture, content: &str) -> bool {
     let found = Cell::new(false);
     fixture.world.edit_backups(|backup| {
@@ -180,7 +225,10 @@ pub fn is_content_preserved(fixture: &Fixture, content: &str) -> bool {
         found.set(found.get() || archive.contains(content));
     });
     let running = fixture.world.running_sandboxes();
-    found.get() || running.iter().any(|id| fixture.world.files(id).unwrap().values().any(|file| file == content))
+    let in_disk = fixture.world.disks.borrow().values().any(|disk| disk.files.values().any(|file| file == content));
+    found.get()
+        || in_disk
+        || running.iter().any(|id| fixture.world.files(id).unwrap().values().any(|file| file == content))
 }
 
 /// Verifies that after 3 hours of alarms no work is pending, no files are lost, and the workspaces can be started and
@@ -192,9 +240,12 @@ pub fn assert_recovered(scenario: &Scenario) {
     fixture.advance_with_alarms(3 * HOUR);
     fixture.assert_nothing_pending();
     let discarding = ["start after container ended", "start after cold start", "start with discard"];
+    let stopped =
+        ["start", "start from both storages", "start from the platform", "start without the platform snapshot"];
+    let forked = ["fork while stopped", "fork from both storages"];
     let has_second =
-        !scenario.name.starts_with("create") && !scenario.name.starts_with("get") && scenario.name != "start";
-    let is_expected = has_second && !discarding.contains(&scenario.name) && scenario.name != "fork while stopped";
+        !scenario.name.starts_with("create") && !scenario.name.starts_with("get") && !stopped.contains(&scenario.name);
+    let is_expected = has_second && !discarding.contains(&scenario.name) && !forked.contains(&scenario.name);
     if is_expected && scenario.name != "delete" {
         assert!(is_content_preserved(fixture, "second"), "the content `second` is lost");
     }
@@ -212,13 +263,22 @@ fn allowed_outcomes(scenario: &Scenario) -> (Vec<Option<&'static str>>, Vec<Code
         .is_some_and(|record| !record.former_sandbox_ids.is_empty());
     match scenario.name {
         "create from a snapshot" => (vec![Some("first")], vec![Code::WorkspaceNotFound]),
-        "create from a workspace" | "update" | "stop" | "fork" | "start while running" => {
-            (vec![Some("second")], vec![])
-        }
+        "create from a workspace"
+        | "update"
+        | "stop"
+        | "stop to both storages"
+        | "stop to the platform"
+        | "fork"
+        | "start while running" => (vec![Some("second")], vec![]),
         name if name.starts_with("create") || name.starts_with("get") => (vec![None], vec![Code::WorkspaceNotFound]),
-        "start" | "start after container ended" | "start after cold start" | "fork while stopped" => {
-            (vec![Some("first")], vec![])
-        }
+        "start"
+        | "start after container ended"
+        | "start after cold start"
+        | "start from both storages"
+        | "start from the platform"
+        | "start without the platform snapshot"
+        | "fork while stopped"
+        | "fork from both storages" => (vec![Some("first")], vec![]),
         "start with adopt" => (vec![Some("second"), Some("first")], vec![Code::WorkspaceDiverged]),
         "start with rescue" | "start with discard" | "stop after cold start" => {
             (vec![Some("first")], vec![Code::WorkspaceDiverged])

@@ -60,6 +60,14 @@ pub async fn damage_backup(world: Rc<World>) {
     }
 }
 
+/// Deletes a platform snapshot, as the platform may.
+pub async fn delete_disk(world: Rc<World>) {
+    let ids: Vec<_> = world.disks.borrow().keys().cloned().collect();
+    let Some(id) = world.rng.pick(&ids) else { return };
+    world.trace(&format_args!("the platform deletes {id}"));
+    world.disks.borrow_mut().remove(&id);
+}
+
 /// Deploys another image for the sandboxes.
 pub async fn deploy_image(world: Rc<World>) {
     if world.rng.one_in(3) {

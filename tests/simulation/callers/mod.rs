@@ -49,7 +49,7 @@ caller_actions! {
     snapshots: write_file snapshot snapshot write_file snapshot derive derive repeat_call call_together;
     management: inspect list label pin delete set_retention apply_retention rotate_key import sweep;
     misuse: forge_ref cross_lineage reuse_key;
-    environment: end_container reconnect wait_short wait_long fail_service damage_backup deploy_image;
+    environment: end_container reconnect wait_short wait_long fail_service damage_backup delete_disk deploy_image;
     named_workspaces: create get_or_create get_or_create start start stop stop write_in_workspace write_in_workspace write_in_workspace fork update update delete describe
         repeat_workspace_call start_and_stop_together write_during_stop;
     promotions: promote;

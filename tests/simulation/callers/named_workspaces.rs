@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::answer::StartedWorkspace;
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnDiverged, OnFailure, OnImageChange, OnMismatch, StartSettings,
 };
-use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
+use sandbox_snapshotter::model::named::{Address, StoragePolicy, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, Source, StartRequest,
     UpdateRequest,
@@ -63,7 +63,11 @@ fn pick_changes(world: &World) -> SettingsUpdate {
         on_mismatch: if rng.one_in(2) { OnMismatch::Fail } else { OnMismatch::Report },
         on_image_change: if rng.one_in(4) { OnImageChange::Fail } else { OnImageChange::Report },
     };
+    let storage = (world.profile.has_platform && rng.one_in(2))
+        .then(|| rng.pick(&[StoragePolicy::Archive, StoragePolicy::Both, StoragePolicy::Platform]).unwrap());
     SettingsUpdate {
+        storage,
+        durable: storage.map(|storage| storage != StoragePolicy::Platform),
         persistent: rng.one_in(8).then(|| rng.one_in(2)),
         retention: rng.one_in(4).then(|| pick_policy(world)),
         hooks: rng.one_in(2).then(|| Hooks {
@@ -402,7 +406,7 @@ pub async fn describe(world: Rc<World>) {
         }
         return;
     }
-    let outcome = world.call_named(&address, |named: NamedService| async move { named.describe() }).await;
+    let outcome = world.call_named(&address, |named: NamedService| async move { named.describe().await }).await;
     if let Ok(Err(error)) = outcome {
         check_failure(&world, &address, "a description", &error);
     }

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
     ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
-use sandbox_snapshotter::model::named::{Address, Tenant};
+use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::{
     BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
@@ -130,6 +130,14 @@ impl SandboxLedgerClient for PlantedPorts {
         self.client().find_snapshot(selection, &tenant).await
     }
 
+    async fn platform_snapshot(&self, id: &SandboxId) -> Result<Option<PlatformSnapshot>> {
+        self.client().platform_snapshot(id).await
+    }
+
+    async fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> Result<()> {
+        self.client().check_storage(id, storage).await
+    }
+
     async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<NewestSnapshot>> {
         self.client().newest_snapshot(id).await
     }
@@ -168,6 +176,8 @@ impl SandboxLedgerClient for PlantedPorts {
                 return Ok(EnsuredRunning {
                     how: StartOutcome::Running,
                     restore: None,
+                    platform_fallback: None,
+                    platform_snapshot: None,
                     rescue_snapshot_id: None,
                     root_id: None,
                     runtime: None,

@@ -9,6 +9,7 @@ use sandbox_snapshotter::model::checkpoint_call::{
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
+use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
@@ -230,9 +231,13 @@ impl Sandboxes for PlantedSandboxes {
         begin_restore(
             from: Option<&ContainerMarker>,
             to: &ContainerMarker,
+            token: Option<&str>,
             dir: &Directory,
             files: &[String]
         ) -> Option<RestoreBegun>;
+        platform_image() -> Option<String>;
+        take_platform_snapshot(marker: &ContainerMarker, token: &str) -> Option<StoredDisk>;
+        start_from_platform_snapshot(snapshot_id: &str) -> ();
         complete_restore(
             backup: &BackupHandle,
             from: &ContainerMarker,

@@ -12,7 +12,7 @@ use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::CancellationToken;
 
 use super::{has_dependents, lifecycle, named_workspaces};
-use crate::world::{AnswerLost, Container, DIR, NamedService, World};
+use crate::world::{AnswerLost, Container, DIR, NamedService, SourceSnapshot, World};
 
 /// Checks the named workspaces and their sandboxes.
 pub fn check_final_workspaces(world: &Rc<World>) {
@@ -114,7 +114,9 @@ pub async fn check_startable(world: Rc<World>) {
         let Some(record) = world.workspace_store(&address).stored_record().filter(NamedRecord::exists) else {
             continue;
         };
-        let source = lifecycle::expected_source(&world, &record.sandbox_id);
+        let sources = lifecycle::expected_sources(&world, &record.sandbox_id);
+        let lost = lifecycle::current_platform(&world, &record.sandbox_id)
+            .is_some_and(|platform| sources.contains(&None) && !world.has_disk(&platform));
         let (requested_at, start) = (
             world.now(),
             StartSettings { on_diverged: OnDiverged::Rescue, accept_stale: true, ..StartSettings::default() },
@@ -130,13 +132,18 @@ pub async fn check_startable(world: Rc<World>) {
                 named_workspaces::check_started(&world, &address, requested_at, &started);
             }
             Ok(Err(error)) => {
-                let has_damaged_snapshot =
-                    source.as_ref().is_some_and(|(name, _)| has_damaged_snapshot(&world, &record.sandbox_id, name));
-                let is_gone = (source.is_none() || has_damaged_snapshot)
+                let is_lost = |source: &SourceSnapshot| match source {
+                    None => true,
+                    Some((name, _)) => {
+                        name.as_ref().is_some_and(|name| has_damaged_snapshot(&world, &record.sandbox_id, name))
+                    }
+                };
+                let is_gone = (lost || sources.iter().all(is_lost))
                     && matches!(error.code(), Code::NothingRestorable | Code::SnapshotNotFound);
                 let is_damaged =
                     matches!(error.code(), Code::BackupIncomplete | Code::BackupNotFound | Code::BackupExpired);
-                if !is_gone && !is_damaged {
+                let is_expected = is_gone || is_damaged || (lost && error.is_retryable());
+                if !is_expected {
                     world.report_violation("rule 11, a workspace can be started", &format_args!("{address}: {error}"));
                 }
             }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
-use sandbox_snapshotter::model::named::{ContainerMarker, NamedRecord, State};
+use sandbox_snapshotter::model::named::{ContainerMarker, NamedRecord, PlatformSnapshot, State};
 use sandbox_snapshotter::model::record::{SnapshotRecord, WorkspaceRecord};
 use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
+use super::loss;
 use crate::world::{Container, DIR, Files, IMAGE_FILE, OwnContainer, SourceSnapshot, World};
 
 /// The time for which a request permits an effect, in milliseconds.
@@ -45,6 +46,12 @@ pub fn check_named_record(world: &Rc<World>, before: Option<&NamedRecord>, after
 
 /// Checks a change of the row of a workspace.
 pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord>, after: &WorkspaceRecord) {
+    if let Some(platform) = after.binding.as_ref().and_then(|binding| binding.platform_snapshot.as_ref()) {
+        let known = world.platform_rows.borrow_mut().insert(platform.id.clone(), platform.clone());
+        if known.is_none() {
+            loss::note_saved_files(world, &after.sandbox_id, &world.disk_files.borrow()[&platform.token]);
+        }
+    }
     let Some(before) = before else { return };
     let id = &after.sandbox_id;
     let address = |row: &WorkspaceRecord| row.binding.as_ref().map(|binding| binding.address.clone());
@@ -63,17 +70,49 @@ pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord
 /// selects it.
 pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
     let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
-    let source = binding.filter(|binding| binding.restore_task.is_some()).map(|_| expected_source(world, id));
-    world.with_sandbox(id, |sandbox, now| match source {
+    let sources = binding.filter(|binding| binding.restore_task.is_some()).map(|_| expected_sources(world, id));
+    world.with_sandbox(id, |sandbox, now| match sources {
         None => sandbox.notes.source_snapshots.clear(),
-        Some(source) if sandbox.notes.source_snapshots.last().is_some_and(|(_, last)| *last == source) => {}
-        Some(source) => sandbox.notes.source_snapshots.push((now, source)),
+        Some(sources) if sandbox.notes.source_snapshots.last().is_some_and(|(_, last)| *last == sources) => {}
+        Some(sources) => sandbox.notes.source_snapshots.push((now, sources)),
     });
 }
 
-/// Returns the expected source of a restore, computed independently of the product: the newest restorable snapshot of the
-/// sandbox, or the one that it was made from.
-pub fn expected_source(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
+/// Returns the expected sources of a restore, computed independently of the product: the platform snapshot, unless an archive is
+/// newer; and the newest archive, unless it has other files than the platform snapshot.
+pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
+    let archive = expected_archive(world, id);
+    let Some(workspace) = world.ledger(id).workspace().unwrap() else { return vec![archive] };
+    let Some(binding) = &workspace.binding else { return vec![archive] };
+    let disk_files = |platform: &PlatformSnapshot| {
+        let files = world.disk_files.borrow()[&platform.token].clone();
+        Some((platform.same_archive().cloned(), files))
+    };
+    if let Some(platform) = current_platform(world, id) {
+        let same = platform.same_archive();
+        return vec![disk_files(&platform), archive.filter(|(id, _)| same.is_some() && id.as_ref() == same)];
+    }
+    let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.dir));
+    let parent = workspace.parent.filter(|_| !is_own).map(|parent| parent.snapshot_id);
+    let rows = world.platform_rows.borrow();
+    let of_parent = rows.values().filter(|row| parent.is_some() && row.same_archive() == parent.as_ref());
+    of_parent.map(disk_files).chain([archive]).collect()
+}
+
+/// Returns the platform snapshot of a sandbox, unless one of its archives is newer.
+pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSnapshot> {
+    let binding = world.ledger(id).workspace().unwrap()?.binding?;
+    let made_at =
+        |row: SnapshotRecord| row.stored().filter(|_| can_restore(&row, &binding.dir)).map(|row| row.created_at);
+    let ready = world.ledger(id).live_snapshots().into_iter().filter(|row| row.state() == SnapshotState::Ready);
+    let newest = ready.filter_map(made_at).max();
+    binding.platform_snapshot.filter(|platform| {
+        newest.is_none_or(|newest| platform.archive.as_ref().is_some_and(|archive| newest <= archive.created_at))
+    })
+}
+
+/// Returns the newest restorable archive of a sandbox, or the one that it was made from.
+fn expected_archive(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
     let ledger = world.ledger(id);
     let workspace = ledger.workspace().unwrap()?;
     let dir = workspace.binding?.dir;
@@ -88,7 +127,7 @@ pub fn expected_source(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
         (None, None) => return None,
     };
     let files = world.ground_truths.borrow()[row.stored()?.backup.id()].files.clone();
-    Some((row.snapshot_id, files))
+    Some((Some(row.snapshot_id), files))
 }
 
 /// Returns the files of a snapshot from which a sandbox can be restored.
@@ -109,7 +148,7 @@ fn evicted_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
     let truths = world.ground_truths.borrow();
     let source = |row: SnapshotRecord| {
         let files = truths[row.stored()?.backup.id()].files.clone();
-        Some((row.snapshot_id, files))
+        Some((Some(row.snapshot_id), files))
     };
     own.chain(parents.filter(|row| row.state() != SnapshotState::Ready)).map(source).collect()
 }
@@ -152,6 +191,20 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
     }
 }
 
+/// Checks that the platform stores only the workspace's own files.
+pub fn check_disk(world: &Rc<World>, id: &SandboxId) {
+    let marker = world.with_container(id, |container, now| {
+        container.notes.disk_stored_at.push(now);
+        container.marker.clone()
+    });
+    if !matches!(marker, Some(ContainerMarker::Ready(_))) {
+        world.report_violation(
+            "rule 10, only the workspace's own files are captured",
+            &format_args!("{id}: {marker:?}"),
+        );
+    }
+}
+
 /// Checks that an applied backup has arrived in the container.
 pub fn check_arrival(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
     if world.has_binding(id) {
@@ -179,7 +232,7 @@ fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
         let may_be_empty = allow_empty || (!sandbox.notes.was_handed_out && parent.is_none());
         let until = sandbox.notes.source_snapshots.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
         let valid = sandbox.notes.source_snapshots.iter().zip(until).filter(|(_, until)| *until >= since);
-        let sources: Vec<SourceSnapshot> = valid.map(|((_, source), _)| source.clone()).collect();
+        let sources: Vec<SourceSnapshot> = valid.flat_map(|((_, sources), _)| sources.clone()).collect();
         let container = sandbox.container.as_mut().unwrap();
         let unwritten = container.restored_files();
         let mut base = container.files_in(DIR);
@@ -257,7 +310,16 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let since = world.busy_since(id);
     let deleted: BTreeSet<SnapshotId> = world.history.borrow().delete_requests.keys().cloned().collect();
     let removed = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
+    let platform = ledger.workspace().unwrap().and_then(|workspace| workspace.binding?.platform_snapshot);
+    let in_disk = |file: &str, content: &str| {
+        let disks = world.disk_files.borrow();
+        let files = platform.as_ref().map(|platform| &disks[&platform.token]);
+        files.is_some_and(|files| files.get(file).is_some_and(|saved| saved == content))
+    };
     let is_saved = |file: &str, content: &str, is_own_container: bool| {
+        if is_own_container && in_disk(file, content) {
+            return true;
+        }
         // Files of a snapshot that a caller deleted are not lost. Neither are files of a rescue snapshot that the policy removed.
         let gone = if is_own_container { &deleted } else { &removed };
         let rows_gone = gone.iter().filter_map(|id| ledger.snapshot(id).unwrap());
@@ -287,7 +349,8 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
                 || at >= requested_at
                 || (is_unfinished && at >= container.notes.marker_call_at)
         };
-        let captures = container.notes.captured_at.iter().filter(|at| **at >= since).count();
+        let count = |captured_at: &[i64]| captured_at.iter().filter(|at| **at >= since).count();
+        let captures = count(&container.notes.captured_at).max(count(&container.notes.disk_stored_at));
         let is_excused =
             |at: i64| captures >= MAX_CAPTURES || is_at_risk(at) || (is_own_container && at >= container.watched_at);
         let lost =

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::{Address, ContainerMarker};
 use sandbox_snapshotter::model::record::StoredBackup;
 
 use crate::memory::Sandbox;
-use crate::world::{EndedContainer, Simulation, World};
+use crate::world::{EndedContainer, Files, Simulation, World};
 
 /// The time after the end of a container in which its status may still change, in milliseconds.
 const STATUS_SETTLES_MILLIS: i64 = 4 * 60 * 1000;
@@ -41,7 +41,12 @@ pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<S
 
 /// Notes the files of a finished snapshot.
 pub fn note_saved(world: &Rc<World>, id: &SandboxId, stored: &StoredBackup) {
-    let saved: Vec<String> = world.ground_truths.borrow()[stored.backup.id()].files.values().cloned().collect();
+    note_saved_files(world, id, &world.ground_truths.borrow()[stored.backup.id()].files);
+}
+
+/// Notes the files of a snapshot or of a platform snapshot.
+pub fn note_saved_files(world: &World, id: &SandboxId, files: &Files) {
+    let saved: Vec<String> = files.values().cloned().collect();
     world.with_sandbox(id, |sandbox, _| {
         for ended in &mut sandbox.notes.ended_with {
             ended.written.retain(|_, content| !saved.contains(content));

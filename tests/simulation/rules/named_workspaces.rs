@@ -111,7 +111,7 @@ fn check_start_answer(world: &Rc<World>, address: &Address, requested_at: i64, s
     let is_latest = world.workspace_store(address).stored_record().is_some_and(|record| {
         record.state == State::Active && record.started_at == started.started_at && record.sandbox_id == *id
     });
-    let restored_from = started.restored_from.as_ref().map(|from| &from.snapshot_id);
+    let restored_from = started.restored_from.as_ref().and_then(|from| from.snapshot_id.as_ref());
     let reported = restored_from.and_then(|snapshot| lifecycle::files_of(world, id, snapshot));
     let problem = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
@@ -132,7 +132,7 @@ fn check_start_answer(world: &Rc<World>, address: &Address, requested_at: i64, s
             (StartOutcome::Restored, Some((newest, files))) => {
                 let are_same =
                     |reported: &Files| reported.keys().chain(files.keys()).all(|file| is_same(file, reported, files));
-                Some(newest) == restored_from || reported.as_ref().is_some_and(are_same)
+                newest.as_ref() == restored_from || reported.as_ref().is_some_and(are_same)
             }
             (StartOutcome::Restored, None) => false,
             (StartOutcome::Empty, from) => from.is_none(),

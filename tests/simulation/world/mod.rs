@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
+use sandbox_snapshotter::model::named::{Address, PlatformSnapshot};
 use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::DirectoryStore;
 use sandbox_snapshotter::service::Config;
@@ -61,6 +61,10 @@ pub struct Simulation {
     pub profile: FaultProfile,
     /// The source of every backup, including deleted ones.
     pub ground_truths: RefCell<BTreeMap<BackupId, Capture>>,
+    /// The files in the directory of every platform snapshot, including deleted ones, by token.
+    pub disk_files: RefCell<BTreeMap<String, Files>>,
+    /// Every platform snapshot that a ledger had.
+    pub platform_rows: RefCell<BTreeMap<String, PlatformSnapshot>>,
     /// The requests and answers of the callers.
     pub history: RefCell<CallHistory>,
     /// The violated rules.
@@ -96,6 +100,8 @@ impl Simulation {
             profile,
             rng,
             ground_truths: RefCell::default(),
+            disk_files: RefCell::default(),
+            platform_rows: RefCell::default(),
             history: RefCell::default(),
             violations: RefCell::default(),
             counts: RefCell::default(),
@@ -196,6 +202,7 @@ impl World {
         self.calls_in_flight.take();
         self.sandboxes.take();
         self.bucket.take();
+        self.disks.take();
         self.ground_truths.take();
         self.unanswered_senders.take();
         self.history.take();

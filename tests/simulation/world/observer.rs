@@ -6,8 +6,8 @@ use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::named::{Address, State, Transition};
 use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
-use super::{Simulation, World};
-use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange};
+use super::{DIR, Simulation, World};
+use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange, is_under};
 use crate::rules::{self, lifecycle, loss};
 
 /// Observes an event: traces it, checks it, and notes what later checks need.
@@ -51,6 +51,18 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             world.with_container(id, |container, _| container.process_below = process);
         }
         Event::Arrived(id, backup) => lifecycle::check_arrival(world, id, backup),
+        Event::DiskStored(id, disk) => {
+            lifecycle::check_disk(world, id);
+            let mut files = disk.files.clone();
+            files.retain(|path, _| is_under(path, DIR));
+            world.trace(&format_args!("the platform stores the disk of {id}: {files:?}"));
+            world.disk_files.borrow_mut().insert(disk.token.clone().unwrap(), files);
+            world.count("platform snapshots");
+        }
+        Event::DiskStarted(id, disk) => {
+            world.trace(&format_args!("{id} starts from the disk {:?}", disk.token));
+            world.count("starts from platform snapshots");
+        }
         Event::Destroyed(id, requested_at) => {
             lifecycle::check_end(world, id, requested_at);
             world.with_sandbox(id, |sandbox, _| loss::note_end(world, id, sandbox, Some(requested_at)));

@@ -30,8 +30,9 @@ const MIN_START_MILLIS: i64 = 20;
 /// The default idle timeout of a container, in seconds.
 const DEFAULT_IDLE_SECONDS: u64 = 600;
 
-/// A snapshot that a container is restored from, with its files; `None` for an empty start.
-pub type SourceSnapshot = Option<(SnapshotId, Files)>;
+/// A snapshot that a container is restored from, with its files; `None` for an empty start. A platform snapshot without an
+/// archive of the same files has no id.
+pub type SourceSnapshot = Option<(Option<SnapshotId>, Files)>;
 
 /// The container that was captured, or that a backup arrived in.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,7 +48,7 @@ pub struct OwnContainer {
 #[derive(Default)]
 pub struct SandboxNotes {
     /// During a restore: the expected sources, and since when each is expected.
-    pub source_snapshots: Vec<(i64, SourceSnapshot)>,
+    pub source_snapshots: Vec<(i64, Vec<SourceSnapshot>)>,
     /// The start times of its containers that cold-started and that a start adopted.
     pub adopted: BTreeSet<i64>,
     /// Whether an application uses it. The service may then only capture it.
@@ -95,6 +96,8 @@ pub struct ContainerNotes {
     pub write_times: BTreeMap<String, i64>,
     /// The times at which it was captured.
     pub captured_at: Vec<i64>,
+    /// The times at which the platform stored its disk.
+    pub disk_stored_at: Vec<i64>,
     /// The sources that match its restored files. Several snapshots may have the same files.
     pub restored_from: Vec<SourceSnapshot>,
 }

@@ -138,6 +138,14 @@ impl Scheduler for Simulation {
         self.image_of(&sandbox.notes)
     }
 
+    fn platform_image(&self, sandbox: &Sandbox<Self>) -> Option<String> {
+        self.profile.has_platform.then(|| self.image_of(&sandbox.notes).version)
+    }
+
+    fn starts_empty(&self) -> bool {
+        self.rng.one_in(2)
+    }
+
     fn before_access(&self, id: &SandboxId, sandbox: &mut Sandbox<Self>) {
         self.end_idle_container(id, sandbox);
     }

@@ -1,9 +1,10 @@
 //! Captures of a sandbox that is about to be stopped or destroyed. If files change during a capture, the capture is
 //! repeated.
 
-use crate::model::named::ContainerMarker;
 use crate::model::named::answer::LastSnapshot;
-use crate::model::{Result, SnapshotId, SnapshotRequest, TakenSnapshot};
+use crate::model::named::messages::SandboxStopped;
+use crate::model::named::{ContainerMarker, StoragePolicy};
+use crate::model::{Result, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -20,21 +21,60 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.note_late_call(self.files_changed().await)
     }
 
-    /// Takes a snapshot from which the workspace continues. The second value is `true` if files still changed during
-    /// the last capture.
-    pub(super) async fn capture_for_stop(&self) -> Result<(LastSnapshot, bool)> {
+    /// Stores the files from which the workspace continues, in each storage of the workspace. With an archive, a failure
+    /// of the platform snapshot is only reported.
+    pub(super) async fn capture_for_stop(
+        &self,
+        marker: &ContainerMarker,
+        storage: StoragePolicy,
+        stopped: &mut SandboxStopped,
+    ) -> Result<()> {
+        let capture = async || {
+            let archive = if storage.has_archive() { Some(self.capture_archive().await?) } else { None };
+            let platform = self.capture_platform(marker, storage).await?;
+            Ok((archive, platform))
+        };
+        let ((archive, platform), changed_during_capture) = self.capture_until_unchanged(capture).await?;
+        if platform.as_ref().is_none_or(Option::is_some) {
+            // The archive is newer than any earlier platform snapshot.
+            self.update_binding(|binding| binding.platform_snapshot = None)?;
+        }
+        stopped.snapshot = archive;
+        stopped.changed_during_capture = changed_during_capture;
+        stopped.platform_snapshot = self.binding()?.platform_snapshot;
+        stopped.platform_failure = platform.flatten();
+        Ok(())
+    }
+
+    async fn capture_archive(&self) -> Result<LastSnapshot> {
         let dir = self.binding()?.dir;
         let request =
             SnapshotRequest { dir: Some(dir.clone()), fresh: true, ..SnapshotRequest::of((*self.id).clone()) };
-        let (taken, changed_during_capture) = self.capture_until_unchanged(request).await?;
-        let snapshot = LastSnapshot {
+        let taken = self.share_capture(request, CancellationToken::never()).await?;
+        Ok(LastSnapshot {
             id: taken.snapshot.snapshot_id().clone(),
             origin_id: (*self.id).clone(),
             dir,
             size_bytes: taken.capture.size_bytes,
             created_at: taken.snapshot.created_at(),
-        };
-        Ok((snapshot, changed_during_capture))
+        })
+    }
+
+    /// Takes a platform snapshot if the storage has one. Returns why it failed, if there is an archive.
+    #[allow(clippy::option_option)] // No platform snapshot, and no failure, are different.
+    async fn capture_platform(
+        &self,
+        marker: &ContainerMarker,
+        storage: StoragePolicy,
+    ) -> Result<Option<Option<String>>> {
+        if !storage.has_platform() {
+            return Ok(None);
+        }
+        match self.note_late_call(self.take_platform_snapshot(marker, storage.has_archive()).await) {
+            Ok(()) => Ok(Some(None)),
+            Err(error) if storage.has_archive() => Ok(Some(Some(error.message().to_owned()))),
+            Err(error) => Err(error),
+        }
     }
 
     /// Saves the files that were written since the sandbox cold-started, as a rescue snapshot. The sandbox starts from
@@ -45,7 +85,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let dir = Some(self.binding()?.dir);
         let request =
             SnapshotRequest { dir, wake: true, fresh: true, rescue: true, ..SnapshotRequest::of((*self.id).clone()) };
-        let (taken, _) = self.capture_until_unchanged(request).await?;
+        let capture = async || self.share_capture(request.clone(), CancellationToken::never()).await;
+        let (taken, _) = self.capture_until_unchanged(capture).await?;
         Ok(taken.snapshot.snapshot_id().clone())
     }
 
@@ -67,11 +108,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.sandboxes()?.changed_since_watch(&self.id, &self.binding()?.dir).await.map_err(self.failed(During::Probe))
     }
 
-    async fn capture_until_unchanged(&self, request: SnapshotRequest) -> Result<(TakenSnapshot, bool)> {
+    /// Repeats a capture until no file changed during it, up to a limit. The second value is `true` if files still changed
+    /// during the last capture.
+    async fn capture_until_unchanged<T>(&self, mut capture: impl AsyncFnMut() -> Result<T>) -> Result<(T, bool)> {
         self.sandboxes()?.watch_changes(&self.id).await.map_err(self.failed(During::Probe))?;
         let mut captures = 1;
         loop {
-            let taken = self.share_capture(request.clone(), CancellationToken::never()).await?;
+            let taken = capture().await?;
             let is_changed = self.files_changed().await?;
             if !is_changed || captures == MAX_CAPTURES {
                 return Ok((taken, is_changed));

@@ -64,10 +64,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 marker @ (None | Some(ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_))) => {
                     let is_empty =
                         matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
-                    // The image itself may have files in the directory.
+                    // The image itself, or the platform snapshot of an unfinished start, may have files in the directory.
                     let is_cold_started = is_empty || {
                         let listing = sandboxes.list_directory(&self.id, &binding.dir).await.map_err(failed)?;
-                        listing.matches(binding.baseline.as_ref())
+                        let platform = binding.platform_content.as_ref();
+                        listing.matches(binding.baseline.as_ref()) || (platform.is_some() && listing.matches(platform))
                     };
                     if is_cold_started { SandboxCondition::ColdStarted } else { SandboxCondition::Diverged { marker } }
                 }

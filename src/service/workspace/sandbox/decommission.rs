@@ -45,6 +45,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             drop(self.finish_deletion(id).await);
         }
         self.destroy(&self.id).await?;
-        Ok(Decommissioned { removed: deleted.len(), kept })
+        let platform_data_until = self.binding()?.platform_data_until.filter(|until| *until > now);
+        Ok(Decommissioned { removed: deleted.len(), kept, platform_data_until })
     }
 }

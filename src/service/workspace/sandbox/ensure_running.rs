@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::source::StartSource;
+use super::platform::PlatformFailure;
+use super::source::{StartPlan, StartSource};
 use super::{SandboxCondition, stale};
 use crate::model::named::answer::StartOutcome;
-use crate::model::named::binding::RestoreBegun;
+use crate::model::named::binding::{RestoreBegun, SavedIn};
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::OnDiverged;
 use crate::model::named::{ContainerMarker, Settings};
@@ -29,7 +30,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         let this = self.clone();
         let ensured = self.run_to_completion(async move { this.start_sandbox(&request).await }).await?;
-        Ok(EnsuredRunning { root_id: Some(self.root()?), runtime: self.runtime()?, ..ensured })
+        let platform_snapshot = self.binding()?.platform_snapshot;
+        Ok(EnsuredRunning { root_id: Some(self.root()?), runtime: self.runtime()?, platform_snapshot, ..ensured })
     }
 
     async fn start_sandbox(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
@@ -52,6 +54,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.files.clone_from(&depends_on.files);
             binding.fingerprint.clone_from(&depends_on.fingerprint);
         })?;
+        self.ensure_storage_supported(request.settings.storage).await?;
         let (mut rescue_snapshot_id, mut saved) = (None, None);
         let unfinished_task = self.note_unfinished_task()?;
         let protect_files = unfinished_task.is_some() && request.start.on_diverged != OnDiverged::Discard;
@@ -83,23 +86,61 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // A capture of the previous container may be about to become the newest snapshot.
         self.in_process.coalescer.wait_until_idle().await;
         drop(self.in_process.completion_lock.lock().await);
-        let source = self.find_start_source(&request.settings.dir, request.start.allow_empty).await?;
-        let may_have_lost = request.may_have_lost || saved.as_ref() != source.snapshot_id();
-        let started = self
-            .retry(async || match self.populate_container(request, &source, may_have_lost).await {
-                Ok(started) => Ok(started),
-                Err(error) => Err(match self.destroy(&self.id).await {
-                    Ok(()) => error,
-                    Err(destroy_error) => error.with_note(destroy_error.message()),
-                }),
-            })
-            .await;
-        match (started, saved) {
+        match (self.restore_files(request, saved.as_ref()).await, saved) {
             (Ok(started), _) => Ok(EnsuredRunning { rescue_snapshot_id, ..started }),
             (Err(error), None) => Err(error),
             // No caller got the container.
             (Err(error), Some(saved)) => self.record_saved(saved).await.and(Err(error)),
         }
+    }
+
+    /// Starts the ended sandbox with the workspace's files: from the platform snapshot if there is a current one, or from
+    /// the archive.
+    ///
+    /// `saved` is the snapshot that has all files of the sandbox, if that is certain.
+    async fn restore_files(&self, request: &EnsureRunningRequest, saved: Option<&SavedIn>) -> Result<EnsuredRunning> {
+        let may_have_lost = |source: Option<&SavedIn>| request.may_have_lost || saved != source;
+        let StartPlan { platform, archive } = self.plan_start(&request.settings, request.start.allow_empty).await?;
+        let failure = match &platform {
+            None => None,
+            Some(snapshot) => {
+                let may_have_lost = may_have_lost(Some(&snapshot.saved_in()));
+                match self.start_from_platform(request, snapshot, may_have_lost).await? {
+                    Ok(started) => return Ok(started),
+                    Err(failure) => Some(failure),
+                }
+            }
+        };
+        let (platform_fallback, transient) = match failure {
+            Some(PlatformFailure { reason, transient }) => (Some(reason), transient),
+            None => (None, None),
+        };
+        let source = archive.map_err(|error| match &platform_fallback {
+            Some(reason) => transient.unwrap_or(error).with_note(&format!("The platform snapshot: {reason}")),
+            None => error,
+        })?;
+        let may_have_lost = may_have_lost(source.saved_in().as_ref());
+        let started = self
+            .retry(async || self.or_destroy(self.populate_container(request, &source, may_have_lost).await).await)
+            .await?;
+        Ok(EnsuredRunning { platform_fallback, ..started })
+    }
+
+    /// Destroys the container if its start failed.
+    pub(super) async fn or_destroy<T>(&self, started: Result<T>) -> Result<T> {
+        match started {
+            Ok(started) => Ok(started),
+            Err(error) => Err(match self.destroy(&self.id).await {
+                Ok(()) => error,
+                Err(destroy_error) => error.with_note(destroy_error.message()),
+            }),
+        }
+    }
+
+    /// Returns the marker of a container whose files are in place.
+    pub(super) fn populated_marker(request: &EnsureRunningRequest, nonce: &str) -> ContainerMarker {
+        let has_hook = request.settings.hooks.after_start.is_some();
+        if has_hook { ContainerMarker::Restored(nonce.to_owned()) } else { ContainerMarker::Ready(nonce.to_owned()) }
     }
 
     /// Adopts the files that were written since the sandbox cold-started: they become the workspace's files.
@@ -113,9 +154,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let nonce = self.mark_adopted(current).await?;
         let now = self.now();
         self.update_binding(|binding| {
-            binding.adopted_at = Some(now);
-            binding.saved = None;
-            binding.last_restore = None;
+            (binding.adopted_at, binding.class_image) = (Some(now), None);
+            (binding.saved, binding.last_restore) = (None, None);
         })?;
         self.await_previous_restore().await?;
         self.configure_sandbox(request).await?;
@@ -148,7 +188,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<EnsuredRunning> {
         self.schedule_reconcile()?;
         self.configure_sandbox(request).await?;
-        let Settings { dir, hooks, depends_on, .. } = &request.settings;
+        let Settings { dir, depends_on, storage, .. } = &request.settings;
+        self.record_class_image(*storage).await?;
         // The files that the restore does not write.
         let files = match source {
             StartSource::Empty => Vec::new(),
@@ -159,13 +200,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // result of this call.
         let started = self.sandboxes()?.probe(&self.id, dir).await;
         drop(self.note_late_call(started.map_err(self.failed(During::Start))));
-        let (nonce, RestoreBegun { listing, hashes, container_id }) = self.mark_restoring(dir, &files).await?;
+        let (nonce, RestoreBegun { listing, hashes, container_id }) = self.mark_restoring(dir, &files, None).await?;
+        self.check_class_image(*storage).await?;
         let restoring = ContainerMarker::Restoring(nonce.clone());
-        let populated = if hooks.after_start.is_some() {
-            ContainerMarker::Restored(nonce.clone())
-        } else {
-            ContainerMarker::Ready(nonce.clone())
-        };
+        let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
         self.update_binding(|binding| {
             binding.saved = None;
@@ -180,7 +218,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 self.advance_marker(&restoring, &populated).await?;
                 ensured_running(StartOutcome::Empty)
             }
-            StartSource::Snapshot { snapshot_id, stored, dependencies } => {
+            StartSource::Snapshot { snapshot_id, stored, dependencies, .. } => {
                 let current = stale::current_dependencies(hashes, &request.settings, &listing.image);
                 let stale = stale::check(snapshot_id, dependencies, &current, &request.settings, &request.start)?;
                 let session = self.sandboxes()?.open_session(&self.id);
@@ -196,7 +234,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Sets the name and the idle timeout of the sandbox before its container is started. Opens no session.
-    async fn configure_sandbox(&self, request: &EnsureRunningRequest) -> Result<()> {
+    pub(super) async fn configure_sandbox(&self, request: &EnsureRunningRequest) -> Result<()> {
         let idle = request.settings.expiry.idle_seconds;
         let idle_timeout = (idle > 0).then(|| idle.saturating_add(SLEEP_MARGIN_SECONDS));
         self.retry(async || {
@@ -221,7 +259,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Sets the environment variables that the next container inherits. If the sandbox remembers a session, the SDK
     /// starts a container for this call and opens the session in it, in the directory as it is before the restore. That
     /// container is therefore destroyed.
-    async fn set_env_before_start(&self, request: &EnsureRunningRequest) -> Result<()> {
+    pub(super) async fn set_env_before_start(&self, request: &EnsureRunningRequest) -> Result<()> {
         if self.binding()?.env_names.is_empty() && request.settings.env.is_empty() {
             return Ok(());
         }
@@ -235,7 +273,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Completes a start whose files are in place: runs the `afterStart` hook, marks the container as ready, and
     /// records the start.
-    async fn finish_start(
+    pub(super) async fn finish_start(
         &self,
         request: &EnsureRunningRequest,
         current: &ContainerMarker,
@@ -271,10 +309,12 @@ fn env_changes(settings: &Settings, previous_names: Vec<String>) -> BTreeMap<Str
     removed.chain(set).collect()
 }
 
-fn ensured_running(how: StartOutcome) -> EnsuredRunning {
+pub(super) fn ensured_running(how: StartOutcome) -> EnsuredRunning {
     EnsuredRunning {
         how,
         restore: None,
+        platform_fallback: None,
+        platform_snapshot: None,
         rescue_snapshot_id: None,
         root_id: None,
         runtime: None,

@@ -9,19 +9,25 @@ use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Marks a new container as restoring. Returns the nonce of the marker, and what the container contains.
+    /// Marks a new container as restoring. Returns the nonce of the marker, and what the container contains. With a
+    /// token, the container must have the disk of the platform snapshot with this token.
     ///
     /// # Errors
     /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container already carries a
-    /// marker.
-    pub(super) async fn mark_restoring(&self, dir: &Directory, files: &[String]) -> Result<(String, RestoreBegun)> {
+    /// marker, or has another disk.
+    pub(super) async fn mark_restoring(
+        &self,
+        dir: &Directory,
+        files: &[String],
+        token: Option<&str>,
+    ) -> Result<(String, RestoreBegun)> {
         // Each attempt has its own nonce: an attempt whose response was lost may still take effect, in another
         // container.
         self.retry(async || {
             let nonce = self.random_short_id()?.as_str().to_owned();
             let begun = self
                 .sandboxes()?
-                .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), dir, files)
+                .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), token, dir, files)
                 .await
                 .map_err(self.failed(During::Start))?;
             begun.map(|begun| (nonce, begun)).ok_or_else(|| Error::another_container(&self.id))

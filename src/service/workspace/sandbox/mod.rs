@@ -5,6 +5,8 @@
 //! - [`source`]: what the sandbox starts from
 //! - [`saved`]: whether a snapshot has all files of the sandbox
 //! - [`marker`]: the markers of a container that is being populated
+//! - [`platform`]: the platform snapshot of the sandbox
+//! - [`refresh`]: restores a platform snapshot once, so that it does not expire
 //! - [`stale`]: whether the dependencies of a snapshot still match
 //! - [`hooks`]: the workspace's commands in the sandbox
 //! - [`stop_sandbox`]: takes a snapshot, and destroys the container
@@ -25,7 +27,9 @@ mod decommission;
 mod ensure_running;
 mod hooks;
 mod marker;
+mod platform;
 mod reconcile;
+mod refresh;
 mod reserve;
 mod saved;
 mod source;

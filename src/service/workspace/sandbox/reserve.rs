@@ -1,6 +1,6 @@
 //! Reserves a sandbox that its own workspace makes from a snapshot of this workspace when it is first started.
 
-use crate::model::named::binding::WorkspaceBinding;
+use crate::model::named::binding::{SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{ClaimRequest, ReserveRequest};
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord};
 use crate::model::{Error, Result, Runtime};
@@ -32,7 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             needs_snapshot: true,
         };
         // The sandbox has never run: its files are those of the snapshot.
-        let saved = self.prove_saved(sandbox_id, runtime, snapshot_id.clone()).await?;
+        let saved = self.prove_saved(sandbox_id, runtime, SavedIn::Archive(snapshot_id.clone())).await?;
         let claim = ClaimRequest {
             root_id: workspace.root_id.clone(),
             parent: Some(parent),

@@ -4,8 +4,8 @@
 //! starts, which changes the status of the sandbox. Without the proof, files count as possibly lost.
 
 use crate::model::named::ContainerMarker;
-use crate::model::named::binding::{LastRestore, SavedFiles};
-use crate::model::{Result, Runtime, SandboxId, SnapshotId, Status};
+use crate::model::named::binding::{LastRestore, SavedFiles, SavedIn};
+use crate::model::{Result, Runtime, SandboxId, Status};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -16,18 +16,18 @@ const STATUS_SETTLES_MILLIS: f64 = 4.0 * 60.0 * 1000.0;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the snapshot that has all files of the sandbox; `None` if that is not certain. Starts nothing.
-    pub(super) async fn saved_snapshot(&self) -> Result<Option<SnapshotId>> {
+    pub(super) async fn saved_snapshot(&self) -> Result<Option<SavedIn>> {
         let Some(saved) = self.binding()?.saved else { return Ok(None) };
-        let now = self.prove_saved(&self.id, self.runtime()?, saved.snapshot_id.clone()).await?;
+        let now = self.prove_saved(&self.id, self.runtime()?, saved.snapshot.clone()).await?;
         let is_unchanged =
             |now: &SavedFiles| (0.0..=STATUS_SETTLES_MILLIS).contains(&(now.last_change - saved.last_change));
-        Ok(now.filter(is_unchanged).map(|now| now.snapshot_id))
+        Ok(now.filter(is_unchanged).map(|now| now.snapshot))
     }
 
     /// Records that the snapshot has all files of the sandbox, whose container was just destroyed. Returns whether that
     /// is certain.
-    pub(super) async fn record_saved(&self, snapshot_id: SnapshotId) -> Result<bool> {
-        let saved = self.prove_saved(&self.id, self.runtime()?, snapshot_id).await?;
+    pub(super) async fn record_saved(&self, snapshot: SavedIn) -> Result<bool> {
+        let saved = self.prove_saved(&self.id, self.runtime()?, snapshot).await?;
         let is_saved = saved.is_some();
         self.update_binding(|binding| binding.saved = saved)?;
         Ok(is_saved)
@@ -39,10 +39,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         &self,
         id: &SandboxId,
         runtime: Option<Runtime>,
-        snapshot_id: SnapshotId,
+        snapshot: SavedIn,
     ) -> Result<Option<SavedFiles>> {
         let status = self.ports.sandboxes(runtime)?.status(id).await.ok().filter(|now| now.status == Status::Down);
-        Ok(status.map(|status| SavedFiles { snapshot_id, last_change: status.last_change }))
+        Ok(status.map(|status| SavedFiles { snapshot, last_change: status.last_change }))
     }
 
     /// Returns the restore into the container that carries `marker`, if there was one.

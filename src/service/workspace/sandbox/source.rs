@@ -1,10 +1,10 @@
 //! What a sandbox starts from: its newest snapshot, or the snapshot that it was made from.
 
 use crate::model::answer::SnapshotState;
-use crate::model::named::Tenant;
 use crate::model::named::answer::LastSnapshot;
-use crate::model::named::binding::{Dependencies, LastRestore, WorkspaceBinding};
+use crate::model::named::binding::{Dependencies, LastRestore, SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{FoundSnapshot, NewestSnapshot};
+use crate::model::named::{PlatformSnapshot, Settings, Storage, Tenant};
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, SnapshotId, Timestamp};
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
@@ -16,6 +16,14 @@ use crate::service::snapshot::select::require_ready;
 const PAGE_SIZE: u32 = 20;
 
 /// What a sandbox starts from.
+pub(super) struct StartPlan {
+    /// The platform snapshot, which is restored if possible.
+    pub platform: Option<PlatformSnapshot>,
+    /// What the sandbox starts from otherwise, or why it cannot start.
+    pub archive: Result<StartSource>,
+}
+
+/// What a sandbox starts from without a platform snapshot.
 pub(super) enum StartSource {
     /// A snapshot.
     Snapshot {
@@ -25,16 +33,18 @@ pub(super) enum StartSource {
         stored: Box<StoredBackup>,
         /// The dependencies of the snapshot.
         dependencies: Dependencies,
+        /// The platform snapshot of the other sandbox that took the snapshot, with the same files.
+        platform: Option<Box<PlatformSnapshot>>,
     },
     /// No snapshot: the workspace is new, or the caller allows an empty start.
     Empty,
 }
 
 impl StartSource {
-    /// Returns the id of the snapshot.
-    pub(super) const fn snapshot_id(&self) -> Option<&SnapshotId> {
+    /// Returns the snapshot that has the files.
+    pub(super) fn saved_in(&self) -> Option<SavedIn> {
         match self {
-            Self::Snapshot { snapshot_id, .. } => Some(snapshot_id),
+            Self::Snapshot { snapshot_id, .. } => Some(SavedIn::Archive(snapshot_id.clone())),
             Self::Empty => None,
         }
     }
@@ -42,8 +52,8 @@ impl StartSource {
     /// Returns the restore of the snapshot into the container whose marker has the nonce.
     pub(super) fn restore(&self, at: Timestamp, may_have_lost: bool, nonce: &str) -> Option<LastRestore> {
         let Self::Snapshot { snapshot_id, stored, .. } = self else { return None };
-        let (snapshot_id, created_at, nonce) = (snapshot_id.clone(), stored.created_at, nonce.to_owned());
-        Some(LastRestore { snapshot_id, created_at, at, may_have_lost, nonce })
+        let (storage, snapshot_id, nonce) = (Storage::Archive, Some(snapshot_id.clone()), nonce.to_owned());
+        Some(LastRestore { storage, snapshot_id, created_at: stored.created_at, at, may_have_lost, nonce })
     }
 }
 
@@ -58,13 +68,42 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(FoundSnapshot { snapshot, runtime: self.runtime()? })
     }
 
+    /// Returns what the sandbox starts from: whichever of its platform snapshot and its archives is newer, and the archive
+    /// with the same files if the platform snapshot cannot be restored. An older archive is no replacement.
+    pub(super) async fn plan_start(&self, settings: &Settings, allow_empty: bool) -> Result<StartPlan> {
+        let Settings { dir, storage, .. } = settings;
+        let Some(platform) = self.current_platform_snapshot(dir)? else {
+            let archive = self.find_start_source(dir, allow_empty).await;
+            let of_parent = match &archive {
+                Ok(StartSource::Snapshot { platform, .. }) => platform.as_deref().cloned(),
+                _ => None,
+            };
+            return Ok(StartPlan { platform: of_parent.filter(|_| storage.has_platform()), archive });
+        };
+        let without_archive = || {
+            let older = platform.archive.as_ref().map(|archive| &archive.snapshot_id);
+            let lost = || Error::platform_snapshot_lost(&self.id, &platform.id, older);
+            if allow_empty { Ok(StartSource::Empty) } else { Err(lost()) }
+        };
+        let archive = match platform.same_archive() {
+            None => without_archive(),
+            Some(same) => match self.find_start_source(dir, allow_empty).await {
+                // The archive with the same files was deleted.
+                Ok(StartSource::Snapshot { snapshot_id, .. }) if snapshot_id != *same => without_archive(),
+                found => found,
+            },
+        };
+        let is_needed = storage.has_platform() || !matches!(archive, Ok(StartSource::Snapshot { .. }));
+        Ok(StartPlan { platform: Some(platform).filter(|_| is_needed), archive })
+    }
+
     /// Returns what the sandbox starts from. Fails if the newest snapshot cannot be restored, instead of using an older
     /// one.
     ///
     /// # Errors
     /// [`Code::NothingRestorable`] if the workspace has lost its files and no snapshot is left, unless `allow_empty`;
     /// those of [`inspect_backup`](Self::inspect_backup).
-    pub(super) async fn find_start_source(&self, dir: &Directory, allow_empty: bool) -> Result<StartSource> {
+    async fn find_start_source(&self, dir: &Directory, allow_empty: bool) -> Result<StartSource> {
         let workspace = self.workspace()?;
         if let Some(snapshot) = self.newest_restorable(dir)? {
             let stored = require_ready(&snapshot)?.clone();
@@ -83,6 +122,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 snapshot_id: snapshot.snapshot_id,
                 stored: Box::new(stored),
                 dependencies,
+                platform: None,
             });
         }
         let Some(parent) = workspace.parent else {
@@ -94,12 +134,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
-            Ok(RestoreSource { stored, dependencies, format }) => {
+            Ok(RestoreSource { stored, dependencies, format, platform_snapshot }) => {
                 ensure_restorable_in(self.runtime()?, format)?;
                 Ok(StartSource::Snapshot {
                     snapshot_id: parent.snapshot_id,
                     stored: Box::new(stored),
                     dependencies: dependencies.unwrap_or_default(),
+                    platform: platform_snapshot.map(Box::new),
                 })
             }
             Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
@@ -124,7 +165,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }),
         };
         let saved = self.saved_snapshot().await?;
-        Ok(newest.map(|snapshot| NewestSnapshot { may_have_lost: saved.as_ref() != Some(&snapshot.id), snapshot }))
+        Ok(newest.map(|snapshot| NewestSnapshot {
+            may_have_lost: saved != Some(SavedIn::Archive(snapshot.id.clone())),
+            snapshot,
+        }))
     }
 
     /// Returns a snapshot to a sandbox that was made from it and restores it now. This counts as a use of the snapshot.
@@ -143,7 +187,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.record_check(snapshot_id, &inspected)?;
         let format = inspected?.metadata.format;
         self.mark_used(snapshot_id)?;
-        Ok(RestoreSource { stored, dependencies: snapshot.dependencies, format })
+        let platform_snapshot = self.workspace()?.binding.and_then(|binding| binding.platform_snapshot);
+        let platform_snapshot = platform_snapshot.filter(|platform| platform.same_archive() == Some(snapshot_id));
+        Ok(RestoreSource { stored, dependencies: snapshot.dependencies, format, platform_snapshot })
     }
 
     /// Verifies that the snapshots of this workspace do not belong to another tenant. The snapshots of a sandbox

@@ -1,11 +1,12 @@
 //! Checks whether the dependencies of a snapshot still match the present state.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use crate::model::named::Settings;
 use crate::model::named::binding::Dependencies;
 use crate::model::named::settings::StartSettings;
-use crate::model::{Directory, Error, Result, SnapshotId};
+use crate::model::{Directory, Error, Result};
 
 /// Compares the dependencies of a snapshot with the current ones, before anything is restored. Returns the differences.
 ///
@@ -13,7 +14,7 @@ use crate::model::{Directory, Error, Result, SnapshotId};
 /// [`Code::SnapshotStale`] if there is a difference on which the settings require a failure, unless the caller accepts
 /// it.
 pub(in crate::service) fn check(
-    snapshot_id: &SnapshotId,
+    snapshot_id: impl Display,
     then: &Dependencies,
     now: &Dependencies,
     settings: &Settings,

@@ -4,7 +4,7 @@
 
 use super::SandboxCondition;
 use super::ensure_running::SLEEP_MARGIN_SECONDS;
-use crate::model::named::binding::WorkspaceBinding;
+use crate::model::named::binding::{SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
@@ -45,7 +45,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut is_reported = false;
         match self.probe_and_clear_task(unfinished_task.is_some() && request.snapshot).await? {
             SandboxCondition::Ended => {
-                stopped.files_saved = self.saved_snapshot().await?.is_some();
+                stopped.files_saved = matches!(self.saved_snapshot().await?, Some(SavedIn::Archive(_)));
                 return self.allow_sleep().await.map(|()| stopped);
             }
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => {}
@@ -63,22 +63,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
                 if request.snapshot {
-                    match self.capture_for_stop().await {
-                        Ok((snapshot, changed_during_capture)) => {
-                            (stopped.snapshot, stopped.changed_during_capture) =
-                                (Some(snapshot), changed_during_capture);
-                        }
-                        Err(error) => return Err(error),
-                    }
+                    self.capture_for_stop(&marker, request.storage, &mut stopped).await?;
                 }
             }
         }
         match self.destroy(&self.id).await {
             Ok(()) => {
-                if let Some(snapshot) =
-                    stopped.snapshot.as_ref().filter(|_| is_reported && !stopped.changed_during_capture)
-                {
-                    stopped.files_saved = self.record_saved(snapshot.id.clone()).await?;
+                let is_complete = is_reported && !stopped.changed_during_capture;
+                if let Some(saved) = stopped.saved_in().filter(|_| is_complete) {
+                    stopped.files_saved = self.record_saved(saved).await? && stopped.snapshot.is_some();
                 }
                 self.allow_sleep().await?;
             }

@@ -42,6 +42,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if request.dry_run {
             return Ok(current);
         }
+        self.ensure_no_platform_only_files()?;
         self.ensure_not_superseded(request.version)?;
         self.ensure_no_call_pending()?;
         self.ensure_no_container().await?;
@@ -64,6 +65,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.restore_nonce = None;
             binding.saved = saved;
             binding.image = None;
+            (binding.platform_snapshot, binding.class_image, binding.platform_content) = (None, None, None);
             binding.baseline = None;
         }
         self.ledger.put_workspace(&workspace)?;
@@ -77,6 +79,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::former_container_unconfirmed(&self.id));
         }
         Ok(())
+    }
+
+    /// Verifies that the files are not only in a platform snapshot, which the other runtime cannot restore.
+    fn ensure_no_platform_only_files(&self) -> Result<()> {
+        match self.current_platform_snapshot(&self.binding()?.dir)? {
+            Some(platform) if platform.same_archive().is_none() => {
+                Err(Error::platform_snapshot_is_only_copy(&self.id, &platform.id))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn ensure_no_container(&self) -> Result<()> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use sandbox_snapshotter::model::answer::Removal;
-use sandbox_snapshotter::model::named::Address;
-use sandbox_snapshotter::model::named::binding::{Dependencies, LastRestore, SavedFiles, WorkspaceBinding};
+use sandbox_snapshotter::model::named::binding::{Dependencies, LastRestore, SavedFiles, SavedIn, WorkspaceBinding};
+use sandbox_snapshotter::model::named::platform_snapshot::{ArchiveLink, PlatformSnapshot, RefreshFailure};
+use sandbox_snapshotter::model::named::{Address, Storage};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     CaptureInProgress, ContainerObservation, Derivation, DerivedState, ExpectedMarker, IdempotencyRecord, ParentLink,
@@ -82,9 +83,10 @@ pub fn workspace() -> WorkspaceRecord {
             version: 7,
             first_started_at: Some(minute_after_start(1)),
             adopted_at: Some(minute_after_start(1)),
-            saved: Some(SavedFiles { snapshot_id: snapshot_id(1), last_change: 1_795_150_800_000.25 }),
+            saved: Some(SavedFiles { snapshot: SavedIn::Archive(snapshot_id(1)), last_change: 1_795_150_800_000.25 }),
             last_restore: Some(LastRestore {
-                snapshot_id: snapshot_id(1),
+                storage: Storage::Platform,
+                snapshot_id: Some(snapshot_id(1)),
                 created_at: minute_after_start(0),
                 at: minute_after_start(1),
                 may_have_lost: true,
@@ -95,8 +97,30 @@ pub fn workspace() -> WorkspaceRecord {
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
             env_names: vec!["A_NAME".to_owned()],
             fingerprint: Some("commit 文件 🗂".into()),
+            platform_snapshot: Some(platform_snapshot()),
+            class_image: Some("{\"image\":\"it's\"}".into()),
+            platform_content: Some("cd".repeat(32)),
+            platform_data_until: Some(minute_after_start(7)),
         }),
         decommissioned_at: Some(minute_after_start(2)),
+    }
+}
+
+/// A platform snapshot with every field that any can have.
+pub fn platform_snapshot() -> PlatformSnapshot {
+    PlatformSnapshot {
+        id: "workerd-container-snap-1".into(),
+        token: "k3f9x2ab".into(),
+        size_bytes: u64::MAX,
+        image: "it's \"one\"".into(),
+        created_at: minute_after_start(3),
+        last_restored_at: Some(minute_after_start(4)),
+        archive: Some(ArchiveLink { snapshot_id: snapshot_id(8), created_at: minute_after_start(2), is_same: true }),
+        content_hash: Some("ab".repeat(32)),
+        baseline: Some("cd".repeat(32)),
+        dependencies: Dependencies::default(),
+        refresh_failure: Some(RefreshFailure { at: minute_after_start(5), reason: "it's \"busy\"".into() }),
+        unusable: Some("gone 🗂".into()),
     }
 }
 

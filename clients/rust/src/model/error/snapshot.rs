@@ -1,5 +1,7 @@
 //! Errors about snapshots: absent, in use, stale, or with a label that is taken.
 
+use std::fmt::Display;
+
 use crate::model::answer::Removal;
 use crate::model::named::WorkspaceName;
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
@@ -140,7 +142,7 @@ impl Error {
     }
 
     /// [`Code::SnapshotStale`], for a start from a snapshot whose dependencies have changed.
-    pub fn snapshot_stale(id: &SnapshotId, changes: &[String]) -> Self {
+    pub fn snapshot_stale(id: impl Display, changes: &[String]) -> Self {
         Self::new(
             Code::SnapshotStale,
             format!("The snapshot {id} is stale: {}.", changes.join("; ")),

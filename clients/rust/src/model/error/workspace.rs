@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::model::named::{Address, WorkspaceName};
-use crate::model::{Code, Directory, Error, SandboxId, Timestamp};
+use crate::model::{Code, Directory, Error, SandboxId, SnapshotId, Timestamp};
 
 impl Error {
     /// [`Code::WorkspaceNotFound`], for an address without a workspace.
@@ -112,6 +112,59 @@ impl Error {
             Code::NothingRestorable,
             format!("The workspace {:?} is not running and has no snapshot.", name.as_str()),
             "Start the workspace, and fork it while it is active.",
+        )
+    }
+
+    /// [`Code::NothingRestorable`], for a start of a sandbox whose files were only in a platform snapshot, which cannot be
+    /// restored. `older` is the newest archive before it.
+    pub fn platform_snapshot_lost(id: &SandboxId, platform_id: &str, older: Option<&SnapshotId>) -> Self {
+        let remediation = match older {
+            Some(older) => format!(
+                "If the image changed, deploy the former image. Update `currentSnapshotId` to {older} to continue with older \
+                 files, or pass `allowEmpty: true` to start without files."
+            ),
+            None => "If the image changed, deploy the former image. Pass `allowEmpty: true` to start without files."
+                .to_owned(),
+        };
+        Self::new(
+            Code::NothingRestorable,
+            format!(
+                "The files of the sandbox {:?} are only in the platform snapshot {platform_id:?}, which cannot be restored.",
+                id.as_str()
+            ),
+            remediation,
+        )
+    }
+
+    /// [`Code::Unsupported`], for an operation that continues in another sandbox or runtime, while the files are only in a
+    /// platform snapshot.
+    pub fn platform_snapshot_is_only_copy(id: &SandboxId, platform_id: &str) -> Self {
+        Self::new(
+            Code::Unsupported,
+            format!(
+                "The newest files of the sandbox {:?} are only in the platform snapshot {platform_id:?}, and in no archive.",
+                id.as_str()
+            ),
+            "Start the workspace, and try again while it is active: then its files are stored in an archive.",
+        )
+    }
+
+    /// [`Code::NothingRestorable`], for a platform snapshot that cannot be refreshed before its expiration.
+    pub fn platform_snapshot_not_refreshed(id: &SandboxId, reason: &str) -> Self {
+        Self::new(
+            Code::NothingRestorable,
+            format!("The platform snapshot of the sandbox {:?} cannot be refreshed: {reason}.", id.as_str()),
+            "Start the workspace with its former image, and use `storage: \"both\"`.",
+        )
+    }
+
+    /// [`Code::Unsupported`], for a workspace with platform snapshots whose sandbox is of a class without them.
+    pub fn platform_storage_unsupported(id: &SandboxId) -> Self {
+        Self::new(
+            Code::Unsupported,
+            format!("The class of the sandbox {:?} has no platform snapshots, which `storage` requests.", id.as_str()),
+            "Use `storage: \"archive\"`, or a class of sandbox-snapshotter-client/container whose application has the \
+             scheduling policy \"durable_object\".",
         )
     }
 

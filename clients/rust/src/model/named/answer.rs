@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::{DependsOn, Expiry, Hooks};
-use super::{State, Tenant, WorkspaceName};
+use super::{PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 use crate::model::{Code, Directory, Error, Policy, Runtime, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
@@ -31,6 +31,9 @@ pub struct WorkspaceDescription {
     pub dir: Directory,
     /// Whether a stop takes a snapshot.
     pub persistent: bool,
+    /// Where a stop stores the files.
+    #[serde(default)]
+    pub storage: StoragePolicy,
     /// The retention policy of the workspace's snapshots.
     pub retention: Policy,
     /// The commands that run in the sandbox when the workspace starts and stops.
@@ -54,6 +57,9 @@ pub struct WorkspaceDescription {
     /// The snapshot of the last stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
+    /// The platform snapshot of the last stop, as of the last start or stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_snapshot: Option<PlatformSnapshotDescription>,
     /// The snapshot from which the last start restored the files; absent if it restored none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<RestoredFrom>,
@@ -86,6 +92,9 @@ pub struct StartedWorkspace {
     pub workspace: WorkspaceRef,
     /// How the sandbox got its files.
     pub how: StartOutcome,
+    /// Why the files were not restored from the platform snapshot of the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_fallback: Option<String>,
     /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescue_snapshot_id: Option<SnapshotId>,
@@ -116,6 +125,9 @@ pub struct StoppedWorkspace {
     pub had_ended: bool,
     /// Whether files changed during the capture. The snapshot may contain earlier versions of these files.
     pub changed_during_capture: bool,
+    /// Why no platform snapshot was taken, although the settings request one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_failure: Option<String>,
     /// The results of the hooks that ran.
     pub hook_runs: Vec<HookRun>,
 }
@@ -167,6 +179,9 @@ pub struct DeletedWorkspace {
     /// The snapshots that are kept because other sandboxes need them, or because they are pinned. A snapshot that is
     /// not pinned is deleted when its last dependent no longer needs it.
     pub kept: Vec<KeptSnapshot>,
+    /// Until when the platform may keep snapshots of the workspace's disk, which cannot be deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform_data_until: Option<Timestamp>,
     /// The sandboxes whose snapshots could not be processed yet. The Worker processes them later.
     pub pending: Vec<SandboxId>,
 }
@@ -247,8 +262,12 @@ pub struct LastSnapshot {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestoredFrom {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
+    /// The storage of the snapshot.
+    #[serde(default)]
+    pub storage: Storage,
+    /// The id of the snapshot: the archive with the same files if the storage is `platform`; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<SnapshotId>,
     /// When the snapshot was taken.
     pub created_at: Timestamp,
     /// The age of the snapshot when it was restored, in seconds.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::StoragePolicy;
+
 #[cfg(feature = "schema")]
 use crate::model::schema::{A_COMMAND, PATH, nullable};
 use crate::model::{Directory, Error, Policy, Result};
@@ -38,6 +40,12 @@ pub struct Settings {
     pub dir: Directory,
     /// Whether a stop takes a snapshot.
     pub persistent: bool,
+    /// Where a stop stores the files.
+    #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
+    pub storage: StoragePolicy,
+    /// Whether the files must be in an archive. Only without it can a platform snapshot be their only copy.
+    #[serde(default = "durable_by_default")]
+    pub durable: bool,
     /// The retention policy of the workspace's snapshots.
     #[serde(default)]
     pub retention: Policy,
@@ -220,6 +228,10 @@ pub enum OnDiverged {
     Discard,
 }
 
+const fn durable_by_default() -> bool {
+    true
+}
+
 const fn default_hook_timeout() -> u32 {
     60
 }
@@ -230,6 +242,8 @@ impl Settings {
         Self {
             dir,
             persistent: true,
+            storage: StoragePolicy::default(),
+            durable: true,
             retention: Policy::default(),
             hooks: Hooks::default(),
             expiry: Expiry::default(),
@@ -244,6 +258,12 @@ impl Settings {
     /// [`Code::InvalidArgument`] if a setting is outside of its limits.
     pub fn check(&self) -> Result<()> {
         self.retention.check()?;
+        if self.durable && !self.storage.has_archive() {
+            return Err(Error::invalid_argument(
+                "`storage` \"platform\" requires `durable: false`: the platform keeps the only copy of the files for 30 days",
+                "Pass `durable: false`, or `storage: \"both\"` to also store the files in R2.",
+            ));
+        }
         for (name, hook) in self.hooks.all() {
             hook.check(name)?;
         }

@@ -8,7 +8,7 @@ use super::SnapshotCursor;
 use super::fields::Fields;
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
-use crate::model::named::{Tenant, WorkspaceName};
+use crate::model::named::{StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
     BackupHandle, CheckpointName, Compression, Directory, Label, Policy, Result, Runtime, SandboxId, SnapshotId,
 };
@@ -163,6 +163,7 @@ options! {
     Option<CheckpointDescription> as Option<String>, string,
         |raw| optional(raw.as_deref().filter(|text| !text.is_empty()), CheckpointDescription::parse);
     Option<CheckpointCursor> as Option<String>, string, |raw| optional(raw.as_deref(), CheckpointCursor::parse);
+    Option<StoragePolicy> as Option<String>, string, |raw| optional(raw.as_deref(), StoragePolicy::parse);
     BackupHandle as Option<BackupHandle>, object;
     Policy as Option<Policy>, object;
     Option<Compression> as Option<Compression>, object, Ok;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::declare::request;
+use crate::model::named::StoragePolicy;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
@@ -18,6 +19,13 @@ request! {
     pub struct SettingsUpdate {
         /// Whether a stop takes a snapshot; true if it was never set.
         pub persistent: Option<bool>,
+        /// Where a stop stores the files; `archive` if it was never set. `both` and `platform` need a class of sandboxes over
+        /// `ctx.container`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub storage: Option<StoragePolicy>,
+        /// Whether the files must be in an archive; true if it was never set. `storage: "platform"` requires false.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub durable: Option<bool>,
         /// The retention policy of the workspace's snapshots.
         pub retention: Option<Policy>,
         /// The commands that run in the sandbox when the workspace starts and stops.
@@ -40,6 +48,8 @@ impl SettingsUpdate {
     pub fn apply(self, settings: Settings) -> Settings {
         Settings {
             persistent: self.persistent.unwrap_or(settings.persistent),
+            storage: self.storage.unwrap_or(settings.storage),
+            durable: self.durable.unwrap_or(settings.durable),
             retention: self.retention.unwrap_or(settings.retention),
             hooks: self.hooks.unwrap_or(settings.hooks),
             expiry: self.expiry.unwrap_or(settings.expiry),

@@ -1,0 +1,231 @@
+//! The platform snapshot of a sandbox: a stop takes it, and a start restores it.
+//!
+//! The platform keeps no list of its snapshots, and an id that it does not know can start an empty container. Therefore
+//! each snapshot has a token on its disk. A start sets its first marker only in a container that has the token, in the
+//! same command. Until then, the container has no marker, and nothing is captured from it.
+
+use std::collections::BTreeMap;
+
+use super::ensure_running::ensured_running;
+use super::stale;
+use crate::model::named::answer::StartOutcome;
+use crate::model::named::binding::{Dependencies, LastRestore, RestoreBegun};
+use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
+use crate::model::named::platform_snapshot::{ArchiveLink, PLATFORM_LIFETIME_MILLIS, PlatformSnapshot};
+use crate::model::named::{ContainerMarker, Storage, StoragePolicy};
+use crate::model::{Code, Directory, Error, Result};
+use crate::ports::{Ports, Sandboxes};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::failures::During;
+
+/// Why a platform snapshot was not restored.
+pub(super) struct PlatformFailure {
+    /// The reason.
+    pub reason: String,
+    /// The error, if a later start may succeed.
+    pub transient: Option<Error>,
+}
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Verifies that the class of the sandbox has the storage.
+    ///
+    /// # Errors
+    /// [`Code::Unsupported`].
+    pub async fn check_storage(&self, storage: StoragePolicy) -> Result<()> {
+        self.prepare_call().await?;
+        self.ensure_storage_supported(storage).await
+    }
+
+    /// As [`check_storage`](Self::check_storage), for a call that is prepared.
+    pub(super) async fn ensure_storage_supported(&self, storage: StoragePolicy) -> Result<()> {
+        if storage.has_platform() && self.platform_image().await?.is_none() {
+            return Err(Error::platform_storage_unsupported(&self.id));
+        }
+        Ok(())
+    }
+
+    /// Records the image with which the class of the sandbox is about to start a container.
+    pub(super) async fn record_class_image(&self, storage: StoragePolicy) -> Result<()> {
+        let image = if storage.has_platform() { self.platform_image().await? } else { None };
+        self.update_binding(|binding| binding.class_image = image)
+    }
+
+    /// Verifies that no other image was deployed while the container started: it may have either image.
+    pub(super) async fn check_class_image(&self, storage: StoragePolicy) -> Result<()> {
+        let is_same = !storage.has_platform() || self.platform_image().await? == self.binding()?.class_image;
+        if is_same { Ok(()) } else { Err(Error::another_container(&self.id)) }
+    }
+
+    /// Takes a platform snapshot of the container with the marker. `has_archive` says that the caller has just stored
+    /// an archive of the same files. Replaces the former platform snapshot, which the platform keeps until it expires.
+    pub(super) async fn take_platform_snapshot(&self, marker: &ContainerMarker, has_archive: bool) -> Result<()> {
+        // A capture that began before would become newer than the platform snapshot.
+        self.in_process.coalescer.wait_until_idle().await;
+        let binding = self.binding()?;
+        let image = match binding.class_image {
+            Some(image) => image,
+            None => self.platform_image().await?.ok_or_else(|| Error::platform_storage_unsupported(&self.id))?,
+        };
+        let listing = self.sandboxes()?.list_directory(&self.id, &binding.dir).await;
+        let content_hash = listing.map_err(self.failed(During::Probe))?.content_hash;
+        let dependencies = self.read_dependencies().await?.unwrap_or_default();
+        let archive = self.newest_restorable(&binding.dir)?.map(|newest| ArchiveLink {
+            created_at: newest.created_at(),
+            snapshot_id: newest.snapshot_id,
+            is_same: has_archive,
+        });
+        self.extend_platform_data()?;
+        let (token, disk) = self
+            .retry(async || {
+                let token = self.random_short_id()?.as_str().to_owned();
+                let answer = self.sandboxes()?.take_platform_snapshot(&self.id, marker, &token).await;
+                let disk = answer.map_err(self.failed(During::Backup))?;
+                disk.map(|disk| (token, disk)).ok_or_else(|| Error::another_container(&self.id))
+            })
+            .await?;
+        self.extend_platform_data()?;
+        self.update_binding(|binding| {
+            binding.platform_snapshot = Some(PlatformSnapshot {
+                id: disk.id,
+                token,
+                size_bytes: disk.size_bytes,
+                image,
+                created_at: self.now(),
+                last_restored_at: None,
+                archive,
+                content_hash,
+                baseline: binding.baseline.clone(),
+                dependencies,
+                refresh_failure: None,
+                unusable: None,
+            });
+        })?;
+        self.schedule_refresh()
+    }
+
+    /// Returns the platform snapshot of the sandbox, unless an archive is newer.
+    pub async fn platform_snapshot(&self) -> Result<Option<PlatformSnapshot>> {
+        self.prepare_call().await?;
+        self.current_platform_snapshot(&self.binding()?.dir)
+    }
+
+    /// Returns the platform snapshot of the sandbox, unless an archive of the directory is newer.
+    pub(super) fn current_platform_snapshot(&self, dir: &Directory) -> Result<Option<PlatformSnapshot>> {
+        let Some(snapshot) = self.binding()?.platform_snapshot else { return Ok(None) };
+        let newest = self.newest_restorable(dir)?;
+        let is_older = newest.is_some_and(|newest| snapshot.is_older_than(newest.created_at()));
+        Ok(Some(snapshot).filter(|_| !is_older))
+    }
+
+    /// Starts the sandbox from a platform snapshot, unless the snapshot cannot be restored. In that case, no container
+    /// is left.
+    pub(super) async fn start_from_platform(
+        &self,
+        request: &EnsureRunningRequest,
+        snapshot: &PlatformSnapshot,
+        may_have_lost: bool,
+    ) -> Result<std::result::Result<EnsuredRunning, PlatformFailure>> {
+        if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
+            return Ok(Err(PlatformFailure { reason, transient: None }));
+        }
+        let (nonce, RestoreBegun { hashes, .. }) =
+            match self.retry(async || self.or_destroy(self.prepare_disk(request, snapshot).await).await).await {
+                Ok(started) => started,
+                // The call may still start the container.
+                Err(error) if matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    let reason = error.message().to_owned();
+                    if error.code() == Code::BackupNotFound {
+                        self.mark_unusable(&snapshot.id, &reason)?;
+                    }
+                    return Ok(Err(PlatformFailure { reason, transient: Some(error).filter(Error::is_retryable) }));
+                }
+            };
+        let restore = LastRestore {
+            storage: Storage::Platform,
+            snapshot_id: snapshot.same_archive().cloned(),
+            created_at: snapshot.created_at,
+            at: self.now(),
+            may_have_lost,
+            nonce,
+        };
+        self.or_destroy(self.complete_platform_start(request, snapshot, restore, hashes).await).await.map(Ok)
+    }
+
+    /// Configures the sandbox, and starts it from a platform snapshot.
+    async fn prepare_disk(
+        &self,
+        request: &EnsureRunningRequest,
+        snapshot: &PlatformSnapshot,
+    ) -> Result<(String, RestoreBegun)> {
+        self.schedule_reconcile()?;
+        self.configure_sandbox(request).await?;
+        self.set_env_before_start(request).await?;
+        let dir = &request.settings.dir;
+        self.start_disk(snapshot, dir, &stale::paths_outside(&request.settings.depends_on.files, dir)).await
+    }
+
+    /// Starts a container from a platform snapshot, and marks it as restoring if it has the files of the snapshot.
+    pub(super) async fn start_disk(
+        &self,
+        snapshot: &PlatformSnapshot,
+        dir: &Directory,
+        files: &[String],
+    ) -> Result<(String, RestoreBegun)> {
+        // The restore extends the lifetime of the snapshot, also if its answer is lost.
+        self.extend_platform_data()?;
+        self.update_binding(|binding| binding.platform_content.clone_from(&snapshot.content_hash))?;
+        let started = self.sandboxes()?.start_from_platform_snapshot(&self.id, &snapshot.id).await;
+        self.note_late_call(started.map_err(self.failed(During::Start)))?;
+        self.mark_restoring(dir, files, Some(&snapshot.token)).await
+    }
+
+    async fn complete_platform_start(
+        &self,
+        request: &EnsureRunningRequest,
+        snapshot: &PlatformSnapshot,
+        restore: LastRestore,
+        hashes: BTreeMap<String, String>,
+    ) -> Result<EnsuredRunning> {
+        let (nonce, settings) = (restore.nonce.clone(), &request.settings);
+        self.extend_platform_data()?;
+        self.update_binding(|binding| {
+            (binding.saved, binding.last_restore) = (None, Some(restore.clone()));
+            binding.image.clone_from(&snapshot.dependencies.image);
+            binding.baseline.clone_from(&snapshot.baseline);
+            binding.class_image = Some(snapshot.image.clone());
+            binding.restore_nonce = Some(nonce.clone());
+            if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == snapshot.id) {
+                (own.last_restored_at, own.refresh_failure) = (Some(restore.at), None);
+            }
+        })?;
+        // The disk has the files of the snapshot, and so the image's, too.
+        let fingerprint = settings.depends_on.fingerprint.clone();
+        let current = Dependencies { files: hashes, fingerprint, image: snapshot.dependencies.image.clone() };
+        let stale = stale::check(&snapshot.id, &snapshot.dependencies, &current, settings, &request.start)?;
+        let populated = Self::populated_marker(request, &nonce);
+        self.advance_marker(&ContainerMarker::Restoring(nonce.clone()), &populated).await?;
+        let outcome = EnsuredRunning { restore: Some(restore), stale, ..ensured_running(StartOutcome::Restored) };
+        self.finish_start(request, &populated, nonce, outcome).await
+    }
+
+    pub(super) async fn platform_image(&self) -> Result<Option<String>> {
+        self.retry(async || self.sandboxes()?.platform_image(&self.id).await.map_err(self.failed(During::Probe))).await
+    }
+
+    pub(super) fn mark_unusable(&self, id: &str, reason: &str) -> Result<()> {
+        self.update_binding(|binding| {
+            if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == id) {
+                own.unusable = Some(reason.to_owned());
+            }
+        })
+    }
+
+    /// Records that the platform may keep a snapshot of the sandbox for its whole lifetime from now on.
+    fn extend_platform_data(&self) -> Result<()> {
+        let until = self.now().plus_millis(PLATFORM_LIFETIME_MILLIS);
+        self.update_binding(|binding| binding.platform_data_until = Some(until))
+    }
+}

@@ -1,0 +1,124 @@
+//! Platform snapshots: disks of containers, which the platform stores.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::named::platform_snapshot::{PLATFORM_LIFETIME_MILLIS, StoredDisk};
+use sandbox_snapshotter::model::named::{ContainerMarker, PlatformSnapshot};
+use sandbox_snapshotter::model::{Failure, SandboxId};
+
+use super::{Container, Event, Files, Method, Sandbox, Scheduler, Work, World};
+
+/// A disk that the platform stored.
+pub struct Disk<S: Scheduler> {
+    /// The image of its container.
+    pub image: String,
+    /// The token in the file on it.
+    pub token: Option<String>,
+    /// Its files.
+    pub files: Files,
+    /// Its directories.
+    pub directories: BTreeSet<String>,
+    /// When the platform deletes it, in milliseconds since 1970.
+    pub expires_at: i64,
+    /// What the test noted about its container.
+    pub notes: S::ContainerNotes,
+}
+
+impl<S: Scheduler> Disk<S> {
+    fn of(container: &Container<S>, now: i64) -> Self {
+        Self {
+            image: container.image.clone(),
+            token: container.disk_token.clone(),
+            files: container.files.clone(),
+            directories: container.directories.clone(),
+            expires_at: now + PLATFORM_LIFETIME_MILLIS,
+            notes: container.notes.clone(),
+        }
+    }
+}
+
+impl<S: Scheduler> World<S> {
+    /// Deletes all platform snapshots, as the platform does when they expire.
+    pub fn delete_disks(&self) {
+        self.disks.borrow_mut().clear();
+    }
+
+    /// Returns whether a container can start from a platform snapshot.
+    pub fn has_disk(&self, snapshot: &PlatformSnapshot) -> bool {
+        let image = S::platform_image(self, &Sandbox::default());
+        let disks = self.disks.borrow();
+        disks
+            .get(&snapshot.id)
+            .is_some_and(|disk| disk.expires_at > S::now(self) && Some(&disk.image) == image.as_ref())
+    }
+
+    pub(super) async fn store_disk(
+        &self,
+        id: &SandboxId,
+        marker: &ContainerMarker,
+        token: &str,
+    ) -> Result<Option<StoredDisk>, Failure> {
+        let (own, marker, token) = (id.clone(), marker.clone(), token.to_owned());
+        let store = move |world: Rc<Self>| async move {
+            let number = world.enter_container(&own).await?;
+            let is_expected = world.with_container(&own, |container, _| {
+                let is_expected = container.marker.as_ref() == Some(&marker);
+                if is_expected {
+                    container.disk_token = Some(token);
+                }
+                is_expected
+            });
+            if !is_expected {
+                return Ok(None);
+            }
+            S::work(&world, Work::Archive).await?;
+            world.check_same_container(&own, number)?;
+            let disk = world.with_container(&own, |container, now| Disk::of(container, now));
+            let number = world.disk_count.get() + 1;
+            world.disk_count.set(number);
+            let stored = StoredDisk { id: format!("disk-{number}"), size_bytes: 1 << 30 };
+            S::observe(&world, Event::DiskStored(&own, &disk));
+            world.disks.borrow_mut().insert(stored.id.clone(), disk);
+            Ok(Some(stored))
+        };
+        S::call(&self.this(), Method::TakePlatformSnapshot, id.as_str(), store).await
+    }
+
+    /// Starts a container. Without the disk, that container is empty, or the call fails.
+    pub(super) async fn start_disk(&self, id: &SandboxId, disk_id: &str) -> Result<(), Failure> {
+        let (own, disk_id) = (id.clone(), disk_id.to_owned());
+        let start = move |world: Rc<Self>| async move {
+            S::work(&world, Work::Start(&own)).await?;
+            if world.with_sandbox(&own, |sandbox, _| sandbox.container.is_some()) {
+                return Ok(());
+            }
+            let image = world.with_sandbox(&own, |sandbox, _| S::platform_image(&world, sandbox));
+            let now = S::now(&world);
+            match world
+                .disks
+                .borrow_mut()
+                .get_mut(&disk_id)
+                .filter(|disk| disk.expires_at > now && Some(&disk.image) == image.as_ref())
+            {
+                Some(disk) => {
+                    disk.expires_at = now + PLATFORM_LIFETIME_MILLIS;
+                    world.with_container(&own, |container, _| {
+                        container.files.clone_from(&disk.files);
+                        container.directories.clone_from(&disk.directories);
+                        container.disk_token.clone_from(&disk.token);
+                    });
+                    S::observe(&world, Event::DiskStarted(&own, disk));
+                    Ok(())
+                }
+                None if S::starts_empty(&world) => {
+                    world.with_container(&own, |_, _| ());
+                    Ok(())
+                }
+                None => Err(Failure::new("ContainerUnavailableError", "exec() requires a running container")
+                    .with_code("CONTAINER_UNAVAILABLE")),
+            }
+        };
+        S::call(&self.this(), Method::StartFromPlatformSnapshot, id.as_str(), start).await
+    }
+}
