@@ -107,10 +107,13 @@ impl SandboxBindings {
     /// Returns the runtime of a new sandbox: the one that the caller requests, or the default.
     ///
     /// # Errors
-    /// Those of [`of`](Self::of).
+    /// [`Code::InvalidArgument`](super::Code::InvalidArgument) if the deployment has no binding of the requested one.
     pub fn for_new(&self, requested: Option<Runtime>) -> Result<Option<Runtime>> {
         match requested {
-            Some(_) => self.of(requested).map(|binding| binding.runtime),
+            Some(runtime) if !self.bindings.iter().any(|binding| binding.runtime == requested) => {
+                Err(Error::requested_runtime_not_bound(runtime))
+            }
+            Some(_) => Ok(requested),
             None => Ok(self.default.runtime),
         }
     }

@@ -13,7 +13,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ///
     /// # Errors
     /// [`Code::RuntimeMismatch`](crate::model::Code::RuntimeMismatch) if the ledger names another one,
-    /// [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing) if the deployment has no such sandboxes.
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) if the deployment has no such sandboxes.
     pub(super) fn in_runtime(&self, requested: Option<Runtime>) -> Result<Self> {
         let this = Self { requested_runtime: requested, ..self.clone() };
         this.ports.sandbox_bindings().for_new(requested)?;
@@ -33,7 +33,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// sandbox.
     ///
     /// # Errors
-    /// [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing) if the deployment has no such sandboxes.
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) if the deployment has no sandboxes of the requested
+    /// one, [`Code::SandboxBindingMissing`](crate::model::Code::SandboxBindingMissing) if it has none of the sandbox's own.
     pub(super) fn derived_runtime(&self, requested: Option<Runtime>) -> Result<Option<Runtime>> {
         let runtime = match requested {
             Some(_) => self.ports.sandbox_bindings().for_new(requested)?,

@@ -29,7 +29,7 @@ fn deployment_without_the_var_has_one_binding_of_an_unnamed_runtime() {
 fn unnamed_runtime_can_not_be_requested() {
     let bindings = SandboxBindings::parse(None, None).unwrap();
     let error = expect_error(bindings.for_new(Some(Runtime::Container)));
-    assert_eq!(error.code(), Code::SandboxBindingMissing);
+    assert_eq!(error.code(), Code::InvalidArgument);
     assert!(error.remediation().contains("SANDBOXES = ["), "{error}");
 }
 

@@ -204,7 +204,7 @@ fn snapshots_of_a_runtime_without_a_binding_can_be_restored_in_another_one() {
 #[test]
 fn named_runtime_is_refused_where_the_deployment_names_none() {
     let fixture = Fixture::with_sandbox();
-    snapshot(&fixture, &json!({ "runtime": "sdk-0.12" })).expect_code(Code::SandboxBindingMissing);
+    snapshot(&fixture, &json!({ "runtime": "sdk-0.12" })).expect_code(Code::InvalidArgument);
     snapshot(&fixture, &json!({})).unwrap();
 }
 

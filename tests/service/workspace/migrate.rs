@@ -120,7 +120,7 @@ fn migrate_rescues_files_of_a_cold_started_container() {
 #[test]
 fn migrate_to_a_runtime_without_a_binding_is_refused_and_stops_nothing() {
     let fixture = Fixture::with_workspace();
-    fixture.migrate_workspace(WORKSPACE, "container").expect_code(Code::SandboxBindingMissing);
+    fixture.migrate_workspace(WORKSPACE, "container").expect_code(Code::InvalidArgument);
     assert!(fixture.has_container(WORKSPACE));
 }
 

@@ -21,7 +21,20 @@ impl Error {
         )
     }
 
-    /// [`Code::SandboxBindingMissing`], for a runtime that no binding of the deployment has.
+    /// [`Code::InvalidArgument`], for a request that names a runtime that no binding of the deployment has.
+    pub fn requested_runtime_not_bound(requested: Runtime) -> Self {
+        Self::invalid_argument(
+            format!(
+                "`runtime` is {requested}, but no binding of this deployment has this runtime. Nothing was changed."
+            ),
+            format!(
+                "Omit `runtime` for the default of the deployment. To offer {requested:#}, list its binding in the var \
+                 SANDBOXES, and deploy again: {VALID_SANDBOXES}"
+            ),
+        )
+    }
+
+    /// [`Code::SandboxBindingMissing`], for the runtime of a sandbox that no binding of the deployment has.
     pub fn runtime_not_bound(runtime: Runtime) -> Self {
         Self::new(
             Code::SandboxBindingMissing,
