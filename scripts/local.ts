@@ -24,6 +24,9 @@ import { readConfig, type Config } from './wrangler-config.ts';
 /** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
 
+/** The snapshotter's module, which `npm run build` builds. */
+const BUILT = fileURLToPath(new URL('../build/index.js', import.meta.url));
+
 /** The module that replaces `@cloudflare/sandbox` in the mode `container`. */
 const CONTAINERS = fileURLToPath(new URL('../miniflare-tests/caller/containers.ts', import.meta.url));
 
@@ -110,6 +113,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   const mode = options.mode ?? modeOfRun();
   const missing = checkHost(mode === 'production' ? mode : 'local');
   if (missing.length > 0) throw new Error(missing.join('\n'));
+  if (!existsSync(BUILT) && options.workers.some(({ config }) => config === SNAPSHOTTER))
+    throw new Error('The Worker is not built. Run `npm run build`.');
   let miniflare: Miniflare | undefined;
   const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;
   const workers = await Promise.all(options.workers.map((worker) => toMiniflareWorker(worker, mode, s3)));

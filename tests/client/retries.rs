@@ -128,7 +128,8 @@ fn other_operations_get_no_key() {
     let others = Operation::ALL.iter().filter(|operation| !KEYED_OPERATIONS.contains(operation));
     for (operation, options) in others.map(|operation| (*operation, json!({}))).chain(unsafe_calls()) {
         let (_, transport) = call_with_replies(operation.name(), options.clone(), vec![ok()]);
-        assert_eq!(transport.calls()[0].1, options, "{}", operation.name());
+        let name = operation.name();
+        assert_eq!(transport.calls()[0].1, options, "{name} takes a key: add it to KEYED_OPERATIONS");
     }
 }
 
@@ -138,7 +139,10 @@ fn lost_answer_is_retried_where_repeating_is_safe() {
     let always = Operation::ALL.iter().filter(is_always_safe).map(|operation| (*operation, json!({})));
     for (operation, options) in always.chain(safe_calls()) {
         let (outcome, _) = call_with_replies(operation.name(), options.clone(), vec![lost_reply(), ok()]);
-        outcome.unwrap_or_else(|error| panic!("{} {options}: {error}", operation.name()));
+        let name = operation.name();
+        outcome.unwrap_or_else(|error| {
+            panic!("{name} {options} was not repeated; if repeating it is unsafe, add it to unsafe_calls(): {error}")
+        });
     }
 }
 

@@ -28,7 +28,7 @@ fn every_operation_is_documented() {
         let dotted = format!("{group}.{method}");
         let is_named =
             text.contains(&format!("`{name}`")) || text.contains(&dotted) || text.contains(&format!("`{method}`"));
-        assert!(is_named, "{name}");
+        assert!(is_named, "no page of the documentation names the operation {name}");
     }
 }
 

@@ -62,7 +62,7 @@ fn every_operation_has_an_accepted_example() {
     for operation in Operation::ALL {
         let examples: Vec<_> =
             example_session().into_iter().filter(|example| example.operation == *operation).collect();
-        assert!(!examples.is_empty(), "{}", operation.name());
+        assert!(!examples.is_empty(), "{} has no example of its request", operation.name());
         for example in examples {
             Request::decode(*operation, &example.options).unwrap();
         }
@@ -91,7 +91,7 @@ fn codes_of_an_operation_are_those_of_its_responses() {
         let documented: BTreeSet<_> =
             documented_codes(&document, *operation).into_values().flatten().map(|code| code.to_string()).collect();
         let expected: BTreeSet<_> = error_codes(*operation).iter().map(|code| json!(code).to_string()).collect();
-        assert_eq!(documented, expected, "{}", operation.name());
+        assert_eq!(documented, expected, "the responses of {} and its row in error_codes.rs", operation.name());
     }
 }
 
@@ -110,7 +110,8 @@ fn common_failures_are_documented() {
         (Operation::GetWorkspaceByName, &json!({ "name": "work" }), Code::WorkspaceNotFound),
     ] {
         fixture.run(operation, options).expect_code(code);
-        assert!(error_codes(operation).contains(&code), "{} with {code}", operation.name());
+        let name = operation.name();
+        assert!(error_codes(operation).contains(&code), "{name} returned {code}, which error_codes.rs does not list");
     }
 }
 
