@@ -1253,6 +1253,15 @@ export interface WorkspaceEntry {
   runtime?: 'sdk-0.12' | 'container';
   /** The size of the last stop's snapshot, in bytes. */
   sizeBytes?: number;
+  /**
+   * Where a stop stores the files; `platform` also while the files are only in a platform snapshot.
+   *
+   * - `archive`: In an archive in R2. It is durable, it can be deleted, and every image can restore it.
+   * - `both`: In an archive, and in a platform snapshot of the whole disk. A start restores the platform
+   * snapshot, or the archive if the platform snapshot cannot be restored.
+   * - `platform`: Only in a platform snapshot. Requires `durable: false`.
+   */
+  storage?: 'archive' | 'both' | 'platform';
 }
 
 /** The request for a page of a tenant's workspaces, sorted by name. */
@@ -1703,6 +1712,8 @@ export interface HealthCheck {
    * - `sandboxes`: The Durable Object namespace of the sandboxes.
    * - `workspaces`: The Durable Object namespaces of the Worker's own workspaces.
    * - `directory`: The list of named workspaces.
+   * - `platformSnapshots`: The platform snapshots that are the only copy of a workspace's files, in the
+   * default tenant.
    * - `apiToken`: The token of the HTTP API.
    * - `backupCredentials`: The credentials with which sandboxes sign their transfers to the bucket.
    * - `metrics`: The Analytics Engine dataset that counts operations.
@@ -1713,6 +1724,7 @@ export interface HealthCheck {
     | 'sandboxes'
     | 'workspaces'
     | 'directory'
+    | 'platformSnapshots'
     | 'apiToken'
     | 'backupCredentials'
     | 'metrics';

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::service::health;
 
-use super::support::{Fixture, Method};
+use super::support::{DAY, Fixture, Method, WORKSPACE, no_expiry};
 
 const CONFIGURED: [HealthComponent; 2] = [HealthComponent::Bucket, HealthComponent::Directory];
 
@@ -63,4 +63,38 @@ fn health_makes_no_calls_to_unconfigured_components() {
     let health = block_on(health(&fixture.entrypoint(), missing.to_vec()));
     assert_eq!(health.checks, missing);
     assert!(fixture.world.calls().is_empty());
+}
+
+/// A stopped workspace whose files are only in a platform snapshot.
+fn with_platform_only() -> Fixture {
+    let fixture = Fixture::empty();
+    fixture.world.enable_platform_snapshots();
+    let mut options = no_expiry();
+    options["storage"] = "platform".into();
+    options["durable"] = false.into();
+    fixture.create_workspace(WORKSPACE, &options).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "only");
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture
+}
+
+fn platform_check(fixture: &Fixture) -> Option<HealthCheck> {
+    check_health(fixture).checks.into_iter().find(|check| check.name == HealthComponent::PlatformSnapshots)
+}
+
+#[test]
+fn health_checks_platform_snapshots_that_are_the_only_copy_of_files() {
+    assert_eq!(platform_check(&Fixture::with_stopped_workspace_options(&no_expiry())), None);
+    assert_eq!(platform_check(&with_platform_only()).unwrap().ok, Some(true));
+}
+
+#[test]
+fn health_names_a_workspace_whose_platform_snapshot_is_not_refreshed() {
+    let fixture = with_platform_only();
+    fixture.world.set_image_version("another");
+    fixture.advance_with_alarms(21 * DAY);
+    let check = platform_check(&fixture).unwrap();
+    assert_eq!((check.ok, check.code), (Some(false), Some(Code::NothingRestorable)));
+    assert!(check.detail.contains(WORKSPACE) && check.detail.contains("was not refreshed"), "{}", check.detail);
+    assert!(check.remediation.unwrap().contains("storage"));
 }

@@ -71,7 +71,7 @@ Examples:
   snapshotter doctor
   snapshotter doctor --address https://snapshots.example --token-file token.txt")]
 pub struct Doctor {
-    /// Report the runtimes of the workspaces of this tenant [default: default]
+    /// Report the runtimes and the images of the workspaces of this tenant [default: default]
     #[arg(long, value_name = "TENANT")]
     pub tenant: Option<String>,
 }

@@ -3,8 +3,8 @@
 //! The checks continue after a failure where possible. The token is sent only to a server that responded as a
 //! snapshotter.
 
-use sandbox_snapshotter_client::model::named::Tenant;
 use sandbox_snapshotter_client::model::named::answer::WorkspacePage;
+use sandbox_snapshotter_client::model::named::{StoragePolicy, Tenant};
 use sandbox_snapshotter_client::model::request::ListWorkspacesRequest;
 use sandbox_snapshotter_client::model::{Runtime, Timestamp, json as model_json};
 use sandbox_snapshotter_client::{HttpResponse, TransportError};
@@ -85,20 +85,20 @@ fn examine_server(sources: &Sources, address: &Address, command: &Doctor) -> Vec
     let half = now().millis_since(sent_at) / 2;
     checks.push(clock_check(health.time.millis_since(sent_at.plus_millis(half))));
     let with_token = examine_token(sources, address);
-    let (health, runtimes) = match with_token {
+    let (health, of_workspaces) = match with_token {
         Ok((server, health)) => {
             checks.push(Check::passed("token", "The server accepted the token."));
-            (health, runtimes_check(&server, command.tenant.as_deref()))
+            (health, workspace_checks(&server, command.tenant.as_deref()))
         }
         // Without a valid token, the checks are those of the public health answer.
         Err(failed) => {
             checks.push(failed);
-            (health, None)
+            (health, Vec::new())
         }
     };
     checks.extend(health_check(&health));
     checks.extend(health.checks);
-    checks.extend(runtimes);
+    checks.extend(of_workspaces);
     checks
 }
 
@@ -117,9 +117,8 @@ fn examine_token(sources: &Sources, address: &Address) -> Result<(Server, Health
     Ok((server, health))
 }
 
-/// Reports which workspaces of a tenant are in which runtime. Returns `None` if the deployment names no runtimes.
-fn runtimes_check(server: &Server, tenant: Option<&str>) -> Option<Check> {
-    const NAME: &str = "runtimes";
+/// Checks the workspaces of a tenant: which runtime they are in, and which of them need their present image.
+fn workspace_checks(server: &Server, tenant: Option<&str>) -> Vec<Check> {
     let request = tenant.map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse).map_err(Failure::from);
     let request = request.map(|tenant| ListWorkspacesRequest {
         limit: ListWorkspacesRequest::MAX_LIMIT,
@@ -127,9 +126,23 @@ fn runtimes_check(server: &Server, tenant: Option<&str>) -> Option<Check> {
     });
     let page = request.and_then(|request| server.call("workspaces/list", json!(request)).and_then(Answer::of));
     match page.map(|answer: Answer<WorkspacePage>| answer.value) {
-        Ok(page) => describe_runtimes(&page).map(|detail| Check::passed(NAME, detail)),
-        Err(failure) => Some(Check { ok: None, ..Check::from_failure(NAME, &failure) }),
+        Ok(page) => {
+            let runtimes = describe_runtimes(&page).map(|detail| Check::passed("runtimes", detail));
+            runtimes.into_iter().chain(images_check(&page)).collect()
+        }
+        Err(failure) => vec![Check { ok: None, ..Check::from_failure("runtimes", &failure) }],
     }
+}
+
+/// Returns the names of the workspaces that another image would strand: their files are only in a platform snapshot, which
+/// only its own image restores.
+fn images_check(page: &WorkspacePage) -> Option<Check> {
+    let stranded = page.workspaces.iter().filter(|entry| entry.storage == StoragePolicy::Platform);
+    let names: Vec<_> = stranded.map(|entry| entry.name.to_string()).collect();
+    let detail = format!("With another image, these workspaces can't be started: {}.{}", names.join(", "), more(page));
+    let remediation =
+        "Before you deploy another image: `snapshotter workspace update NAME --storage both`, start and stop.";
+    (!names.is_empty()).then(|| Check::undetermined("images", detail, remediation))
 }
 
 /// Returns the names of the workspaces in each runtime.
@@ -144,8 +157,12 @@ fn describe_runtimes(page: &WorkspacePage) -> Option<String> {
         .filter(|(_, names)| !names.is_empty())
         .map(|(runtime, names)| format!("{runtime}: {names}."))
         .collect();
-    let more = page.cursor.as_ref().map_or("", |_| " There are more: see `snapshotter workspace list`.");
-    (!lists.is_empty()).then(|| lists.join(" ") + more)
+    (!lists.is_empty()).then(|| lists.join(" ") + more(page))
+}
+
+/// Returns a sentence that refers to the list if the page is not the only one.
+fn more(page: &WorkspacePage) -> &'static str {
+    page.cursor.as_ref().map_or("", |_| " There are more: see `snapshotter workspace list`.")
 }
 
 /// Returns the failed check of a token that the server rejected, or that could not be verified.
@@ -274,6 +291,22 @@ mod tests {
         assert_eq!(describe_runtimes(&page(both.clone(), None)).as_deref(), Some("sdk-0.12: b. container: a, c."));
         assert!(describe_runtimes(&page(both, Some("c"))).unwrap().contains("workspace list"));
         assert_eq!(describe_runtimes(&page(json!([entry("a", None)]), None)), None);
+    }
+
+    #[test]
+    fn workspaces_that_another_image_would_strand_are_listed() {
+        let entry = |name: &str, storage: &str| {
+            json!({
+                "name": name, "state": "stopped", "sandboxId": name, "storage": storage, "version": 1,
+                "createdAt": "2026-11-20T05:00:00.000Z", "updatedAt": "2026-11-20T05:00:00.000Z",
+            })
+        };
+        let page = |entries: Value| serde_json::from_value(json!({ "workspaces": entries })).unwrap();
+        let all = [entry("a", "platform"), entry("b", "both"), entry("c", "archive"), entry("d", "platform")];
+        let check = images_check(&page(json!(all))).unwrap();
+        assert_eq!(check.ok, None);
+        assert!(check.detail.contains("can't be started: a, d."), "{}", check.detail);
+        assert_eq!(images_check(&page(json!([entry("b", "both")]))), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::answer::{
 };
 use super::binding::LastRestore;
 use super::messages::{EnsuredRunning, ForkSource};
-use super::{Address, PlatformSnapshot, Settings, State};
+use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy};
 use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
@@ -209,6 +209,13 @@ impl NamedRecord {
         std::iter::once(&self.sandbox_id).chain(&self.former_sandbox_ids)
     }
 
+    /// Returns where a stop stores the files; the platform also while the files are only in a platform snapshot.
+    pub fn stored_in(&self) -> StoragePolicy {
+        let is_only_copy = |snapshot: &PlatformSnapshot| snapshot.same_archive().is_none();
+        let only_in_platform = self.platform_snapshot.as_ref().is_some_and(is_only_copy);
+        if only_in_platform { StoragePolicy::Platform } else { self.settings.storage }
+    }
+
     /// Records what a stop of the sandbox stored, if it stored anything.
     pub fn note_snapshots(&mut self, archive: Option<LastSnapshot>, platform: Option<PlatformSnapshot>) {
         if archive.is_some() || platform.is_some() {
@@ -312,6 +319,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             state: record.state,
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
+            storage: record.stored_in(),
             size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
             created_at: record.created_at,
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::model::Runtime;
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
-use sandbox_snapshotter::model::named::{State, WorkspaceName};
+use sandbox_snapshotter::model::named::{State, StoragePolicy, WorkspaceName};
 use sandbox_snapshotter::ports::DirectoryStore;
 
 use super::Case;
@@ -38,6 +38,7 @@ fn entry_is_stored_and_replaced_completely(store: &impl DirectoryStore) {
             state,
             sandbox_id: sandbox(&format!("it's {state} 🗂")),
             runtime: Some(Runtime::Container),
+            storage: StoragePolicy::Platform,
             size_bytes: Some(u64::MAX),
             created_at: minute_after_start(-5),
             updated_at: minute_after_start(3),
@@ -145,6 +146,7 @@ pub fn entry(text: &str) -> WorkspaceEntry {
         state: State::Active,
         sandbox_id: sandbox("agent-42"),
         runtime: None,
+        storage: StoragePolicy::Archive,
         size_bytes: None,
         created_at: minute_after_start(0),
         updated_at: minute_after_start(1),

@@ -62,6 +62,8 @@ pub enum HealthComponent {
     Workspaces,
     /// The list of named workspaces.
     Directory,
+    /// The platform snapshots that are the only copy of a workspace's files, in the default tenant.
+    PlatformSnapshots,
     /// The token of the HTTP API.
     ApiToken,
     /// The credentials with which sandboxes sign their transfers to the bucket.

@@ -200,6 +200,9 @@ pub struct WorkspaceEntry {
     /// The runtime of the sandbox; absent if the deployment does not name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
+    /// Where a stop stores the files; `platform` also while the files are only in a platform snapshot.
+    #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
+    pub storage: StoragePolicy,
     /// The size of the last stop's snapshot, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
