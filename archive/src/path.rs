@@ -1,0 +1,69 @@
+//! Paths in archives.
+
+use bytes::Bytes;
+
+use crate::{Error, Result};
+
+/// The maximum length of a name in bytes, as in Linux.
+pub(crate) const MAX_NAME: usize = 255;
+
+/// The maximum length of a path in bytes. A path in a file system of Linux can exceed `PATH_MAX`.
+pub(crate) const MAX_PATH: usize = 65_536;
+
+/// A path in an archive, relative to its root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path(Vec<Bytes>);
+
+impl Path {
+    /// Parses a path. `/` separates the names. Empty names and `.` are ignored, so that `""` and `/` are the root.
+    pub fn parse(path: &[u8]) -> Result<Self> {
+        if path.len() > MAX_PATH {
+            return Err(Error::InvalidPath("is longer than 65,536 bytes"));
+        }
+        let names = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+        let valid = names.map(|name| is_name(name).then(|| Bytes::copy_from_slice(name)));
+        valid.collect::<Option<_>>().map(Self).ok_or(Error::InvalidPath(
+            "has a name that no file can have: one of `..`, with NUL, or longer than 255 bytes",
+        ))
+    }
+
+    /// Returns the names, from the root.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &Bytes> {
+        self.0.iter()
+    }
+}
+
+/// Whether an entry of a directory can have this name.
+pub(crate) fn is_name(name: &[u8]) -> bool {
+    !matches!(name, b"" | b"." | b"..") && name.len() <= MAX_NAME && !name.iter().any(|byte| matches!(byte, b'/' | 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &[u8]) -> Result<Vec<Vec<u8>>> {
+        Path::parse(path).map(|path| path.names().map(|name| name.to_vec()).collect())
+    }
+
+    #[test]
+    fn empty_names_and_dots_are_ignored() {
+        assert_eq!(names(b"/a//./b/"), Ok(vec![b"a".to_vec(), b"b".to_vec()]));
+        for root in [&b""[..], b"/", b"./"] {
+            assert_eq!(names(root), Ok(vec![]));
+        }
+    }
+
+    #[test]
+    fn names_can_be_any_bytes_except_slash_and_nul() {
+        assert_eq!(names(b"\xff\n/ "), Ok(vec![b"\xff\n".to_vec(), b" ".to_vec()]));
+    }
+
+    #[test]
+    fn names_that_no_file_can_have_are_invalid() {
+        for path in [b"a/..".to_vec(), b"../a".to_vec(), b"a\0".to_vec(), vec![b'a'; 256], b"a/".repeat(40_000)] {
+            assert!(matches!(names(&path), Err(Error::InvalidPath(_))), "{path:?}");
+        }
+        assert!(names(&[b'a'; 255]).is_ok());
+    }
+}

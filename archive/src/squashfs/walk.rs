@@ -1,0 +1,77 @@
+//! All entries below a directory.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::blocks::Blocks;
+use super::directory::Listing;
+use super::inode::{Body, Directory, Inode};
+use crate::path::MAX_PATH;
+use crate::{Entry, Error, Result, Source};
+
+/// Visits the entries below a directory: each directory before what is in it, and entries of a directory by name.
+pub struct Walk {
+    levels: Vec<Level>,
+    path: BytesMut,
+    visited: Visited,
+}
+
+struct Level {
+    listing: Listing,
+    /// The length of the path of the directory.
+    path: usize,
+}
+
+impl Walk {
+    pub(crate) fn new<S: Source>(blocks: &Blocks<S>, inode: &Inode, directory: &Directory) -> Result<Self> {
+        let mut visited = Visited::new(blocks.superblock().inode_count);
+        visited.insert(inode.number)?;
+        let level = Level { listing: Listing::new(blocks, directory)?, path: 0 };
+        Ok(Self { levels: vec![level], path: BytesMut::new(), visited })
+    }
+
+    /// Returns the next entry, with its path relative to the directory.
+    pub(crate) async fn next<S: Source>(&mut self, blocks: &mut Blocks<S>) -> Result<Option<(Bytes, Entry)>> {
+        while let Some(level) = self.levels.last_mut() {
+            self.path.truncate(level.path);
+            let Some(found) = level.listing.next(blocks).await? else {
+                self.levels.pop();
+                continue;
+            };
+            if !self.path.is_empty() {
+                self.path.put_u8(b'/');
+            }
+            self.path.put_slice(&found.name);
+            if self.path.len() > MAX_PATH {
+                return Err(Error::Unsupported("a path is longer than 65,536 bytes"));
+            }
+            let inode = found.inode(blocks).await?;
+            if let Body::Directory(directory) = &inode.body {
+                self.visited.insert(inode.number)?;
+                let level = Level { listing: Listing::new(blocks, directory)?, path: self.path.len() };
+                self.levels.push(level);
+            }
+            return Ok(Some((Bytes::copy_from_slice(&self.path), inode.entry)));
+        }
+        Ok(None)
+    }
+}
+
+/// The numbers of the directories that were visited: a directory has one name only.
+struct Visited(Vec<u8>);
+
+impl Visited {
+    fn new(inode_count: u32) -> Self {
+        Self(vec![0; inode_count as usize / 8 + 1])
+    }
+
+    fn insert(&mut self, number: u32) -> Result<()> {
+        let bit = 1 << (number % 8);
+        match self.0.get_mut(number as usize / 8) {
+            Some(byte) if *byte & bit == 0 => {
+                *byte |= bit;
+                Ok(())
+            }
+            _ => Err(Error::Damaged("a directory is in the archive twice")),
+        }
+    }
+}

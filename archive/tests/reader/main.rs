@@ -1,0 +1,10 @@
+//! The readers over archives that mksquashfs and tar make, and over damaged ones.
+// Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod costs;
+mod hostile;
+mod squashfs;

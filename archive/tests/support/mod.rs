@@ -1,0 +1,139 @@
+//! Trees of files, archives of them, and sources that count what is read.
+#![allow(dead_code, clippy::missing_panics_doc)] // Each test binary uses a part.
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use snapshot_archive::{Error, Result, Source};
+
+/// A folder that is deleted at the end of a test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("snapshot-archive-{}-{count}", std::process::id()));
+        fs::create_dir_all(path.join("tree")).unwrap();
+        Self(path)
+    }
+
+    /// The tree of files to archive.
+    pub fn tree(&self) -> PathBuf {
+        self.0.join("tree")
+    }
+
+    /// Writes a file of the tree. Its name can be any bytes.
+    pub fn write(&self, path: impl AsRef<[u8]>, content: impl AsRef<[u8]>) {
+        let path = self.tree().join(OsStr::from_bytes(path.as_ref()));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Makes a squashfs archive of the tree with options of mksquashfs.
+    pub fn squashfs(&self, options: &str) -> PathBuf {
+        let archive = self.0.join("archive");
+        let mut command = Command::new("mksquashfs");
+        command.arg(self.tree()).arg(&archive).args(["-noappend", "-no-progress", "-quiet"]);
+        run(command.args(options.split_whitespace()));
+        archive
+    }
+
+    /// Makes a tar archive of the tree as a container does, with options of tar.
+    pub fn tar(&self, options: &[&str]) -> PathBuf {
+        let archive = self.0.join("archive");
+        let mut command = Command::new("tar");
+        command.arg("-C").arg(self.tree()).args(["-S", "--numeric-owner"]).args(options);
+        run(command.arg("-cf").arg(&archive).arg("."));
+        archive
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An archive in memory.
+pub struct Memory(pub Bytes);
+
+impl Source for Memory {
+    async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+        let offset = usize::try_from(offset).unwrap();
+        Ok(self.0.slice(offset..offset + length))
+    }
+
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+/// The reads of an archive.
+#[derive(Default)]
+pub struct Reads {
+    pub count: Cell<u64>,
+    pub bytes: Cell<u64>,
+}
+
+/// An archive in a file. Counts what is read.
+pub struct Counting {
+    file: File,
+    size: u64,
+    pub reads: Rc<Reads>,
+}
+
+impl Counting {
+    pub fn open(path: &Path) -> (Self, Rc<Reads>) {
+        let file = File::open(path).unwrap();
+        let size = file.metadata().unwrap().len();
+        let reads = Rc::<Reads>::default();
+        (Self { file, size, reads: Rc::clone(&reads) }, reads)
+    }
+}
+
+impl Source for Counting {
+    async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+        self.reads.count.set(self.reads.count.get() + 1);
+        self.reads.bytes.set(self.reads.bytes.get() + length as u64);
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, offset).map_err(|error| Error::Source(error.to_string()))?;
+        Ok(bytes.into())
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// Returns bytes that don't compress well, from a seed.
+pub fn random(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// Parses a path in an archive.
+pub fn path(path: impl AsRef<[u8]>) -> snapshot_archive::Path {
+    snapshot_archive::Path::parse(path.as_ref()).unwrap()
+}
