@@ -17,7 +17,7 @@ pub struct Entry {
     pub mtime: i64,
     /// The size of a regular file in bytes, and otherwise 0.
     pub size: u64,
-    /// The number of names that a file other than a directory has, and otherwise 1.
+    /// The number of names that a file has. 1 for directories, and for all entries of a tar archive, which does not say it.
     pub links: u32,
     /// Where the reader finds the content. All names of one file have the same location.
     pub(crate) location: u64,
@@ -40,6 +40,11 @@ pub enum Kind {
     /// A symbolic link. Readers don't follow it.
     Symlink {
         /// The target, as it is stored.
+        target: Bytes,
+    },
+    /// Another name of a file, in the walk through a tar archive.
+    HardLink {
+        /// The path of the file, which precedes it in the archive.
         target: Bytes,
     },
     /// A block device, with its number.

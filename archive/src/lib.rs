@@ -1,14 +1,17 @@
 //! Reads the archives of snapshots by range, without unpacking them.
 //!
 //! - [`Source`]: where the bytes of an archive come from
-//! - [`Squashfs`]: archives of mksquashfs, with random access
-//! - [`Tar`]: archives of tar, which are read from their begin
-//! - [`Entry`], [`Path`], [`Error`]: what the readers have in common
+//! - [`Archive`]: an archive of any format; [`Content`] and [`Walk`] are read step by step
+//! - [`Entry`], [`Path`], [`Error`]: what it takes and returns
+//! - `squashfs`: archives of mksquashfs, with random access
+//! - `tar`: archives of tar, which are read from their begin
+//! - `read_ahead`, `cache`, `compression`: large reads, and a limited amount of memory
 //!
 //! An archive is untrusted: the process that makes it runs beside foreign code. The readers check each offset, size and
 //! name, and use a limited amount of memory for each archive.
 #![forbid(unsafe_code)]
 
+mod archive;
 mod cache;
 mod compression;
 mod entry;
@@ -17,10 +20,11 @@ mod fields;
 mod path;
 mod read_ahead;
 mod source;
-pub mod squashfs;
+mod squashfs;
+mod tar;
 
-pub use entry::{Child, Entry, Kind, Page};
+pub use archive::{Archive, Content, Walk};
+pub use entry::{Child, Entry, Kind, MAX_PAGE, Page};
 pub use error::{Error, Result};
 pub use path::Path;
 pub use source::Source;
-pub use squashfs::Squashfs;

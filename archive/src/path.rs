@@ -11,7 +11,7 @@ pub(crate) const MAX_NAME: usize = 255;
 pub(crate) const MAX_PATH: usize = 65_536;
 
 /// A path in an archive, relative to its root.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(Vec<Bytes>);
 
 impl Path {
@@ -28,8 +28,13 @@ impl Path {
     }
 
     /// Returns the names, from the root.
-    pub fn names(&self) -> impl ExactSizeIterator<Item = &Bytes> {
-        self.0.iter()
+    pub fn names(&self) -> &[Bytes] {
+        &self.0
+    }
+
+    /// Returns the names of a path below this one, from here. None for this path itself.
+    pub(crate) fn below<'a>(&self, path: &'a Self) -> Option<&'a [Bytes]> {
+        path.0.strip_prefix(&self.0[..])
     }
 }
 
@@ -43,7 +48,7 @@ mod tests {
     use super::*;
 
     fn names(path: &[u8]) -> Result<Vec<Vec<u8>>> {
-        Path::parse(path).map(|path| path.names().map(|name| name.to_vec()).collect())
+        Path::parse(path).map(|path| path.names().iter().map(|name| name.to_vec()).collect())
     }
 
     #[test]

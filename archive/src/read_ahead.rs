@@ -10,10 +10,10 @@ use crate::{Error, Result, Source};
 const MIN_WINDOW: usize = 32 << 10;
 
 /// The size of the reads of a long sequence, in bytes.
-pub(crate) const MAX_WINDOW: usize = 4 << 20;
+const MAX_WINDOW: usize = 4 << 20;
 
-/// The memory of all windows, in bytes: an export reads data, fragments and metadata in turn.
-const MEMORY: usize = 3 * MAX_WINDOW;
+/// The maximum number of bytes in all windows: an export reads data, fragments and metadata in turn.
+const CAPACITY: usize = 3 * MAX_WINDOW;
 
 /// A source with read-ahead. A read that continues a window fetches twice its size, up to [`MAX_WINDOW`]: a
 /// single file costs a few small reads, and an export few large ones.
@@ -21,6 +21,7 @@ pub(crate) struct ReadAhead<S> {
     source: S,
     /// The least recently used one is first.
     windows: VecDeque<Window>,
+    capacity: usize,
 }
 
 struct Window {
@@ -45,7 +46,12 @@ impl Window {
 
 impl<S: Source> ReadAhead<S> {
     pub fn new(source: S) -> Self {
-        Self { source, windows: VecDeque::new() }
+        Self { source, windows: VecDeque::new(), capacity: CAPACITY }
+    }
+
+    /// Keeps at most one window in memory.
+    pub fn with_one_window(self) -> Self {
+        Self { capacity: MAX_WINDOW, ..self }
     }
 
     /// Returns the size of the source.
@@ -85,7 +91,7 @@ impl<S: Source> ReadAhead<S> {
     /// Removes the least recently used windows until a window of `size` bytes can be added.
     fn reserve(&mut self, size: usize) {
         let mut used: usize = self.windows.iter().map(|window| window.bytes.len()).sum();
-        while used + size > MEMORY {
+        while used + size > self.capacity {
             let Some(oldest) = self.windows.pop_front() else { return };
             used -= oldest.bytes.len();
         }

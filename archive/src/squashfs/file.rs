@@ -10,7 +10,7 @@ use crate::fields::Fields;
 use crate::{Error, Result, Source};
 
 /// Reads a range of a file block by block.
-pub struct Content {
+pub(crate) struct Content {
     range: Range<u64>,
     /// The offset in the file of the next block.
     offset: u64,
@@ -23,7 +23,7 @@ pub struct Content {
 
 impl Content {
     /// Begins with the first byte of a range, which is cut at the end of the file.
-    pub(crate) fn new(file: File, range: Range<u64>) -> Self {
+    pub fn new(file: File, range: Range<u64>) -> Self {
         let end = range.end.min(file.size);
         let range = range.start.min(end)..end;
         Self { range, offset: 0, start: file.start, sizes: file.blocks, file }
@@ -35,7 +35,7 @@ impl Content {
     }
 
     /// Returns the next bytes of the range, at most as many as a block has.
-    pub(crate) async fn next<S: Source>(&mut self, blocks: &mut Blocks<S>) -> Result<Option<Bytes>> {
+    pub async fn next<S: Source>(&mut self, blocks: &mut Blocks<S>) -> Result<Option<Bytes>> {
         let block_size = u64::from(blocks.superblock().block_size);
         while self.range.start < self.range.end {
             let size = block_size.min(self.file.size - self.offset);

@@ -71,7 +71,7 @@ impl Kind {
     pub(crate) fn inode_type(&self) -> u16 {
         match self {
             Self::Directory => inode_type::DIRECTORY,
-            Self::File => inode_type::FILE,
+            Self::File | Self::HardLink { .. } => inode_type::FILE,
             Self::Symlink { .. } => inode_type::SYMLINK,
             Self::BlockDevice(_) => inode_type::BLOCK_DEVICE,
             Self::CharacterDevice(_) => inode_type::CHARACTER_DEVICE,

@@ -17,20 +17,20 @@ use self::inode::{Body, Directory, Inode};
 use self::superblock::Superblock;
 use crate::entry::MAX_PAGE;
 use crate::read_ahead::ReadAhead;
-use crate::{Child, Entry, Error, Kind, Page, Path, Result, Source};
+use crate::{Child, Entry, Error, Page, Path, Result, Source};
 
-pub use self::file::Content;
-pub use self::walk::Walk;
+pub(crate) use self::file::Content;
+pub(crate) use self::superblock::MAGIC;
+pub(crate) use self::walk::Walk;
 
 /// A squashfs archive with random access.
-pub struct Squashfs<S> {
+pub(crate) struct Squashfs<S> {
     blocks: Blocks<S>,
 }
 
 impl<S: Source> Squashfs<S> {
     /// Opens an archive.
-    pub async fn open(source: S) -> Result<Self> {
-        let mut source = ReadAhead::new(source);
+    pub async fn open(mut source: ReadAhead<S>) -> Result<Self> {
         let superblock = Superblock::parse(&source.read(0, superblock::SIZE).await?, source.size())?;
         Ok(Self { blocks: Blocks::new(source, superblock)? })
     }
@@ -65,15 +65,10 @@ impl<S: Source> Squashfs<S> {
 
     /// Begins to read a range of a file, which is cut at the end of the file.
     pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<Content> {
-        content(&self.find(path).await?, range)
-    }
-
-    /// Begins to read the file of an entry.
-    pub async fn content(&mut self, entry: &Entry) -> Result<Content> {
-        if entry.kind != Kind::File {
-            return Err(Error::NotAFile);
+        match self.find(path).await?.body {
+            Body::File(file) => Ok(Content::new(file, range)),
+            _ => Err(Error::NotAFile),
         }
-        content(&inode::read(&mut self.blocks, entry.location).await?, 0..u64::MAX)
     }
 
     /// Returns the next bytes of a file.
@@ -90,6 +85,11 @@ impl<S: Source> Squashfs<S> {
     /// Returns the next entry of a walk, with its path relative to the directory.
     pub async fn next_entry(&mut self, walk: &mut Walk) -> Result<Option<(Bytes, Entry)>> {
         walk.next(&mut self.blocks).await
+    }
+
+    /// Returns the next bytes of the last entry of a walk.
+    pub async fn next_entry_bytes(&mut self, walk: &mut Walk) -> Result<Option<Bytes>> {
+        walk.next_bytes(&mut self.blocks).await
     }
 
     async fn directory(&mut self, path: &Path) -> Result<(Inode, Directory)> {
@@ -111,13 +111,5 @@ impl<S: Source> Squashfs<S> {
             inode = directory::find(&mut self.blocks, &directory, name).await?;
         }
         Ok(inode)
-    }
-}
-
-/// Begins to read a range of a file.
-fn content(inode: &Inode, range: Range<u64>) -> Result<Content> {
-    match inode.body {
-        Body::File(file) => Ok(Content::new(file, range)),
-        _ => Err(Error::NotAFile),
     }
 }

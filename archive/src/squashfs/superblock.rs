@@ -7,7 +7,8 @@ use crate::{Error, Result};
 /// The size of a superblock in bytes.
 pub(crate) const SIZE: usize = 96;
 
-const MAGIC: u32 = u32::from_le_bytes(*b"hsqs");
+/// The first bytes of an archive.
+pub(crate) const MAGIC: &[u8] = b"hsqs";
 
 /// The maximum number of inodes that the reader supports: for each it needs a bit of memory.
 const MAX_INODES: u32 = 1 << 24;
@@ -37,10 +38,8 @@ pub(crate) struct Superblock {
 impl Superblock {
     /// Parses the superblock of an archive of `available` bytes.
     pub fn parse(bytes: &[u8], available: u64) -> Result<Self> {
-        let mut fields = Fields(bytes);
-        if fields.u32()? != MAGIC {
-            return Err(Error::Damaged("it does not begin as a squashfs"));
-        }
+        let begin = Error::Damaged("it does not begin as a squashfs");
+        let mut fields = Fields(bytes.strip_prefix(MAGIC).ok_or(begin)?);
         let inode_count = fields.u32()?;
         let _created_at = fields.u32()?;
         let block_size = fields.u32()?;

@@ -4,15 +4,18 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::blocks::Blocks;
 use super::directory::Listing;
+use super::file::Content;
 use super::inode::{Body, Directory, Inode};
 use crate::path::MAX_PATH;
 use crate::{Entry, Error, Result, Source};
 
 /// Visits the entries below a directory: each directory before what is in it, and entries of a directory by name.
-pub struct Walk {
+pub(crate) struct Walk {
     levels: Vec<Level>,
     path: BytesMut,
     visited: Visited,
+    /// What is not read yet of the last entry.
+    content: Option<Content>,
 }
 
 struct Level {
@@ -22,15 +25,15 @@ struct Level {
 }
 
 impl Walk {
-    pub(crate) fn new<S: Source>(blocks: &Blocks<S>, inode: &Inode, directory: &Directory) -> Result<Self> {
+    pub fn new<S: Source>(blocks: &Blocks<S>, inode: &Inode, directory: &Directory) -> Result<Self> {
         let mut visited = Visited::new(blocks.superblock().inode_count);
         visited.insert(inode.number)?;
         let level = Level { listing: Listing::new(blocks, directory)?, path: 0 };
-        Ok(Self { levels: vec![level], path: BytesMut::new(), visited })
+        Ok(Self { levels: vec![level], path: BytesMut::new(), visited, content: None })
     }
 
     /// Returns the next entry, with its path relative to the directory.
-    pub(crate) async fn next<S: Source>(&mut self, blocks: &mut Blocks<S>) -> Result<Option<(Bytes, Entry)>> {
+    pub async fn next<S: Source>(&mut self, blocks: &mut Blocks<S>) -> Result<Option<(Bytes, Entry)>> {
         while let Some(level) = self.levels.last_mut() {
             self.path.truncate(level.path);
             let Some(found) = level.listing.next(blocks).await? else {
@@ -45,14 +48,27 @@ impl Walk {
                 return Err(Error::Unsupported("a path is longer than 65,536 bytes"));
             }
             let inode = found.inode(blocks).await?;
-            if let Body::Directory(directory) = &inode.body {
-                self.visited.insert(inode.number)?;
-                let level = Level { listing: Listing::new(blocks, directory)?, path: self.path.len() };
-                self.levels.push(level);
+            self.content = None;
+            match &inode.body {
+                Body::Directory(directory) => {
+                    self.visited.insert(inode.number)?;
+                    let level = Level { listing: Listing::new(blocks, directory)?, path: self.path.len() };
+                    self.levels.push(level);
+                }
+                Body::File(file) => self.content = Some(Content::new(*file, 0..file.size)),
+                Body::Other => {}
             }
             return Ok(Some((Bytes::copy_from_slice(&self.path), inode.entry)));
         }
         Ok(None)
+    }
+
+    /// Returns the next bytes of the last entry.
+    pub async fn next_bytes<S: Source>(&mut self, blocks: &mut Blocks<S>) -> Result<Option<Bytes>> {
+        match &mut self.content {
+            Some(content) => content.next(blocks).await,
+            None => Ok(None),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use futures_executor::block_on;
-use snapshot_archive::{Kind, Squashfs};
+use snapshot_archive::Archive;
 
 use crate::support::{Counting, Folder, path, random};
 
@@ -27,7 +27,7 @@ fn one_small_file_costs_less_than_1_mib() {
         let (source, reads) = Counting::open(&archive);
         let number = files / 2 + 5;
         let bytes = block_on(async {
-            let mut archive = Squashfs::open(source).await.unwrap();
+            let mut archive = Archive::open(source).await.unwrap();
             let file = path(format!("project/src/{}/{number}", number / 100));
             let mut content = archive.read(&file, 0..u64::MAX).await.unwrap();
             let bytes = archive.next_bytes(&mut content).await.unwrap().unwrap();
@@ -47,15 +47,12 @@ fn export_reads_ranges_of_4_mib() {
     let folder = tree(1000);
     let (source, reads) = Counting::open(&folder.squashfs("-comp lz4"));
     let bytes = block_on(async {
-        let mut archive = Squashfs::open(source).await.unwrap();
+        let mut archive = Archive::open(source).await.unwrap();
         let mut walk = archive.walk(&path("")).await.unwrap();
         let mut bytes = 0;
-        while let Some((_, entry)) = archive.next_entry(&mut walk).await.unwrap() {
-            if entry.kind == Kind::File {
-                let mut content = archive.content(&entry).await.unwrap();
-                while let Some(next) = archive.next_bytes(&mut content).await.unwrap() {
-                    bytes += next.len() as u64;
-                }
+        while archive.next_entry(&mut walk).await.unwrap().is_some() {
+            while let Some(next) = archive.next_entry_bytes(&mut walk).await.unwrap() {
+                bytes += next.len() as u64;
             }
         }
         bytes

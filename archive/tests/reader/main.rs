@@ -6,5 +6,10 @@
 mod support;
 
 mod costs;
+mod files;
 mod hostile;
-mod squashfs;
+mod hostile_tar;
+mod oracle;
+mod pages;
+mod paths;
+mod ranges;

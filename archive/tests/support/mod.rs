@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use snapshot_archive::{Error, Result, Source};
+use futures_executor::block_on;
+use snapshot_archive::{Archive, Error, Result, Source};
 
 /// A folder that is deleted at the end of a test.
 pub struct Folder(PathBuf);
@@ -47,14 +49,68 @@ impl Folder {
         archive
     }
 
-    /// Makes a tar archive of the tree as a container does, with options of tar.
-    pub fn tar(&self, options: &[&str]) -> PathBuf {
+    /// Makes a tar archive of the tree as a container does, with a program that compresses it.
+    pub fn tar(&self, compressor: Option<&str>) -> PathBuf {
+        let options = compressor.map(|program| vec!["-S", "-I", program]);
+        self.tar_with(&options.unwrap_or(vec!["-S"]))
+    }
+
+    /// Makes a tar archive of the tree with options of tar.
+    pub fn tar_with(&self, options: &[&str]) -> PathBuf {
         let archive = self.0.join("archive");
         let mut command = Command::new("tar");
-        command.arg("-C").arg(self.tree()).args(["-S", "--numeric-owner"]).args(options);
-        run(command.arg("-cf").arg(&archive).arg("."));
+        command.arg("-C").arg(self.tree()).arg("--numeric-owner");
+        run(command.args(options).arg("-cf").arg(&archive).arg("."));
         archive
     }
+
+    /// Makes an archive in a format.
+    pub fn archive(&self, format: Format) -> PathBuf {
+        match format {
+            Format::Squashfs(options) => self.squashfs(options),
+            Format::Tar(compressor) => self.tar(compressor),
+        }
+    }
+}
+
+/// A format of archives.
+#[derive(Clone, Copy, Debug)]
+pub enum Format {
+    /// With options of mksquashfs.
+    Squashfs(&'static str),
+    /// With a program that compresses it.
+    Tar(Option<&'static str>),
+}
+
+/// The formats in which containers make archives.
+pub const FORMATS: [Format; 6] = [
+    Format::Squashfs("-comp lz4"),
+    Format::Squashfs("-comp gzip"),
+    Format::Squashfs("-comp zstd"),
+    Format::Tar(None),
+    Format::Tar(Some("gzip -1")),
+    Format::Tar(Some("zstd -q -T0 -1")),
+];
+
+/// Opens an archive in a file.
+pub fn open(path: &Path) -> Archive<Counting> {
+    block_on(Archive::open(Counting::open(path).0)).unwrap()
+}
+
+/// Reads a range of a file.
+pub fn read<S: Source>(archive: &mut Archive<S>, at: &str, range: Range<u64>) -> Result<Vec<u8>> {
+    block_on(async {
+        let mut content = archive.read(&path(at), range).await?;
+        let mut bytes = Vec::new();
+        let length = content.remaining();
+        while let Some(next) = archive.next_bytes(&mut content).await? {
+            assert!(!next.is_empty());
+            bytes.extend_from_slice(&next);
+            assert_eq!(content.remaining(), length - bytes.len() as u64);
+        }
+        assert_eq!(content.remaining(), 0);
+        Ok(bytes)
+    })
 }
 
 impl Drop for Folder {
