@@ -4,13 +4,14 @@
 //! - [`refs`], [`texts`], [`arguments`], [`json`]: requests of callers
 //! - [`mcp`], [`tokens`], [`tools`]: requests of language models, and their authorization
 //! - [`sandbox`], [`git`], [`failures`]: answers of sandboxes
-//! - [`storage`]: objects in the bucket
+//! - [`storage`]: objects in the bucket; [`archives`]: the content of archives
 //! - [`rows`]: rows and messages that the product itself has written
 //! - [`client`]: responses to a client, from the snapshotter or from another server
 //!
 //! `rules` has the rules that several targets share; `input` splits inputs into their parts.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::missing_panics_doc)] // A panic is a finding.
 
+pub mod archives;
 pub mod arguments;
 pub mod client;
 pub mod failures;
@@ -31,7 +32,7 @@ pub mod tools;
 pub type Target = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("arguments", arguments::read),
     ("client", client::read),
     ("failures", failures::read),
@@ -41,7 +42,9 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("refs", refs::read),
     ("rows", rows::read),
     ("sandbox", sandbox::read),
+    ("squashfs", archives::read_squashfs),
     ("storage", storage::read),
+    ("tar", archives::read_tar),
     ("texts", texts::read),
     ("tokens", tokens::read),
     ("tools", tools::read),
