@@ -18,7 +18,10 @@ enum Format<S> {
 }
 
 /// A range of a file that is being read.
-pub struct Content(ContentOf);
+pub struct Content {
+    entry: Entry,
+    content: ContentOf,
+}
 
 enum ContentOf {
     Squashfs(squashfs::Content),
@@ -70,15 +73,22 @@ impl<S: Source> Archive<S> {
 
     /// Begins to read a range of a file, which is cut at the end of the file.
     pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<Content> {
-        Ok(Content(match &mut self.0 {
-            Format::Squashfs(archive) => ContentOf::Squashfs(archive.read(path, range).await?),
-            Format::Tar(archive) => ContentOf::Tar(archive.read(path, range).await?),
-        }))
+        let (entry, content) = match &mut self.0 {
+            Format::Squashfs(archive) => {
+                let (entry, content) = archive.read(path, range).await?;
+                (entry, ContentOf::Squashfs(content))
+            }
+            Format::Tar(archive) => {
+                let (entry, content) = archive.read(path, range).await?;
+                (entry, ContentOf::Tar(content))
+            }
+        };
+        Ok(Content { entry, content })
     }
 
     /// Returns the next bytes of a file, at most 1 MiB.
     pub async fn next_bytes(&mut self, content: &mut Content) -> Result<Option<Bytes>> {
-        match (&mut self.0, &mut content.0) {
+        match (&mut self.0, &mut content.content) {
             (Format::Squashfs(archive), ContentOf::Squashfs(content)) => archive.next_bytes(content).await,
             (Format::Tar(archive), ContentOf::Tar(content)) => archive.next_bytes(content).await,
             _ => Ok(None),
@@ -114,9 +124,14 @@ impl<S: Source> Archive<S> {
 }
 
 impl Content {
+    /// Returns the attributes of the file.
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
     /// Returns the number of bytes that are not read yet.
     pub fn remaining(&self) -> u64 {
-        match &self.0 {
+        match &self.content {
             ContentOf::Squashfs(content) => content.remaining(),
             ContentOf::Tar(content) => content.remaining(),
         }

@@ -3,6 +3,7 @@
 //! - [`Source`]: where the bytes of an archive come from
 //! - [`Archive`]: an archive of any format; [`Content`] and [`Walk`] are read step by step
 //! - [`Entry`], [`Path`], [`Error`]: what it takes and returns
+//! - `protocol`: requests and answers between WebAssembly modules
 //! - `squashfs`: archives of mksquashfs, with random access
 //! - `tar`: archives of tar, which are read from their begin
 //! - `read_ahead`, `cache`, `compression`: large reads, and a limited amount of memory
@@ -18,6 +19,8 @@ mod entry;
 mod error;
 mod fields;
 mod path;
+#[cfg(feature = "protocol")]
+pub mod protocol;
 mod read_ahead;
 mod source;
 mod squashfs;

@@ -64,9 +64,10 @@ impl<S: Source> Squashfs<S> {
     }
 
     /// Begins to read a range of a file, which is cut at the end of the file.
-    pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<Content> {
-        match self.find(path).await?.body {
-            Body::File(file) => Ok(Content::new(file, range)),
+    pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<(Entry, Content)> {
+        let inode = self.find(path).await?;
+        match inode.body {
+            Body::File(file) => Ok((inode.entry, Content::new(file, range))),
             _ => Err(Error::NotAFile),
         }
     }

@@ -92,14 +92,14 @@ impl<S: Source> Tar<S> {
     }
 
     /// Begins to read a range of a file, which is cut at the end of the file.
-    pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<Content> {
+    pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<(Entry, Content)> {
         let (member, mut stream) = self.find(path).await?;
         if member.entry.kind != Kind::File {
             return Err(Error::NotAFile);
         }
         let mut content = member.content;
         content.limit(&mut stream, &mut self.source, range).await?;
-        Ok(Content { stream, content })
+        Ok((member.entry, Content { stream, content }))
     }
 
     /// Returns the next bytes of a file.

@@ -1,0 +1,205 @@
+//! Requests about an archive, and their answers, in the form in which WebAssembly modules exchange them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Archive, Child, Entry, Error, Kind, Path, Result, Source};
+
+/// The maximum number of bytes of a file in an answer.
+pub const MAX_READ: u64 = 1 << 20;
+
+/// A request about an archive. A path is text, so a file whose path is not UTF-8 cannot be requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "camelCase")]
+pub enum Request {
+    /// For the attributes of an entry.
+    Stat {
+        /// The path of the entry.
+        path: String,
+    },
+    /// For a page of a directory.
+    List {
+        /// The path of the directory.
+        path: String,
+        /// The name after which the page begins.
+        after: Option<Name>,
+        /// The maximum number of entries.
+        limit: usize,
+    },
+    /// For a range of a file.
+    Read {
+        /// The path of the file.
+        path: String,
+        /// The offset of the first byte.
+        offset: u64,
+        /// The maximum number of bytes; at most [`MAX_READ`] are read.
+        length: u64,
+    },
+}
+
+/// A name, or another text of an archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Name {
+    /// In UTF-8.
+    Text(String),
+    /// In another encoding.
+    Bytes(Vec<u8>),
+}
+
+impl Name {
+    /// Returns the bytes of the name.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl From<&[u8]> for Name {
+    fn from(bytes: &[u8]) -> Self {
+        std::str::from_utf8(bytes).map_or_else(|_| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.to_owned()))
+    }
+}
+
+/// The attributes of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attributes {
+    /// What it is.
+    pub kind: EntryKind,
+    /// The permission bits.
+    pub mode: u16,
+    /// The user id of its owner.
+    pub uid: u32,
+    /// The group id of its owner.
+    pub gid: u32,
+    /// The modification time, in seconds since 1970.
+    pub mtime: i64,
+    /// The size of a regular file in bytes, and otherwise 0.
+    pub size: u64,
+    /// The target of a symbolic link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Name>,
+}
+
+/// The type of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EntryKind {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Symlink,
+    /// A device, a FIFO or a socket.
+    Special,
+}
+
+/// An entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedAttributes {
+    /// Its name.
+    pub name: Name,
+    /// Its attributes.
+    #[serde(flatten)]
+    pub attributes: Attributes,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    /// To `Stat`, and to `Read`, which has the bytes beside it.
+    Entry(Attributes),
+    /// To `List`.
+    Page {
+        /// The entries, sorted by the bytes of their names.
+        entries: Vec<NamedAttributes>,
+        /// The name after which the next page begins, unless this is the last one.
+        next: Option<Name>,
+    },
+}
+
+/// The result of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// The answer.
+    Answer(Answer),
+    /// The archive has no entry with the path.
+    NotFound,
+    /// An entry on the path, or the entry to list, is no directory.
+    NotADirectory,
+    /// The entry is no regular file.
+    NotAFile,
+    /// The path is not valid. Says why.
+    InvalidPath(String),
+    /// The archive is damaged. Says how.
+    Damaged(String),
+    /// The archive can't be read. Says why.
+    Unsupported(String),
+    /// R2 failed. Has its message.
+    SourceFailed(String),
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NotFound => Self::NotFound,
+            Error::NotADirectory => Self::NotADirectory,
+            Error::NotAFile => Self::NotAFile,
+            Error::InvalidPath(why) => Self::InvalidPath(why.to_owned()),
+            Error::Damaged(how) => Self::Damaged(how.to_owned()),
+            Error::Unsupported(why) => Self::Unsupported(why.to_owned()),
+            Error::Source(message) => Self::SourceFailed(message),
+        }
+    }
+}
+
+/// Answers a request about an archive, with the bytes of a file for `Read`.
+pub async fn answer<S: Source>(source: S, request: Request) -> Result<(Answer, Vec<u8>)> {
+    let mut archive = Archive::open(source).await?;
+    match request {
+        Request::Stat { path } => {
+            let entry = archive.stat(&Path::parse(path.as_bytes())?).await?;
+            Ok((Answer::Entry((&entry).into()), Vec::new()))
+        }
+        Request::List { path, after, limit } => {
+            let path = Path::parse(path.as_bytes())?;
+            let page = archive.list(&path, after.as_ref().map(Name::as_bytes), limit).await?;
+            let entries = page.children.iter().map(NamedAttributes::from).collect();
+            Ok((Answer::Page { entries, next: page.next.as_deref().map(Name::from) }, Vec::new()))
+        }
+        Request::Read { path, offset, length } => {
+            let path = Path::parse(path.as_bytes())?;
+            let range = offset..offset.saturating_add(length.min(MAX_READ));
+            let mut content = archive.read(&path, range).await?;
+            let mut bytes = Vec::with_capacity(usize::try_from(content.remaining()).unwrap_or_default());
+            while let Some(next) = archive.next_bytes(&mut content).await? {
+                bytes.extend_from_slice(&next);
+            }
+            Ok((Answer::Entry(content.entry().into()), bytes))
+        }
+    }
+}
+
+impl From<&Child> for NamedAttributes {
+    fn from(child: &Child) -> Self {
+        Self { name: child.name[..].into(), attributes: (&child.entry).into() }
+    }
+}
+
+impl From<&Entry> for Attributes {
+    fn from(entry: &Entry) -> Self {
+        let (kind, target) = match &entry.kind {
+            Kind::Directory => (EntryKind::Directory, None),
+            Kind::File | Kind::HardLink { .. } => (EntryKind::File, None),
+            Kind::Symlink { target } => (EntryKind::Symlink, Some(target[..].into())),
+            Kind::BlockDevice(_) | Kind::CharacterDevice(_) | Kind::Fifo | Kind::Socket => (EntryKind::Special, None),
+        };
+        let Entry { mode, uid, gid, mtime, size, .. } = *entry;
+        Self { kind, mode, uid, gid, mtime, size, target }
+    }
+}
