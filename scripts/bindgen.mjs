@@ -2,7 +2,7 @@
 
 import { run } from './setup.mjs';
 
-/** Writes `index.js` and `index_bg.wasm` of a module that cargo built into a folder. */
-export function bindgen(/** @type {string} */ module, /** @type {string} */ folder) {
-  run('cargo', ['run', '--quiet', '--locked', '--package', 'bindgen', '--', module, folder]);
+/** Writes `<name>.js` and `<name>_bg.wasm` of a module that cargo built into a folder. */
+export function bindgen(/** @type {string} */ module, /** @type {string} */ folder, name = 'index') {
+  run('cargo', ['run', '--quiet', '--locked', '--package', 'bindgen', '--', module, folder, name]);
 }

@@ -16,12 +16,18 @@ import { at, run } from './setup.mjs';
 
 const TARGET = 'wasm32-unknown-unknown';
 
+/** The WebAssembly modules: the Worker itself, and the reader of archives, which it loads at its first use. */
+const MODULES = [
+  { package: 'sandbox-snapshotter', name: 'index' },
+  { package: 'snapshot-archive-module', name: 'archive' },
+];
+
 /** The options that rebuild the standard library, with unwinding and optimized for size. */
 const BUILD_STD = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features=optimize_for_size'];
 
 /** The files and folders that the build reads. */
 const INPUTS = [
-  ...['src', 'clients/rust', 'console', 'reference', 'client/src', 'scripts/bindgen'],
+  ...['src', 'archive/src', 'archive/module', 'archive/Cargo.toml', 'clients/rust', 'console', 'reference', 'client/src', 'scripts/bindgen'],
   ...['scripts/build.mjs', 'scripts/bindgen.mjs', 'scripts/pages.mjs'],
   ...['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'package-lock.json'],
 ];
@@ -37,7 +43,8 @@ export function build({ optimized = true } = {}) {
   if (isBuilt(inputs, optimized)) return console.log('The Worker is up to date.');
 
   step('Compiling the Worker to WebAssembly');
-  run('cargo', ['build', '--release', '--lib', '--locked', '--target', TARGET, ...BUILD_STD], {
+  const packages = MODULES.flatMap((module) => ['--package', module.package]);
+  run('cargo', ['build', '--release', '--lib', ...packages, '--locked', '--target', TARGET, ...BUILD_STD], {
     RUSTC_BOOTSTRAP: '1',
     // Keeps paths of this machine out of the WebAssembly.
     CARGO_ENCODED_RUSTFLAGS: ['-Cpanic=unwind', `--remap-path-prefix=${homedir()}=~`].join('\x1f'),
@@ -47,15 +54,18 @@ export function build({ optimized = true } = {}) {
   step('Generating its JavaScript side');
   const folder = at('build.new');
   rmSync(folder, { recursive: true, force: true });
-  bindgen(at('target', TARGET, 'release/sandbox_snapshotter.wasm'), folder);
-
-  const wasm = join(folder, 'index_bg.wasm');
-  if (optimized) {
-    step('Optimizing the WebAssembly, which takes a minute');
-    run('wasm-opt', ['-Oz', '--strip-debug', '--strip-producers', wasm, '-o', wasm]);
+  for (const module of MODULES) {
+    const file = `release/${module.package.replaceAll('-', '_')}.wasm`;
+    bindgen(at('target', TARGET, file), folder, module.name);
   }
-  const bytes = readFileSync(wasm);
-  console.log(`WebAssembly: ${kB(bytes)}, ${kB(gzipSync(bytes, { level: 9 }))} gzipped`);
+
+  if (optimized) step('Optimizing the WebAssembly, which takes a minute');
+  for (const { name } of MODULES) {
+    const wasm = join(folder, `${name}_bg.wasm`);
+    if (optimized) run('wasm-opt', ['-Oz', '--strip-debug', '--strip-producers', wasm, '-o', wasm]);
+    const bytes = readFileSync(wasm);
+    console.log(`WebAssembly ${name}: ${kB(bytes)}, ${kB(gzipSync(bytes, { level: 9 }))} gzipped`);
+  }
 
   step('Building the pages');
   pages(folder);

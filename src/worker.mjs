@@ -5,6 +5,7 @@ import { DurableObject, RpcTarget, WorkerEntrypoint } from 'cloudflare:workers';
 
 import * as rust from '../build/index.js';
 import module from '../build/index_bg.wasm';
+import { readArchive } from './archives.mjs';
 import { page } from './pages.mjs';
 
 rust.initSync({ module });
@@ -67,7 +68,12 @@ class StatefulObject extends DurableObject {
 
   constructor(ctx, env) {
     super(ctx, env);
-    this.#object = this.constructor.make(ctx, env);
+    this.#make();
+  }
+
+  #make() {
+    rust.setArchiveReader(readArchive);
+    this.#object = this.constructor.make(this.ctx, this.env);
   }
 
   perform(...call) {
@@ -95,7 +101,7 @@ class StatefulObject extends DurableObject {
       return this.#object[method](...list);
     } catch {
       // A trap reset the module, and the object belongs to the former instance. The call has had no effect yet.
-      this.#object = this.constructor.make(this.ctx, this.env);
+      this.#make();
       return this.#object[method](...list);
     }
   }

@@ -1,6 +1,6 @@
 import { SnapshotterError } from './errors.ts';
 import { answerLost } from './failures.ts';
-import { CheckpointOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
+import { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
 import { SnapshotMethods } from './methods.ts';
 import type { Answer, CallOptions, Control, OperationName, Options } from './operations.ts';
 import { iteratePages } from './pages.ts';
@@ -32,6 +32,8 @@ export class SnapshotterClient extends SnapshotMethods {
   readonly workspaces: WorkspaceOperations;
   /** The operations on checkpoints: named states inside a sandbox that are cheap, local and lost with the container. */
   readonly checkpoints: CheckpointOperations;
+  /** The operations on the files of snapshots, which start no container. */
+  readonly files: FileOperations;
   /** The operations on tools for language models. */
   readonly tools: ToolOperations;
   readonly #transport: Transport;
@@ -46,6 +48,7 @@ export class SnapshotterClient extends SnapshotMethods {
     this.#newKey = newKey;
     this.workspaces = new WorkspaceOperations(this);
     this.checkpoints = new CheckpointOperations(this);
+    this.files = new FileOperations(this);
     this.tools = new ToolOperations(this);
   }
 

@@ -1,9 +1,9 @@
 // The groups of operations: `workspaces/create` is `client.workspaces.create(options)`.
 
-import { CheckpointMethods, ToolMethods, WorkspaceMethods } from './methods.ts';
+import { CheckpointMethods, FileMethods, ToolMethods, WorkspaceMethods } from './methods.ts';
 import type { CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
-import type { Checkpoint, WorkspaceEntry } from './types.ts';
+import type { Checkpoint, FileEntry, WorkspaceEntry } from './types.ts';
 
 /** The operations on named workspaces, whose files persist across sandboxes. */
 export class WorkspaceOperations extends WorkspaceMethods {
@@ -20,6 +20,15 @@ export class CheckpointOperations extends CheckpointMethods {
   all(options: CallOptions<'checkpoints/list'>): AsyncGenerator<Checkpoint, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
     return iteratePages(page, ({ checkpoints }) => checkpoints);
+  }
+}
+
+/** The operations on the files of snapshots, which start no container. */
+export class FileOperations extends FileMethods {
+  /** Iterates over the files in a directory of a snapshot, sorted by name. Requests pages of `limit` on demand. */
+  all(options: CallOptions<'files/list'>): AsyncGenerator<FileEntry, void, undefined> {
+    const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
+    return iteratePages(page, ({ files }) => files);
   }
 }
 

@@ -13,7 +13,7 @@ export {
   UnsupportedError,
   type SnapshotterFailure,
 } from './errors.ts';
-export type { CheckpointOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
+export type { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
 export type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 export { asSnapshotterError } from './recognize.ts';
 export type { RetryOptions } from './retry.ts';

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Entry, Error, Kind, Path, Result, Source};
+use snapshot_archive::{Archive, Error, Kind, Path, Result, Source};
 
 /// The maximum number of entries that are read.
 const MAX_ENTRIES: usize = 500;
@@ -60,19 +60,18 @@ async fn read_all(data: &[u8]) -> Result<()> {
         }
         assert_eq!(size, entry.size, "a file has another size than its entry");
         if archive.has_random_access() {
-            check_entry(&mut archive, &path, &entry).await?;
+            read_by_path(&mut archive, &path).await?;
         }
     }
     Ok(())
 }
 
-/// Checks that an entry that was found in a walk is found by its path.
-async fn check_entry(archive: &mut Archive<Memory>, path: &Path, entry: &Entry) -> Result<()> {
-    // Where the index of a directory is wrong, an entry is found in a walk only.
-    match archive.stat(path).await {
-        Err(Error::NotFound) => {}
-        found => assert_eq!(found?, *entry, "an entry is found as another one"),
-    }
+/// Reads an entry by its path. In an archive where the index of a directory is wrong, that is another one or none.
+async fn read_by_path(archive: &mut Archive<Memory>, path: &Path) -> Result<()> {
+    let entry = match archive.stat(path).await {
+        Err(Error::NotFound) => return Ok(()),
+        entry => entry?,
+    };
     if entry.kind == Kind::File {
         let middle = entry.size / 2;
         let mut content = archive.read(path, middle..u64::MAX).await?;

@@ -10,6 +10,7 @@ use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
+use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage};
 use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
@@ -71,6 +72,9 @@ fn check_answer(operation: &str, answer: &Value) {
         "checkpoints/create" => check_round_trip::<CreatedCheckpoint>(answer),
         "checkpoints/list" => check_round_trip::<CheckpointPage>(answer),
         "checkpoints/restore" => check_round_trip::<RestoredCheckpoint>(answer),
+        "files/list" => check_round_trip::<FilePage>(answer),
+        "files/stat" => check_round_trip::<FileDescription>(answer),
+        "files/read" => check_round_trip::<FileContent>(answer),
         "checkpoints/diff" => check_round_trip::<CheckpointDiff>(answer),
         "tools/list" => check_round_trip::<ToolList>(answer),
         "tools/call" => check_round_trip::<ToolResult>(answer),

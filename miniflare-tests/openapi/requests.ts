@@ -56,6 +56,10 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'CreateCheckpointOptions.name': ['s1', 's2'],
     'RestoreCheckpointOptions.name': ['s1'],
     'DiffCheckpointOptions.name': ['s1'],
+    'ListFilesOptions.cursor': ['bWFpbi5ycw'],
+    'ListFilesOptions.path': ['/'],
+    'FileOptions.path': ['notes.txt'],
+    'ReadFileOptions.path': ['notes.txt'],
     workspaces: [
       [{ name: 'code', snapshot: true, sandboxId }],
       [{ name: 'code', snapshot: true, workspace: 'work', tenant: 'team' }],

@@ -114,7 +114,10 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::Label
         | Operation::Pin
         | Operation::Unpin
-        | Operation::Delete => &[("snapshotId", "/snapshotId")],
+        | Operation::Delete
+        | Operation::ListFiles
+        | Operation::StatFile
+        | Operation::ReadFile => &[("snapshotId", "/snapshotId")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
         Operation::Sweep => &[("counts", "")],
         Operation::Health => &[("ok", "/ok")],

@@ -38,6 +38,7 @@ pub fn status(code: Code) -> u16 {
         | Code::SnapshotNotFound
         | Code::WorkspaceNotFound
         | Code::CheckpointNotFound
+        | Code::FileNotFound
         | Code::ToolNotFound
         | Code::RouteNotFound => 404,
         Code::MethodNotAllowed => 405,
@@ -50,6 +51,8 @@ pub fn status(code: Code) -> u16 {
         | Code::BackupIncomplete
         | Code::SnapshotHasDependents
         | Code::LabelTaken
+        | Code::NotAFile
+        | Code::NotADirectory
         | Code::NameTaken
         | Code::WorkspaceDiverged
         | Code::NothingRestorable
@@ -72,7 +75,8 @@ pub fn status(code: Code) -> u16 {
         | Code::LedgerTooNew
         | Code::Unsupported
         | Code::ExcludeUnsupported
-        | Code::GitMissing => 501,
+        | Code::GitMissing
+        | Code::ArchiveUnreadable => 501,
         Code::SandboxFailed | Code::BackupFailed | Code::RestoreFailed | Code::HookFailed | Code::CheckpointFailed => {
             502
         }

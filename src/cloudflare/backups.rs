@@ -3,6 +3,8 @@
 
 use worker::{Bucket, Range};
 
+use super::archive_reader::read_archive;
+use crate::model::archive::{Outcome, Request};
 use crate::model::{
     ArchiveInfo, BackupId, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage, Failure, Timestamp, json,
 };
@@ -68,6 +70,10 @@ impl BackupStore for R2Backups {
         };
         let body = object.body().ok_or_else(|| Failure::protocol("R2", format!("the archive of {id} has no body")))?;
         body.bytes().await.map(Some).map_err(r2_failure)
+    }
+
+    async fn read_archive(&self, id: &BackupId, request: &Request) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
+        read_archive(&self.bucket, &object_key(id, BackupObjectKind::Archive), request).await
     }
 
     fn object_keys(&self, id: &BackupId) -> Vec<String> {

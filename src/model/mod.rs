@@ -4,6 +4,7 @@
 //! the Worker uses. All input is parsed into one of these types at the edge of the Worker and is valid from then on. The
 //! types are pure: no I/O, no clock, no randomness.
 
+pub mod archive;
 pub mod archive_format;
 pub mod backup_credentials;
 pub mod backup_owner;

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use crate::model::archive::{Outcome, Request};
 use crate::model::{ArchiveInfo, BackupId, BackupMetadata, BackupObjectPage, Failure};
 
 /// The R2 bucket in which the SDK stores backups.
@@ -16,6 +17,14 @@ pub trait BackupStore {
     /// confirms that it does not exist.
     fn read_archive_prefix(&self, id: &BackupId, length: u32)
     -> impl Future<Output = Result<Option<Vec<u8>>, Failure>>;
+
+    /// Answers a request about the content of a backup's archive, with the bytes of a file; `None` only when R2 confirms
+    /// that the archive does not exist. Reads only the ranges of the archive that it needs, where its format permits.
+    fn read_archive(
+        &self,
+        id: &BackupId,
+        request: &Request,
+    ) -> impl Future<Output = Result<Option<(Outcome, Vec<u8>)>, Failure>>;
 
     /// Returns the keys of a backup's two objects: the archive and the metadata.
     fn object_keys(&self, id: &BackupId) -> Vec<String>;

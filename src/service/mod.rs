@@ -1,6 +1,7 @@
 //! The operations of the product, one per file, over the ports. One folder for each area:
 //!
 //! - [`snapshot`]: takes, imports, finds, shows, checks and labels the snapshots of one sandbox
+//! - [`files`]: reads the files of a snapshot from its archive
 //! - [`restore`]: makes a new sandbox from a snapshot; a branch is the same operation with another kind of id
 //! - [`retention`]: removes snapshots, by the policy or by a caller, unless a sandbox depends on them
 //! - [`lineage`]: the tree of sandboxes and snapshots, and what a caller of one lineage may use
@@ -21,6 +22,7 @@
 pub mod calls;
 mod checkpoint;
 mod container;
+mod files;
 mod health;
 mod in_process;
 mod ledger;

@@ -1,14 +1,16 @@
 //! The client returns the service's answers as typed values.
 
 use sandbox_snapshotter::model::checkpoint::CheckpointName;
+use sandbox_snapshotter::model::files::{FilePath, FileType};
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::settings::{Hooks, StartSettings};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
-    ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, MigrateRequest, RestoreCheckpointRequest,
-    SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest, UpdateRequest,
+    DiffCheckpointRequest, FileRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
+    ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest, ReadFileRequest,
+    RestoreCheckpointRequest, SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest,
+    UpdateRequest,
 };
 use sandbox_snapshotter::model::{
     Code, DerivationKind, Label, Policy, RestoreRequest, Runtime, Selection, SnapshotRequest, derivation_kind_of,
@@ -59,6 +61,13 @@ fn snapshot_is_taken_restored_listed_and_deleted() {
         assert_eq!(client.list(&ListRequest::of(agent())).await?.snapshots.len(), 1);
         assert_eq!(client.manifest(&selection).await?.derived.len(), 2);
         assert!(client.verify(&selection).await?.ok);
+        let files = client.files();
+        let path = FilePath::parse("notes.txt")?;
+        assert_eq!(files.list(&ListFilesRequest::of(selection.clone())).await?.files[0].name, "notes.txt");
+        let file = FileRequest { selection: selection.clone(), path: path.clone() };
+        assert_eq!(files.stat(&file).await?.attributes.r#type, FileType::File);
+        let content = files.read(&ReadFileRequest::of(selection.clone(), path)).await?;
+        assert_eq!(content.bytes().map(|bytes| bytes.len() as u64), Some(content.length));
         assert!(client.pin(&selection).await?.pinned);
         assert!(!client.unpin(&selection).await?.pinned);
         assert_eq!(client.lineage(&LineageRequest::of(agent())).await?.sandboxes, 3);

@@ -58,6 +58,11 @@ fn answers_about_snapshots_match_their_schemas() {
     for operation in &operations[..5] {
         checked.run(*operation, &selection);
     }
+    for (operation, path) in
+        [(Operation::ListFiles, "/"), (Operation::StatFile, "/"), (Operation::ReadFile, "notes.txt")]
+    {
+        checked.run(operation, &json!({ "sandboxId": "agent-42", "label": "new", "path": path }));
+    }
     let id = checked.run(Operation::Get, &selection)["snapshotId"].clone();
     checked.run(Operation::Delete, &json!({ "sandboxId": "agent-42", "snapshotId": id, "force": true }));
     checked.run(Operation::Manifest, &json!({ "sandboxId": "agent-42", "snapshotId": id }));

@@ -67,6 +67,10 @@ impl ExampleRecorder {
         for operation in [Operation::Get, Operation::Manifest, Operation::Verify, Operation::Pin, Operation::Unpin] {
             self.run(operation, label.clone());
         }
+        self.run(Operation::ListFiles, json!({ "sandboxId": AGENT, "label": "before the refactoring", "path": "/" }));
+        for operation in [Operation::StatFile, Operation::ReadFile] {
+            self.run(operation, json!({ "sandboxId": AGENT, "label": "before the refactoring", "path": "notes.txt" }));
+        }
         self.run(
             Operation::Label,
             json!({ "sandboxId": AGENT, "label": "before the refactoring", "newLabel": "version 1" }),

@@ -2,6 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
+use sandbox_snapshotter::model::files::FileCursor;
 use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{CheckpointName, SnapshotId, Timestamp};
 use serde_json::{Value, json};
@@ -34,6 +35,9 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             selected(json!({}))
         }
+        Operation::ListFiles => selected(json!({ "path": "src", "cursor": file_cursor(), "limit": 7 })),
+        Operation::StatFile => selected(json!({ "path": "src/main.rs" })),
+        Operation::ReadFile => selected(json!({ "path": "src/main.rs", "offset": 1000, "length": 100 })),
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
         Operation::Delete => selected(json!({ "force": true })),
         Operation::List => vec![with(&[
@@ -151,6 +155,10 @@ fn toolset() -> Value {
 fn cursor() -> String {
     let snapshot_id = SnapshotId::parse("snap-abcdefghij012345").unwrap();
     SnapshotCursor { created_at: Timestamp::from_millis(1), snapshot_id }.to_string()
+}
+
+fn file_cursor() -> String {
+    FileCursor(b"main.rs".to_vec()).to_string()
 }
 
 fn checkpoint_cursor() -> String {

@@ -8,6 +8,7 @@ mod checkpoint;
 mod concurrent_calls;
 mod container;
 mod faults_at_every_call;
+mod files;
 mod health;
 mod lineage;
 mod load;

@@ -3,6 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use bytes::Bytes;
+use sandbox_snapshotter::model::archive::{Outcome, Request};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
     ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind,
@@ -10,6 +12,8 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
+use snapshot_archive::Source;
+use snapshot_archive::protocol::answer;
 
 use super::containers::Files;
 use super::{Event, Method, Scheduler, World};
@@ -81,6 +85,17 @@ impl<S: Scheduler> Backup<S> {
         archive.into_iter().chain(self.metadata.as_ref().map(|_| object(BackupObjectKind::Metadata, 200))).collect()
     }
 
+    /// Returns the archive in a form that the reader of archives can read, unless it was changed.
+    fn readable_archive(&self) -> Option<Vec<u8>> {
+        let archive = self.archive.clone()?;
+        let Capture { format, files, .. } = &self.capture;
+        if archive != build_archive_of(*format, files) {
+            return Some(archive);
+        }
+        let dir = self.metadata.as_ref().map_or("", |metadata| metadata.dir.as_str());
+        Some(build_tar(files.iter().map(|(path, content)| (path.strip_prefix(dir).unwrap_or(path), content.as_str()))))
+    }
+
     fn archive_info(&self) -> Option<ArchiveInfo> {
         let archive = self.archive.as_ref()?;
         let checksum = || {
@@ -113,6 +128,39 @@ pub fn build_archive(files: &Files) -> Vec<u8> {
     archive.extend(content.bytes());
     archive.resize(length, 0);
     archive
+}
+
+/// Builds a tar of files, which have paths and contents.
+fn build_tar<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for (path, content) in files {
+        let mut header = [0; 512];
+        let size = format!("{:011o}", content.len());
+        for (at, field) in [(0, path), (100, "0000644"), (124, &size), (148, "        "), (156, "0")] {
+            header[at..at + field.len()].copy_from_slice(field.as_bytes());
+        }
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        tar.extend(header);
+        tar.extend(content.bytes());
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar.resize(tar.len() + 1024, 0);
+    tar
+}
+
+/// The archive of a backup, as the reader of archives gets it.
+struct InMemory(Bytes);
+
+impl Source for InMemory {
+    async fn read(&self, offset: u64, length: usize) -> snapshot_archive::Result<Bytes> {
+        let offset = usize::try_from(offset).unwrap();
+        Ok(self.0.slice(offset..offset + length))
+    }
+
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
 }
 
 impl<S: Scheduler> World<S> {
@@ -202,6 +250,15 @@ impl<S: Scheduler> BackupStore for World<S> {
     async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
         let prefix = move |archive: &Vec<u8>| archive.iter().take(length as usize).copied().collect();
         self.read_object(Method::ReadArchivePrefix, id, move |backup| backup.archive.as_ref().map(prefix)).await
+    }
+
+    async fn read_archive(&self, id: &BackupId, request: &Request) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
+        let archive = self.read_object(Method::ReadArchive, id, Backup::readable_archive).await?;
+        let Some(archive) = archive else { return Ok(None) };
+        Ok(Some(match answer(InMemory(archive.into()), request.clone()).await {
+            Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
+            Err(error) => (error.into(), Vec::new()),
+        }))
     }
 
     fn object_keys(&self, id: &BackupId) -> Vec<String> {

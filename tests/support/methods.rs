@@ -31,6 +31,7 @@ pub enum Method {
     GetMetadata,
     HeadArchive,
     ReadArchivePrefix,
+    ReadArchive,
     List,
     Delete,
     Claim,

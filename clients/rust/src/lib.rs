@@ -18,8 +18,8 @@
 //! }
 //! ```
 //!
-//! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`] and [`Client::tools`]
-//!   group the operations on named workspaces, on checkpoints and on tools
+//! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`], [`Client::files`] and
+//!   [`Client::tools`] group the operations on named workspaces, on checkpoints, on the files of snapshots and on tools
 //! - `ServiceBinding`: the transport over a service binding, with the feature `service-binding`; [`Transport`] is the
 //!   trait of transports
 //! - [`Error`]: the error of a failed call
@@ -40,7 +40,7 @@ pub mod timer;
 mod transport;
 
 pub use error::{Error, ErrorCode, Result};
-pub use operations::{Checkpoints, Tools, Workspaces};
+pub use operations::{Checkpoints, Files, Tools, Workspaces};
 pub use options::Options;
 pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
@@ -78,6 +78,11 @@ impl<T: Transport> Client<T> {
     /// Returns the operations on named workspaces, whose files persist across sandboxes.
     pub const fn workspaces(&self) -> Workspaces<'_, T> {
         Workspaces(self)
+    }
+
+    /// Returns the operations on the files of snapshots, which start no container.
+    pub const fn files(&self) -> Files<'_, T> {
+        Files(self)
     }
 
     /// Returns the operations on checkpoints: named states inside a sandbox that are cheap and local, and disappear

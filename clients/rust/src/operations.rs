@@ -3,11 +3,12 @@
 use futures_util::Stream;
 
 use crate::model::checkpoint::{Checkpoint, CheckpointCursor};
+use crate::model::files::{FileCursor, FileEntry};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{Address, WorkspaceName};
 use crate::model::operation::{Operation, operations, types};
 use crate::model::request::{
-    HealthRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, SnapshotCursor,
+    HealthRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, SnapshotCursor,
 };
 use crate::pages::stream_items;
 use crate::{Client, Result, Transport};
@@ -20,6 +21,10 @@ pub struct Workspaces<'a, T>(pub(crate) &'a Client<T>);
 /// container.
 #[derive(Debug)]
 pub struct Checkpoints<'a, T>(pub(crate) &'a Client<T>);
+
+/// The operations on the files of snapshots, which start no container.
+#[derive(Debug)]
+pub struct Files<'a, T>(pub(crate) &'a Client<T>);
 
 /// The operations on tools for language models.
 #[derive(Debug)]
@@ -97,6 +102,21 @@ impl<T: Transport> Checkpoints<'_, T> {
             let request = ListCheckpointsRequest { cursor, ..request.clone() };
             let types::CheckpointPage { checkpoints, cursor } = self.list(&request).await?;
             Ok((checkpoints, cursor.as_deref().map(CheckpointCursor::parse).transpose()?))
+        })
+    }
+
+    const fn client(&self) -> &Client<T> {
+        self.0
+    }
+}
+
+impl<T: Transport> Files<'_, T> {
+    /// Returns a stream of the files in a directory of a snapshot, sorted by name. It reads pages of `limit` on demand.
+    pub fn all(&self, request: ListFilesRequest) -> impl Stream<Item = Result<FileEntry>> {
+        stream_items(request.cursor.clone(), async move |cursor| {
+            let request = ListFilesRequest { cursor, ..request.clone() };
+            let types::FilePage { files, cursor, .. } = self.list(&request).await?;
+            Ok((files, cursor.as_deref().map(FileCursor::parse).transpose()?))
         })
     }
 

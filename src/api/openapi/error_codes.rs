@@ -60,6 +60,15 @@ const STORAGE: &[Code] = &[Code::StorageUnavailable];
 /// The codes of operations that require a complete backup.
 const BACKUP: &[Code] = &[Code::BackupNotFound, Code::BackupExpired, Code::BackupIncomplete, Code::StorageUnavailable];
 
+/// The codes of reading an archive.
+const ARCHIVE: &[Code] = &[
+    Code::BackupIncomplete,
+    Code::StorageUnavailable,
+    Code::FileNotFound,
+    Code::NotADirectory,
+    Code::ArchiveUnreadable,
+];
+
 /// The codes of calls to a sandbox.
 const SANDBOX_CALL: &[Code] = &[
     Code::SandboxStarting,
@@ -148,6 +157,8 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }
+        Operation::ListFiles | Operation::StatFile => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::ReadFile => &[DURABLE_OBJECT, SELECTION, ARCHIVE, &[Code::NotAFile]],
         Operation::Label => &[DURABLE_OBJECT, SELECTION, STORAGE, LABEL],
         // To find out whether a named workspace has stopped, `delete` calls its sandbox.
         Operation::Delete => &[DURABLE_OBJECT, SELECTION, STORAGE, SANDBOX_CALL, &[Code::SnapshotHasDependents]],

@@ -27,7 +27,7 @@ mod list;
 pub(super) mod manifest;
 mod pin;
 mod reconcile;
-pub(super) mod select;
+pub(in crate::service) mod select;
 pub(super) mod stored_backup;
 mod suspect;
 pub(crate) mod verify;

@@ -21,6 +21,9 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::Unpin
         | Operation::Restore
         | Operation::Branch => by_ref(snapshot),
+        Operation::ListFiles | Operation::StatFile | Operation::ReadFile => {
+            merged(by_ref(snapshot), json!({ "path": "/" }))
+        }
         Operation::Label => merged(by_ref(snapshot), json!({ "newLabel": "another" })),
         Operation::Delete => merged(by_ref(snapshot), json!({ "force": true })),
         Operation::Snapshot

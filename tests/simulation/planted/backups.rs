@@ -1,5 +1,6 @@
 //! The bucket: answers that are misread.
 
+use sandbox_snapshotter::model::archive::{Outcome, Request};
 use sandbox_snapshotter::model::{ArchiveInfo, BackupId, BackupMetadata, BackupObjectPage, Failure};
 use sandbox_snapshotter::ports::{BackupStore, Ports};
 
@@ -40,6 +41,10 @@ impl BackupStore for PlantedPorts {
 
     async fn head_archive(&self, id: &BackupId) -> Result<Option<ArchiveInfo>, Failure> {
         self.misread_failure(id, self.bucket().head_archive(id).await)
+    }
+
+    async fn read_archive(&self, id: &BackupId, request: &Request) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
+        self.bucket().read_archive(id, request).await
     }
 
     async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {

@@ -150,6 +150,14 @@ codes! {
     CheckpointFailed = "CHECKPOINT_FAILED", Permanent;
     /// The sandbox's image has no git.
     GitMissing = "GIT_MISSING", Unsupported;
+    /// The snapshot contains no file or directory with this path.
+    FileNotFound = "FILE_NOT_FOUND", NotFound;
+    /// The path is not that of a regular file.
+    NotAFile = "NOT_A_FILE", Conflict;
+    /// The path is not that of a directory, or leads through something other than a directory.
+    NotADirectory = "NOT_A_DIRECTORY", Conflict;
+    /// The archive of the snapshot can be restored, and cannot be read without a restore.
+    ArchiveUnreadable = "ARCHIVE_UNREADABLE", Unsupported;
     /// The caller has no tool with this name.
     ToolNotFound = "TOOL_NOT_FOUND", NotFound;
     /// The sandbox is not running, so it has no files to capture.
@@ -227,6 +235,9 @@ impl Code {
                 | Self::InvalidCheckpointName
                 | Self::CheckpointNotFound
                 | Self::CheckpointFailed
+                | Self::FileNotFound
+                | Self::NotAFile
+                | Self::NotADirectory
                 | Self::ToolNotFound
                 | Self::WorkspaceNotFound
                 | Self::NameTaken

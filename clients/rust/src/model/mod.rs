@@ -11,6 +11,7 @@ pub mod directory;
 pub mod error;
 pub mod escape;
 pub mod failure;
+pub mod files;
 pub mod health;
 pub mod ids;
 pub mod json;

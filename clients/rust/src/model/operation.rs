@@ -13,6 +13,7 @@ pub mod types {
         Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
     };
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
+    pub use crate::model::files::{FileContent, FileDescription, FilePage};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
     pub use crate::model::named::answer::{
@@ -20,10 +21,11 @@ pub mod types {
     };
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-        DiffCheckpointRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest,
-        LabelRequest, LineageRequest, ListCheckpointsRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
-        PromoteRequest, RestoreCheckpointRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest,
-        SnapshotRequest, StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
+        DiffCheckpointRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
+        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
+        ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
+        RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StopRequest,
+        SweepRequest, Toolset, UpdateRequest,
     };
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
@@ -153,6 +155,17 @@ macro_rules! operations {
                 /// Compares the files of a running sandbox with a checkpoint.
                 DiffCheckpoint = "checkpoints/diff", fn diff(DiffCheckpointRequest) -> CheckpointDiff,
                     in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+            }
+            Files<'_, T> {
+                /// Lists the files in a directory of a snapshot, sorted by name. Does not start a container.
+                ListFiles = "files/list", fn list(ListFilesRequest) -> FilePage,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Returns the attributes of a file or a directory of a snapshot. Does not start a container.
+                StatFile = "files/stat", fn stat(FileRequest) -> FileDescription,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Returns the content of a file of a snapshot, or a range of it. Does not start a container.
+                ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
+                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.

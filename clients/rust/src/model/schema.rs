@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::directory::ALLOWED_ROOTS;
+use super::files::FilePath;
 use super::{
     BackupHandle, BackupId, CheckpointDescription, CheckpointName, Code, Directory, Label, SandboxId, SnapshotId,
     Timestamp,
@@ -222,6 +223,21 @@ impl JsonSchema for Directory {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let pattern = format!("^(?:{})(?:/{})*$", ALLOWED_ROOTS.join("|"), path_part!(""));
         json_schema!({ "type": "string", "maxLength": 4096, "pattern": pattern })
+    }
+}
+
+impl JsonSchema for FilePath {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "FilePath".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let pattern = format!("^{part}(?:/{part})*$", part = path_part!(""));
+        json_schema!({ "type": "string", "maxLength": Self::MAX, "pattern": pattern })
     }
 }
 

@@ -14,6 +14,7 @@ mod call;
 mod checkpoint;
 mod deployment;
 mod failure;
+mod files;
 mod ledger;
 mod reference;
 mod request;

@@ -4,6 +4,7 @@
 //! - [`ImportRequest`]: imports a backup
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
+//! - [`ListFilesRequest`] and the requests about the files of a snapshot
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
 //! - [`Toolset`] and the requests about tools for language models
@@ -14,6 +15,7 @@ mod checkpoint;
 mod create;
 mod declare;
 mod fields;
+mod files;
 mod health;
 mod import;
 mod named;
@@ -30,6 +32,7 @@ pub use checkpoint::{
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
+pub use files::{FileRequest, ListFilesRequest, ReadFileRequest};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{

@@ -1,0 +1,56 @@
+//! Errors about the files of a snapshot.
+
+use crate::model::files::FilePath;
+use crate::model::{BackupId, Code, Error, Failure, SnapshotId};
+
+impl Error {
+    /// [`Code::FileNotFound`], for a path that a snapshot does not contain.
+    pub fn file_not_found(id: &SnapshotId, path: &FilePath) -> Self {
+        Self::new(
+            Code::FileNotFound,
+            format!("The snapshot {id} contains no {:?}.", path.as_str()),
+            "List the files of its directory. Paths are relative to the directory that the snapshot contains.",
+        )
+    }
+
+    /// [`Code::NotADirectory`], for a path to or through something other than a directory.
+    pub fn file_not_a_directory(id: &SnapshotId, path: &FilePath) -> Self {
+        Self::new(
+            Code::NotADirectory,
+            format!("In the snapshot {id}, {:?} is not a directory, or leads through one that is none.", path.as_str()),
+            "Pass the path of a directory. Symbolic links are not followed: pass the path of their target.",
+        )
+    }
+
+    /// [`Code::NotAFile`], for a path to something other than a regular file.
+    pub fn file_not_regular(id: &SnapshotId, path: &FilePath) -> Self {
+        Self::new(
+            Code::NotAFile,
+            format!("In the snapshot {id}, {:?} is not a regular file.", path.as_str()),
+            "Pass the path of a regular file. Symbolic links are not followed: pass the path of their target.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a path that no archive can contain.
+    pub fn invalid_path(path: &FilePath, why: &str) -> Self {
+        Self::invalid_argument(
+            format!("`path` {why}, got {:?}", path.as_str()),
+            "Pass a path relative to the directory of the snapshot, such as \"src/main.rs\".",
+        )
+    }
+
+    /// [`Code::StorageUnavailable`], when R2 failed while an archive was read.
+    pub fn archive_source_failed(id: &BackupId, message: &str) -> Self {
+        let doing = format!("reading the archive of the backup {id}");
+        Self::storage_unavailable(&doing, Failure::new("R2Error", message))
+    }
+
+    /// [`Code::ArchiveUnreadable`], for an archive that this release restores and does not read.
+    pub fn archive_unreadable(id: &SnapshotId, why: &str) -> Self {
+        Self::new(
+            Code::ArchiveUnreadable,
+            format!("The files of the snapshot {id} can't be read without a restore: {why}."),
+            "Restore the snapshot, and read the files in the sandbox.",
+        )
+    }
+}

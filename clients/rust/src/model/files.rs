@@ -1,0 +1,214 @@
+//! The files of a snapshot, as they are read from its archive.
+
+use std::fmt;
+
+use base64ct::{Base64, Base64UrlUnpadded, Encoding};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::ids::checked_string;
+use super::{Error, Result, SnapshotId, Timestamp};
+#[cfg(feature = "schema")]
+use crate::model::schema::extends;
+
+checked_string! {
+    /// A path in a snapshot, relative to the directory that it contains. Empty names and `.` are ignored, so that `/` is
+    /// the directory itself.
+    FilePath
+}
+
+impl FilePath {
+    /// The maximum length, in bytes.
+    pub const MAX: usize = 4096;
+
+    /// Parses a path. Fails with [`Code::InvalidArgument`](super::Code::InvalidArgument).
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = |why: &str| {
+            Err(Error::invalid_argument(
+                format!("`path` {why}"),
+                "Pass a path relative to the directory of the snapshot, such as \"src/main.rs\".",
+            ))
+        };
+        if text.len() > Self::MAX {
+            return refuse("is longer than 4096 bytes");
+        }
+        if text.contains('\0') {
+            return refuse("contains a null byte");
+        }
+        if text.split('/').any(|part| part == "..") {
+            return refuse("contains \"..\"");
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Returns the path of the snapshot's directory itself.
+    pub fn root() -> Self {
+        Self("/".to_owned())
+    }
+}
+
+/// A position in a list of files: after the file with this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCursor(pub Vec<u8>);
+
+impl FileCursor {
+    /// Parses a cursor that a list returned.
+    pub fn parse(text: &str) -> Result<Self> {
+        Base64UrlUnpadded::decode_vec(text).map(Self).map_err(|_| Error::invalid_cursor("files.list()"))
+    }
+}
+
+impl fmt::Display for FileCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Base64UrlUnpadded::encode_string(&self.0))
+    }
+}
+
+impl Serialize for FileCursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The type of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum FileType {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A device, a FIFO or a socket.
+    Special,
+}
+
+/// The attributes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileAttributes {
+    /// The type of the file.
+    pub r#type: FileType,
+    /// The size of a regular file in bytes, and otherwise 0.
+    pub size_bytes: u64,
+    /// The permission bits, as an octal number of four digits.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[0-7]{4}$")))]
+    pub mode: String,
+    /// The user id of the owner.
+    pub uid: u32,
+    /// The group id of the owner.
+    pub gid: u32,
+    /// When the content was last changed. The time has whole seconds.
+    pub modified_at: Timestamp,
+    /// The target of a symbolic link. Bytes that are not UTF-8 are replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+/// A file in a directory of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileAttributes")))]
+pub struct FileEntry {
+    /// Its name. Bytes that are not UTF-8 are replaced.
+    pub name: String,
+    /// The bytes of its name in Base64; present if they are not UTF-8. No path selects such a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name_bytes: Option<String>,
+    /// Its attributes.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub attributes: FileAttributes,
+}
+
+impl FileEntry {
+    /// Returns the entry of a file with a name.
+    pub fn of(name: &[u8], attributes: FileAttributes) -> Self {
+        let text = String::from_utf8_lossy(name).into_owned();
+        let name_bytes = (text.as_bytes() != name).then(|| Base64::encode_string(name));
+        Self { name: text, name_bytes, attributes }
+    }
+}
+
+/// A page of the files in a directory of a snapshot, sorted by the bytes of their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FilePage {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// The path of the directory.
+    pub path: String,
+    /// The files.
+    pub files: Vec<FileEntry>,
+    /// The cursor of the next page; absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A file of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileAttributes")))]
+pub struct FileDescription {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// The path of the file.
+    pub path: String,
+    /// Its attributes.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub attributes: FileAttributes,
+}
+
+/// The content of a file of a snapshot, or a range of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileDescription")))]
+pub struct FileContent {
+    /// The file.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub file: FileDescription,
+    /// The offset of the first byte of the content.
+    pub offset: u64,
+    /// The number of bytes of the content. The file continues if `offset + length` is less than `sizeBytes`.
+    pub length: u64,
+    /// How the content is written.
+    pub encoding: ContentEncoding,
+    /// The content.
+    pub content: String,
+}
+
+/// How the content of a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum ContentEncoding {
+    /// As text: the content is UTF-8.
+    Utf8,
+    /// In Base64.
+    Base64,
+}
+
+impl FileContent {
+    /// Returns the content of a file from `offset`.
+    pub fn of(file: FileDescription, offset: u64, bytes: Vec<u8>) -> Self {
+        let length = bytes.len() as u64;
+        let (encoding, content) = match String::from_utf8(bytes) {
+            Ok(text) => (ContentEncoding::Utf8, text),
+            Err(error) => (ContentEncoding::Base64, Base64::encode_string(error.as_bytes())),
+        };
+        Self { file, offset, length, encoding, content }
+    }
+
+    /// Returns the bytes of the content; `None` if the content is not valid in its encoding.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        match self.encoding {
+            ContentEncoding::Utf8 => Some(self.content.clone().into_bytes()),
+            ContentEncoding::Base64 => Base64::decode_vec(&self.content).ok(),
+        }
+    }
+}

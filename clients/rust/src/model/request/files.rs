@@ -1,0 +1,105 @@
+//! The requests about the files of a snapshot.
+
+use super::declare::request;
+use super::selection::Selection;
+use super::{check_page, check_range};
+use crate::model::Result;
+use crate::model::files::{FileCursor, FilePath};
+#[cfg(feature = "schema")]
+use crate::model::schema::{extends, needs};
+
+request! {
+    /// The request for a page of the files in a directory of a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ListFilesOptions", transform = needs(&[]), transform = extends("Selection"))
+    )]
+    pub struct ListFilesRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The path of the directory; the directory that the snapshot contains if absent.
+        pub path: Option<FilePath>,
+        /// The cursor of the previous page; the page begins with the first file if absent.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        pub cursor: Option<FileCursor>,
+        /// The maximum number of files on the page.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
+        pub limit: u32 = |limit| check_page(limit, Self::DEFAULT_LIMIT, Self::MAX_LIMIT),
+    }
+}
+
+impl ListFilesRequest {
+    /// The default number of files on a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum number of files on a page.
+    pub const MAX_LIMIT: u32 = 1000;
+
+    /// Returns a request for the first files in the directory of a snapshot.
+    pub const fn of(selection: Selection) -> Self {
+        Self { selection, path: None, cursor: None, limit: Self::DEFAULT_LIMIT }
+    }
+}
+
+request! {
+    /// The request for the attributes of a file of a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "FileOptions", transform = needs(&["path"]), transform = extends("Selection"))
+    )]
+    pub struct FileRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The path of the file.
+        pub path: FilePath,
+    }
+}
+
+request! {
+    /// The request for the content of a file of a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ReadFileOptions", transform = needs(&["path"]), transform = extends("Selection"))
+    )]
+    pub struct ReadFileRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The path of the file.
+        pub path: FilePath,
+        /// The offset of the first byte; 0 if absent.
+        #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_OFFSET), extend("default" = 0)))]
+        pub offset: u64 = Self::check_offset,
+        /// The maximum number of bytes.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LENGTH), extend("default" = Self::MAX_LENGTH)))]
+        pub length: u32 = Self::check_length,
+    }
+}
+
+impl ReadFileRequest {
+    /// The maximum offset: the largest integer that JavaScript represents exactly.
+    pub const MAX_OFFSET: u64 = (1 << 53) - 1;
+    /// The maximum number of bytes of a content, which is also the default.
+    pub const MAX_LENGTH: u32 = 1024 * 1024;
+
+    /// Returns a request for the begin of a file.
+    pub const fn of(selection: Selection, path: FilePath) -> Self {
+        Self { selection, path, offset: 0, length: Self::MAX_LENGTH }
+    }
+
+    fn check_offset(offset: Option<u64>) -> Result<u64> {
+        check_range("offset", offset.unwrap_or_default(), 0..=Self::MAX_OFFSET, |_| {
+            "Pass an offset in the file.".to_owned()
+        })
+    }
+
+    fn check_length(length: Option<u64>) -> Result<u32> {
+        check_range("length", length.unwrap_or(Self::MAX_LENGTH.into()), 1..=Self::MAX_LENGTH, |most| {
+            format!("Pass 1 to {most}, and read the rest of the file with another `offset`.")
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! The files of a snapshot, read from its archive in R2. No container is started.
+
+mod list;
+mod read;
+mod stat;
+
+use crate::model::archive::{Answer, Attributes, EntryKind, Outcome, Request};
+use crate::model::files::{FileAttributes, FilePath, FileType};
+use crate::model::{Error, Result, Selection, SnapshotId, Timestamp};
+use crate::ports::{BackupStore, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::failures::from_storage;
+use crate::service::snapshot::select::{Selected, require_ready};
+
+/// An answer about the archive of a snapshot.
+struct Read {
+    snapshot_id: SnapshotId,
+    answer: Answer,
+    /// The bytes of a file.
+    bytes: Vec<u8>,
+}
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Answers a request about `path` in the archive of a snapshot.
+    async fn read_archive(&self, selection: &Selection, path: &FilePath, request: &Request) -> Result<Read> {
+        self.prepare_call().await?;
+        let Selected { snapshot, .. } = self.select(selection).await?;
+        let id = require_ready(&snapshot)?.backup.id();
+        let failed = |failure| from_storage(failure, &format!("reading the archive of the backup {id}"));
+        let found = self
+            .retry(async || {
+                let read = self.backups()?.read_archive(id, request).await.map_err(failed)?;
+                match read {
+                    Some((Outcome::SourceFailed(message), _)) => Err(Error::archive_source_failed(id, &message)),
+                    read => Ok(read),
+                }
+            })
+            .await?;
+        let snapshot_id = snapshot.snapshot_id.clone();
+        let (outcome, bytes) = found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))?;
+        match outcome {
+            Outcome::Answer(answer) => Ok(Read { snapshot_id, answer, bytes }),
+            Outcome::NotFound => Err(Error::file_not_found(&snapshot_id, path)),
+            Outcome::NotADirectory => Err(Error::file_not_a_directory(&snapshot_id, path)),
+            Outcome::NotAFile => Err(Error::file_not_regular(&snapshot_id, path)),
+            Outcome::InvalidPath(why) => Err(Error::invalid_path(path, &why)),
+            Outcome::Damaged(how) => Err(Error::backup_damaged(id, &how)),
+            Outcome::Unsupported(why) => Err(Error::archive_unreadable(&snapshot_id, &why)),
+            Outcome::SourceFailed(message) => Err(Error::archive_source_failed(id, &message)),
+        }
+    }
+}
+
+/// Returns the attributes of an entry of an archive, as callers get them.
+fn to_attributes(attributes: &Attributes) -> FileAttributes {
+    FileAttributes {
+        r#type: match attributes.kind {
+            EntryKind::File => FileType::File,
+            EntryKind::Directory => FileType::Directory,
+            EntryKind::Symlink => FileType::Symlink,
+            EntryKind::Special => FileType::Special,
+        },
+        size_bytes: attributes.size,
+        mode: format!("{:04o}", attributes.mode),
+        uid: attributes.uid,
+        gid: attributes.gid,
+        modified_at: Timestamp::from_millis(attributes.mtime.saturating_mul(1000)),
+        target: attributes.target.as_ref().map(|target| String::from_utf8_lossy(target.as_bytes()).into_owned()),
+    }
+}
+
+/// Returns the error for an answer to another request.
+fn other_answer() -> Error {
+    Error::protocol("an answer about an archive to another request")
+}
