@@ -22,7 +22,8 @@ after(() => world[Symbol.asyncDispose]());
 
 for (const transport of ['rpc', 'http'] as const) {
   describe(`over ${transport}`, () => {
-    const call = (operation: string, options: object) => world[transport](`files/${operation}`, { ref, ...options });
+    const call = (operation: string, options: object) =>
+      world[transport](`files/${operation}`, { ref, ...options });
 
     test('a list has the files of a directory, sorted by the bytes of their names', async () => {
       const { snapshotId, files, cursor } = await call('list', { path: 'src' });

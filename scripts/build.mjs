@@ -27,7 +27,17 @@ const BUILD_STD = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features
 
 /** The files and folders that the build reads. */
 const INPUTS = [
-  ...['src', 'archive/src', 'archive/module', 'archive/Cargo.toml', 'clients/rust', 'console', 'reference', 'client/src', 'scripts/bindgen'],
+  ...[
+    'src',
+    'archive/src',
+    'archive/module',
+    'archive/Cargo.toml',
+    'clients/rust',
+    'console',
+    'reference',
+    'client/src',
+    'scripts/bindgen',
+  ],
   ...['scripts/build.mjs', 'scripts/bindgen.mjs', 'scripts/pages.mjs'],
   ...['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'package-lock.json'],
 ];

@@ -29,6 +29,8 @@ const commands = {
     clippy('--all-targets', ...TEST_FEATURES);
     clippy('--package', 'sandbox-snapshotter-client', '--all-targets', '--features', 'service-binding');
     clippy('--package', 'snapshotter-cli', '--all-targets');
+    clippy('--package', 'snapshot-archive', '--all-targets', '--features', 'protocol');
+    clippy('--package', 'snapshot-archive-module');
     clippy('--package', 'bindgen');
     run('node', ['scripts/types.mjs', '--check']);
     lintTestWorkers();

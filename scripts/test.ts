@@ -11,9 +11,16 @@ import { COLUMNS, runColumn, sum, type Count } from './suites.ts';
 /** The number of test files that run at the same time. They mostly wait for Workers. */
 const CONCURRENCY = Math.max(2, availableParallelism() - 1);
 
-/** The packages that do not contain the Worker: the command line and the Rust client. */
+/** The packages that do not contain the Worker: the reader of archives, the command line and the Rust client. */
 const CALLERS = [
-  ...['--package', 'snapshotter-cli', '--package', 'sandbox-snapshotter-client'],
+  ...[
+    '--package',
+    'snapshot-archive',
+    '--package',
+    'snapshotter-cli',
+    '--package',
+    'sandbox-snapshotter-client',
+  ],
   ...['--features', 'service-binding'],
 ];
 

@@ -218,6 +218,30 @@ export class CheckpointMethods {
   }
 }
 
+/** A method for each operation of the group `files`. */
+export class FileMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Lists the files in a directory of a snapshot, sorted by name. Does not start a container. */
+  list(options: CallOptions<'files/list'>): Promise<Answer<'files/list'>> {
+    return this.#caller.call('files/list', options);
+  }
+
+  /** Returns the attributes of a file or a directory of a snapshot. Does not start a container. */
+  stat(options: CallOptions<'files/stat'>): Promise<Answer<'files/stat'>> {
+    return this.#caller.call('files/stat', options);
+  }
+
+  /** Returns the content of a file of a snapshot, or a range of it. Does not start a container. */
+  read(options: CallOptions<'files/read'>): Promise<Answer<'files/read'>> {
+    return this.#caller.call('files/read', options);
+  }
+}
+
 /** A method for each operation of the group `tools`. */
 export class ToolMethods {
   readonly #caller: Caller;
@@ -286,6 +310,9 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'checkpoints/list': 'idempotent',
   'checkpoints/restore': 'notIdempotent',
   'checkpoints/diff': 'idempotent',
+  'files/list': 'idempotent',
+  'files/stat': 'idempotent',
+  'files/read': 'idempotent',
   'tools/list': 'idempotent',
   'tools/call': 'withKey',
   'tools/grant': 'idempotent',

@@ -68,6 +68,12 @@ export interface Operations {
   'checkpoints/restore': { options: RestoreCheckpointOptions; answer: RestoredCheckpoint };
   /** Compares the files of a running sandbox with a checkpoint. */
   'checkpoints/diff': { options: DiffCheckpointOptions; answer: CheckpointDiff };
+  /** Lists the files in a directory of a snapshot, sorted by name. Does not start a container. */
+  'files/list': { options: ListFilesOptions; answer: FilePage };
+  /** Returns the attributes of a file or a directory of a snapshot. Does not start a container. */
+  'files/stat': { options: FileOptions; answer: FileDescription };
+  /** Returns the content of a file of a snapshot, or a range of it. Does not start a container. */
+  'files/read': { options: ReadFileOptions; answer: FileContent };
   /** Returns the definitions of tools for a language model. */
   'tools/list': { options: Toolset; answer: ToolList };
   /** Calls a tool with the arguments that a language model passed. */
@@ -1060,6 +1066,10 @@ export type Code =
   | 'CHECKPOINT_NOT_FOUND'
   | 'CHECKPOINT_FAILED'
   | 'GIT_MISSING'
+  | 'FILE_NOT_FOUND'
+  | 'NOT_A_FILE'
+  | 'NOT_A_DIRECTORY'
+  | 'ARCHIVE_UNREADABLE'
   | 'TOOL_NOT_FOUND'
   | 'SANDBOX_NOT_RUNNING'
   | 'SANDBOX_STARTING'
@@ -1545,6 +1555,96 @@ export interface DiffCheckpointOptions extends CheckpointsOptions {
    */
   maxBytes?: number;
 }
+
+/** A page of the files in a directory of a snapshot, sorted by the bytes of their names. */
+export interface FilePage {
+  /** The id of the snapshot. */
+  snapshotId: string;
+  /** The path of the directory. */
+  path: string;
+  /** The files. */
+  files: FileEntry[];
+  /** The cursor of the next page; absent on the last page. */
+  cursor?: string;
+}
+
+/** A file in a directory of a snapshot. */
+export interface FileEntry extends FileAttributes {
+  /** Its name. Bytes that are not UTF-8 are replaced. */
+  name: string;
+  /** The bytes of its name in Base64; present if they are not UTF-8. No path selects such a file. */
+  nameBytes?: string;
+}
+
+export interface FileAttributes {
+  [k: string]: unknown;
+}
+
+/** The request for a page of the files in a directory of a snapshot. */
+export type ListFilesOptions = Selection & {
+  /** The cursor of the previous page; the page begins with the first file if absent. */
+  cursor?: string;
+  /**
+   * The maximum number of files on the page.
+   * @default 100
+   */
+  limit?: number;
+  /** The path of the directory; the directory that the snapshot contains if absent. */
+  path?: string;
+};
+
+/** A file of a snapshot. */
+export interface FileDescription extends FileAttributes {
+  /** The id of the snapshot. */
+  snapshotId: string;
+  /** The path of the file. */
+  path: string;
+}
+
+/** The request for the attributes of a file of a snapshot. */
+export type FileOptions = Selection & {
+  /** The path of the file. */
+  path: string;
+};
+
+/** The content of a file of a snapshot, or a range of it. */
+export interface FileContent extends FileDescription {
+  /** The offset of the first byte of the content. */
+  offset: number;
+  /**
+   * The number of bytes of the content. The file continues if `offset + length` is less than
+   * `sizeBytes`.
+   */
+  length: number;
+  /** How the content is written. */
+  encoding: ContentEncoding;
+  /** The content. */
+  content: string;
+}
+
+/**
+ * How the content of a file is written.
+ *
+ * - `utf8`: As text: the content is UTF-8.
+ * - `base64`: In Base64.
+ */
+export type ContentEncoding = 'utf8' | 'base64';
+
+/** The request for the content of a file of a snapshot. */
+export type ReadFileOptions = Selection & {
+  /** The path of the file. */
+  path: string;
+  /**
+   * The maximum number of bytes.
+   * @default 1048576
+   */
+  length?: number;
+  /**
+   * The offset of the first byte; 0 if absent.
+   * @default 0
+   */
+  offset?: number;
+};
 
 /** The result of `tools/list`. */
 export interface ToolList {

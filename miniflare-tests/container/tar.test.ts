@@ -30,6 +30,26 @@ test('the metadata names the format and the number of entries, and verify accept
   assert.equal(ok, true, JSON.stringify(checks));
 });
 
+test('the files of an archive are listed and read without a container', async () => {
+  await world.exec(
+    'read',
+    `mkdir sub; echo 1 >sub/file; ln sub/file hard; truncate -s 1M hole; echo x >>hole`,
+  );
+  const ref = await world.snapshot('read');
+  await world.kill('read');
+  const { files } = await world.rpc('files/list', { ref });
+  const listed = files.map(({ name, type, sizeBytes }: any) => [name, type, sizeBytes]);
+  assert.deepEqual(listed, [
+    ['hard', 'file', 2],
+    ['hole', 'file', 1_048_578],
+    ['sub', 'directory', 0],
+  ]);
+  for (const path of ['hard', 'sub/file'])
+    assert.equal((await world.rpc('files/read', { ref, path })).content, '1\n');
+  const end = await world.rpc('files/read', { ref, path: 'hole', offset: 1_048_575 });
+  assert.equal(end.content, '\0x\n');
+});
+
 test('an empty directory is captured and restored', async () => {
   await world.exec('empty', 'rm -f file');
   const ref = await world.snapshot('empty');

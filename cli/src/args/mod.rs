@@ -1,7 +1,7 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`files`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -10,6 +10,7 @@
 pub mod checkpoint;
 pub mod common;
 pub mod duration;
+pub mod files;
 pub mod maintenance;
 pub mod policy;
 pub mod retention;
@@ -95,6 +96,12 @@ pub enum Command {
     Restore(snapshot::Restore),
     /// Create a sandbox with the files of a snapshot, to try an alternative
     Branch(snapshot::Restore),
+    /// List the files in a directory of a snapshot; starts no container
+    Ls(files::Ls),
+    /// Show the attributes of a file of a snapshot; starts no container
+    Stat(files::Stat),
+    /// Print the content of a file of a snapshot; starts no container
+    Cat(files::Cat),
     /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),

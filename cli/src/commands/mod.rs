@@ -5,6 +5,7 @@ mod confirm;
 mod context;
 mod doctor;
 mod documents;
+mod files;
 mod lists;
 mod maintenance;
 mod retention;
@@ -28,6 +29,9 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Snapshot(command) => snapshot::run(&context()?, command),
         Command::Restore(command) => snapshot::restore(&context()?, "restore", command),
         Command::Branch(command) => snapshot::restore(&context()?, "branch", command),
+        Command::Ls(command) => files::list(&context()?, command),
+        Command::Stat(command) => files::stat(&context()?, command),
+        Command::Cat(command) => files::cat(&context()?, command),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

@@ -20,7 +20,7 @@ pub fn print_json(document: &Value) -> Result<()> {
 
 /// Prints to the standard output. Colors are removed if the output does not support them.
 pub fn print(text: &str) -> Result<()> {
-    write_to(anstream::stdout(), text)
+    write_to(anstream::stdout(), text.as_bytes())
 }
 
 /// Returns whether the standard output is a terminal, or has colors as on a terminal.
@@ -31,7 +31,12 @@ pub fn is_terminal() -> bool {
 
 /// Prints to the standard output without changes.
 pub fn print_plain(text: &str) -> Result<()> {
-    write_to(std::io::stdout(), text)
+    print_bytes(text.as_bytes())
+}
+
+/// Prints bytes to the standard output without changes.
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
+    write_to(std::io::stdout(), bytes)
 }
 
 /// Prints a JSON document, unless something was printed or is being printed, and then calls `end`, which ends the
@@ -54,10 +59,10 @@ fn line(document: &Value) -> String {
     escape(&document.to_string()).into_owned() + "\n"
 }
 
-fn write_to(mut out: impl Write, text: &str) -> Result<()> {
+fn write_to(mut out: impl Write, bytes: &[u8]) -> Result<()> {
     let mut printed = HAS_PRINTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     *printed = true;
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(bytes).and_then(|()| out.flush());
     // If nothing was written, the failure may still be printed.
     *printed = written.is_ok();
     written.map_err(|error| output_failure(&error))

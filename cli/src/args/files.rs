@@ -1,0 +1,75 @@
+//! The commands for the files of snapshots.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::common::{LineageScope, Paging, SnapshotSelector};
+
+/// The selection of a file of a snapshot.
+#[derive(Args)]
+pub struct FileSelector {
+    /// The sandbox that the snapshot was taken of, or @NAME for a named workspace; with --ref, the path
+    #[arg(value_name = "SANDBOX|@NAME", required_unless_present = "from_ref")]
+    pub target: Option<String>,
+    /// The id or the label of the snapshot
+    #[arg(value_name = "ID|LABEL", required_unless_present = "from_ref", conflicts_with = "from_ref")]
+    pub snapshot: Option<String>,
+    /// The path in the directory that the snapshot contains [default: the directory itself]
+    #[arg(value_name = "PATH", conflicts_with = "from_ref")]
+    pub path: Option<String>,
+    /// The ref of the snapshot in JSON, followed by the path: the output of `snapshot create --json`
+    #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]
+    pub reference: Option<PathBuf>,
+    /// The lineage scope of the caller.
+    #[command(flatten)]
+    pub lineage_scope: LineageScope,
+}
+
+impl FileSelector {
+    /// Separates the selection of the snapshot from the path.
+    pub fn split(self) -> (SnapshotSelector, Option<String>) {
+        let Self { target, snapshot, path, reference, lineage_scope } = self;
+        let (target, path) = if reference.is_some() { (None, target) } else { (target, path) };
+        (SnapshotSelector { target, snapshot, reference, lineage_scope }, path)
+    }
+}
+
+/// `ls`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter ls agent-42 before-upgrade
+  snapshotter ls @notebook before-upgrade src --json
+  snapshotter ls --ref ref.json src")]
+pub struct Ls {
+    /// The directory.
+    #[command(flatten)]
+    pub file: FileSelector,
+    /// The pages of the list.
+    #[command(flatten)]
+    pub paging: Paging,
+}
+
+/// `stat`
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  snapshotter stat agent-42 before-upgrade src/main.rs")]
+pub struct Stat {
+    /// The file.
+    #[command(flatten)]
+    pub file: FileSelector,
+}
+
+/// `cat`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter cat agent-42 before-upgrade src/main.rs
+  snapshotter cat @notebook before-upgrade data.db > data.db")]
+pub struct Cat {
+    /// The file.
+    #[command(flatten)]
+    pub file: FileSelector,
+}

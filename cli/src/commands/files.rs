@@ -1,0 +1,70 @@
+//! The commands for the files of snapshots.
+
+use sandbox_snapshotter_client::model::Selection;
+use sandbox_snapshotter_client::model::escape::escape;
+use sandbox_snapshotter_client::model::files::{FileContent, FileCursor, FileDescription, FilePage, FilePath};
+use sandbox_snapshotter_client::model::request::{FileRequest, ListFilesRequest, ReadFileRequest};
+
+use super::context::Context;
+use super::lists;
+use crate::args::files::{Cat, FileSelector, Ls, Stat};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::{is_terminal, print, print_bytes};
+
+impl lists::Page for FilePage {
+    const ROWS: &str = "files";
+
+    fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    fn cursor(&mut self) -> &mut Option<String> {
+        &mut self.cursor
+    }
+}
+
+/// `ls`
+pub fn list(context: &Context, command: Ls) -> Result<Exit> {
+    let Ls { file, paging } = command;
+    let (selection, path) = select(context, file)?;
+    let limit = if paging.is_all() { ListFilesRequest::MAX_LIMIT } else { ListFilesRequest::DEFAULT_LIMIT };
+    let limit = paging.limit.unwrap_or(limit);
+    let request = ListFilesRequest { path: Some(path), limit, ..ListFilesRequest::of(selection) };
+    lists::show(context, &paging, None, |cursor| {
+        let cursor = cursor.map(FileCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
+        context.call_read_only("files/list", &ListFilesRequest { cursor, ..request.clone() })
+    })
+}
+
+/// `stat`
+pub fn stat(context: &Context, command: Stat) -> Result<Exit> {
+    let (selection, path) = select(context, command.file)?;
+    context.show::<FileDescription>(&context.call_read_only("files/stat", &FileRequest { selection, path })?)
+}
+
+/// `cat`: prints the content part by part. In JSON mode, prints the answer with the first part.
+pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
+    let (selection, path) = select(context, command.file)?;
+    let mut request = ReadFileRequest::of(selection, path);
+    loop {
+        let answer = context.call_read_only::<FileContent>("files/read", &request)?;
+        if context.output.json {
+            return context.show(&answer);
+        }
+        let content = answer.value;
+        let bytes = content.bytes().ok_or_else(|| Failure::foreign_answer("the content of a file is not valid"))?;
+        // A terminal would execute control characters.
+        if is_terminal() { print(&escape(&String::from_utf8_lossy(&bytes))) } else { print_bytes(&bytes) }?;
+        request.offset = content.offset + content.length;
+        if content.length == 0 || request.offset >= content.file.attributes.size_bytes {
+            return Ok(Exit::Done);
+        }
+    }
+}
+
+fn select(context: &Context, file: FileSelector) -> Result<(Selection, FilePath)> {
+    let (snapshot, path) = file.split();
+    let path = path.as_deref().map_or_else(|| Ok(FilePath::root()), FilePath::parse)?;
+    Ok((context.select_snapshot(&snapshot)?, path))
+}

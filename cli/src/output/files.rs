@@ -1,0 +1,77 @@
+//! The text output of the files of snapshots.
+
+use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::files::{
+    FileAttributes, FileContent, FileDescription, FileEntry, FilePage, FileType,
+};
+
+use super::Show;
+use super::render::{exact_time, relative_time, size};
+use super::snapshots::next_page_hint;
+use super::table::{details, table_with_numbers};
+
+impl Show for FilePage {
+    fn ids(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.name.clone()).collect()
+    }
+
+    fn text(&self, now: Timestamp) -> String {
+        if self.files.is_empty() {
+            return "The directory is empty.\n".to_owned();
+        }
+        let row = |file: &FileEntry| {
+            let FileAttributes { mode, size_bytes, modified_at, .. } = &file.attributes;
+            let size = if file.attributes.r#type == FileType::File { size(*size_bytes) } else { String::new() };
+            [mode.clone(), size, relative_time(*modified_at, now), display_name(file)]
+        };
+        let rows = table_with_numbers(1, ["MODE", "SIZE", "MODIFIED", "NAME"], self.files.iter().map(row));
+        format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
+    }
+}
+
+impl Show for FileDescription {
+    fn ids(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn text(&self, now: Timestamp) -> String {
+        let FileAttributes { r#type, size_bytes, mode, uid, gid, modified_at, target } = &self.attributes;
+        details([
+            ("path", self.path.clone()),
+            ("type", type_name(*r#type).to_owned()),
+            ("size", if *r#type == FileType::File { size(*size_bytes) } else { String::new() }),
+            ("mode", mode.clone()),
+            ("owner", format!("{uid}:{gid}")),
+            ("modified", exact_time(*modified_at, now)),
+            ("target", target.clone().unwrap_or_default()),
+        ])
+    }
+}
+
+impl Show for FileContent {
+    fn ids(&self) -> Vec<String> {
+        self.file.ids()
+    }
+
+    fn text(&self, _: Timestamp) -> String {
+        self.content.clone()
+    }
+}
+
+const fn type_name(r#type: FileType) -> &'static str {
+    match r#type {
+        FileType::File => "file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "symbolic link",
+        FileType::Special => "special file",
+    }
+}
+
+/// Returns the name of a file, with a sign of its type.
+fn display_name(file: &FileEntry) -> String {
+    match (file.attributes.r#type, &file.attributes.target) {
+        (FileType::Directory, _) => format!("{}/", file.name),
+        (FileType::Symlink, Some(target)) => format!("{} -> {target}", file.name),
+        _ => file.name.clone(),
+    }
+}
