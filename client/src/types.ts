@@ -1576,9 +1576,33 @@ export interface FileEntry extends FileAttributes {
   nameBytes?: string;
 }
 
+/** The attributes of a file. */
 export interface FileAttributes {
-  [k: string]: unknown;
+  /** The type of the file. */
+  type: FileType;
+  /** The size of a regular file in bytes, and otherwise 0. */
+  sizeBytes: number;
+  /** The permission bits, as an octal number of four digits. */
+  mode: string;
+  /** The user id of the owner. */
+  uid: number;
+  /** The group id of the owner. */
+  gid: number;
+  /** When the content was last changed. The time has whole seconds. */
+  modifiedAt: string;
+  /** The target of a symbolic link. Bytes that are not UTF-8 are replaced. */
+  target?: string;
 }
+
+/**
+ * The type of a file.
+ *
+ * - `file`: A regular file.
+ * - `directory`: A directory.
+ * - `symlink`: A symbolic link.
+ * - `special`: A device, a FIFO or a socket.
+ */
+export type FileType = 'file' | 'directory' | 'symlink' | 'special';
 
 /** The request for a page of the files in a directory of a snapshot. */
 export type ListFilesOptions = Selection & {

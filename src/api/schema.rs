@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
 use crate::model::error::ErrorBody;
+use crate::model::files::FileAttributes;
 use crate::model::named::settings::StartSettings;
 use crate::model::request::{CheckpointLocation, LineageScope, SettingsUpdate};
 use crate::model::schema::NULLABLE;
@@ -41,6 +42,8 @@ impl Schemas {
         let operations = Operation::ALL.iter().map(schema_of).collect();
         let error = output_generator.subschema_for::<ErrorBody>();
         add_base_types(&mut input_generator);
+        // Answers extend it, and none has it directly.
+        output_generator.subschema_for::<FileAttributes>();
         // A type that occurs both as an option and in an answer has the schema of the option, with its optional
         // members.
         let mut types = output_generator.take_definitions(true);

@@ -41,6 +41,12 @@ fn other_compressors_are_unsupported() {
 }
 
 #[test]
+fn empty_archive_is_damaged() {
+    let mut archive = block_on(Archive::open(Memory(bytes::Bytes::new()))).unwrap();
+    assert_eq!(block_on(archive.stat(&path("/"))), Err(Error::Damaged("it ends early")));
+}
+
+#[test]
 fn only_squashfs_has_random_access() {
     let folder = tree();
     let random_access = FORMATS.map(|format| open(&folder.archive(format)).has_random_access());

@@ -129,6 +129,7 @@ pub struct Memory(pub Bytes);
 
 impl Source for Memory {
     async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+        assert!(length > 0, "an empty range");
         let offset = usize::try_from(offset).unwrap();
         Ok(self.0.slice(offset..offset + length))
     }

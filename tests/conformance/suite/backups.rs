@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sandbox_snapshotter::model::archive::{Answer, Outcome, Request};
 use sandbox_snapshotter::model::{BackupId, BackupObject, BackupObjectKind, Timestamp};
 use sandbox_snapshotter::ports::{BackupStore, Clock};
 
@@ -17,6 +18,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async metadata_match_the_archive),
         case!(async archive_has_a_stable_size_and_checksum),
         case!(async archive_prefix_has_the_requested_length_or_that_of_the_archive),
+        case!(async content_of_an_archive_is_read_by_path),
         case!(async archive_and_metadata_are_independent_objects),
         case!(async listing_contains_each_backup_once),
         case!(async each_object_of_a_backup_is_listed_while_it_exists),
@@ -32,6 +34,7 @@ async fn missing_backup_is_not_found(world: &impl World) {
     assert_eq!(backups.get_metadata(&id).await, Ok(None));
     assert_eq!(backups.head_archive(&id).await, Ok(None));
     assert_eq!(backups.read_archive_prefix(&id, 4).await, Ok(None));
+    assert_eq!(backups.read_archive(&id, &Request::Stat { path: "/".into() }).await, Ok(None));
     assert_eq!(backups.delete(&id).await, Ok(()));
 }
 
@@ -71,6 +74,20 @@ async fn archive_prefix_has_the_requested_length_or_that_of_the_archive(world: &
     for length in [1, 4, 96] {
         assert_eq!(prefix(length).await, whole[..length as usize]);
     }
+}
+
+async fn content_of_an_archive_is_read_by_path(world: &impl World) {
+    let handle = create_backup(world, "agent", "content").await;
+    let read = async |request: Request| world.backups().read_archive(handle.id(), &request).await.unwrap().unwrap();
+    let (outcome, _) = read(Request::List { path: "/".into(), after: None, limit: 10 }).await;
+    let Outcome::Answer(Answer::Page { entries, next: None }) = outcome else { panic!("{outcome:?}") };
+    let names: Vec<_> = entries.iter().map(|entry| entry.name.as_bytes()).collect();
+    assert_eq!(names, [b"file"]);
+    let (outcome, bytes) = read(Request::Read { path: "file".into(), offset: 3, length: 100 }).await;
+    let Outcome::Answer(Answer::Entry(attributes)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((attributes.size, &bytes[..]), (7, b"tent".as_slice()));
+    let (outcome, _) = read(Request::Stat { path: "missing".into() }).await;
+    assert_eq!(outcome, Outcome::NotFound);
 }
 
 async fn archive_and_metadata_are_independent_objects(world: &impl World) {

@@ -17,7 +17,10 @@ impl Error {
     pub fn file_not_a_directory(id: &SnapshotId, path: &FilePath) -> Self {
         Self::new(
             Code::NotADirectory,
-            format!("In the snapshot {id}, {:?} is not a directory, or leads through something other than a directory.", path.as_str()),
+            format!(
+                "In the snapshot {id}, {:?} is not a directory, or leads through something other than a directory.",
+                path.as_str()
+            ),
             "Pass the path of a directory. Symbolic links are not followed: pass the path of their target.",
         )
     }
