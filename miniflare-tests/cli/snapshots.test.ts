@@ -277,3 +277,30 @@ test('`snapshot import` imports a backup that the SDK created directly', async (
   assert.deepEqual([ref.originId, capture.label], [origin, 'imported']);
   assert.equal(await world.exec(await cli.id('restore', origin, 'imported'), 'cat file'), 'x\n');
 });
+
+describe('the files of a snapshot', () => {
+  beforeEach(() => cli.print('snapshot', 'create', origin, '--label', 'files'));
+
+  test('`ls` lists a directory', async () => {
+    const printed = await cli.print('ls', origin, 'files');
+    assert.match(printed, /^MODE +SIZE +MODIFIED +NAME\n0755 .*cache\/\n0644 +2 B .*file\n$/);
+    assert.equal(await cli.print('ls', origin, 'files', 'cache', '--quiet'), 'file\n');
+    const { files } = await cli.json('ls', origin, 'files');
+    assert.deepEqual([files[0].name, files[0].type], ['cache', 'directory']);
+  });
+
+  test('`stat` prints the attributes of a file', async () => {
+    assert.match(
+      await cli.print('stat', origin, 'files', 'file'),
+      /^path +file\ntype +file\nsize +2 B\nmode +0644\n/,
+    );
+  });
+
+  test('`cat` prints the bytes of a file', async () => {
+    assert.equal(await cli.print('cat', origin, 'files', 'cache/file'), 'y\n');
+    const ref = await cli.file('ref.json', JSON.stringify(await cli.json('snapshot', 'create', origin)));
+    assert.equal(await cli.print('cat', '--ref', ref, 'file'), 'x\n');
+    const { error } = await cli.failure('cat', origin, 'files', 'missing');
+    assert.equal(error.code, 'FILE_NOT_FOUND');
+  });
+});

@@ -50,9 +50,9 @@ export const COMMANDS: Record<string, string> = {
   --message 'All tests pass'`,
   'checkpoints/list': 'snapshotter checkpoint list agent-42',
   'checkpoints/restore': 'snapshotter checkpoint restore agent-42 tests-pass --yes',
-  'files/list': "snapshotter ls agent-42 'before the refactoring' src",
-  'files/stat': "snapshotter stat agent-42 'before the refactoring' src/main.rs",
-  'files/read': "snapshotter cat agent-42 'before the refactoring' src/main.rs",
+  'files/list': "snapshotter ls agent-42 'before the refactoring'",
+  'files/stat': "snapshotter stat agent-42 'before the refactoring' notes.txt",
+  'files/read': "snapshotter cat agent-42 'before the refactoring' notes.txt",
   'checkpoints/diff': 'snapshotter checkpoint diff agent-42 tests-pass',
   health: 'snapshotter doctor',
 };
