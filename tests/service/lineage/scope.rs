@@ -21,9 +21,8 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::Unpin
         | Operation::Restore
         | Operation::Branch => by_ref(snapshot),
-        Operation::ListFiles | Operation::StatFile | Operation::ReadFile => {
-            merged(by_ref(snapshot), json!({ "path": "/" }))
-        }
+        Operation::ListFiles | Operation::StatFile => merged(by_ref(snapshot), json!({ "path": "/" })),
+        Operation::ReadFile => merged(by_ref(snapshot), json!({ "path": "notes.txt" })),
         Operation::Label => merged(by_ref(snapshot), json!({ "newLabel": "another" })),
         Operation::Delete => merged(by_ref(snapshot), json!({ "force": true })),
         Operation::Snapshot
