@@ -7,9 +7,11 @@ use sandbox_snapshotter_client::model::request::{FileRequest, ListFilesRequest, 
 
 use super::context::Context;
 use super::lists;
+use crate::args::common::Paging;
 use crate::args::files::{Cat, FileSelector, Ls, Stat};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::answer::Answer;
 use crate::output::{is_terminal, print, print_bytes};
 
 impl lists::Page for FilePage {
@@ -31,10 +33,27 @@ pub fn list(context: &Context, command: Ls) -> Result<Exit> {
     let limit = if paging.is_all() { ListFilesRequest::MAX_LIMIT } else { ListFilesRequest::DEFAULT_LIMIT };
     let limit = paging.limit.unwrap_or(limit);
     let request = ListFilesRequest { path: Some(path), limit, ..ListFilesRequest::of(selection) };
-    lists::show(context, &paging, None, |cursor| {
+    let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(FileCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
-        context.call_read_only("files/list", &ListFilesRequest { cursor, ..request.clone() })
-    })
+        context.call_read_only::<FilePage>("files/list", &ListFilesRequest { cursor, ..request.clone() })
+    };
+    if context.output.json || !paging.is_all() {
+        return context.show(&whole(&paging, fetch)?);
+    }
+    lists::show(context, &paging, None, &mut fetch)
+}
+
+/// Returns all pages as one, or one page.
+fn whole(paging: &Paging, mut fetch: impl FnMut(Option<&str>) -> Result<Answer<FilePage>>) -> Result<Answer<FilePage>> {
+    let mut page = fetch(paging.cursor.as_deref())?.value;
+    while paging.is_all()
+        && let Some(cursor) = page.cursor.take()
+    {
+        let next = fetch(Some(&cursor))?.value;
+        page.files.extend(next.files);
+        page.cursor = next.cursor;
+    }
+    Answer::of(serde_json::to_value(&page).map_err(|_| lists::invalid_cursor())?)
 }
 
 /// `stat`
