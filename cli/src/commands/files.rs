@@ -71,12 +71,12 @@ pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
         if context.output.json {
             return context.show(&answer);
         }
-        let content = answer.value;
-        let bytes = content.bytes().ok_or_else(|| Failure::foreign_answer("the content of a file is not valid"))?;
+        let part = answer.value;
+        let bytes = part.bytes().ok_or_else(|| Failure::foreign_answer("the content of a file is not valid"))?;
         // A terminal would execute control characters.
         if is_terminal() { print(&escape(&String::from_utf8_lossy(&bytes))) } else { print_bytes(&bytes) }?;
-        request.offset = content.offset + content.length;
-        if content.length == 0 || request.offset >= content.file.attributes.size_bytes {
+        request.offset = part.offset + part.length;
+        if part.length == 0 || request.offset >= part.file.attributes.size_bytes {
             return Ok(Exit::Done);
         }
     }
