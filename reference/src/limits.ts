@@ -27,6 +27,9 @@ const PATTERNS: Record<string, string> = {
   '^[^\\u0000\\u000a]*$': 'no NUL character, no line break',
   '^[^\\u0000]*[^\\u0000\\u0009-\\u000d\\u0085 \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000][^\\u0000]*$':
     'not only spaces; no NUL character',
+  '^(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?(?:/(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?)*$':
+    'no component `..`, no NUL character',
+  '^[0-7]{4}$': 'four octal digits',
   '^[A-Za-z_][A-Za-z0-9_]*$': 'letters, digits and `_`; does not begin with a digit',
   '^(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.[^/\\u0000\\u000a]+)?)?(?:/(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.[^/\\u0000\\u000a]+)?)?)*$':
     'a relative path; no `..`, no line break',
