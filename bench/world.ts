@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 
-import { SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
+import { modeOfRun, SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
 import type { Bill, Counts, Span, Step, Timed } from './workers/steps.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -21,11 +21,14 @@ export class World implements AsyncDisposable {
   static async start(kind: Kind): Promise<World> {
     const main = (path: string) => (kind === 'metered' ? { main: at(path) } : {});
     const filled = kind === 'filled' ? { main: at('workers/snapshotter-filled.mjs') } : {};
+    const isContainer = modeOfRun() === 'container';
+    const sandboxes = isContainer ? 'containers' : 'sandboxes';
+    const caller = isContainer ? {} : { without: ['RawContainer'] };
     return new World(
       await startLocal({
         workers: [
-          { config: at('workers/caller.toml'), ...main('workers/caller-metered.ts') },
-          { config: at('workers/sandboxes.toml'), ...main('workers/sandboxes-metered.ts') },
+          { ...caller, config: at('workers/caller.toml'), ...main('workers/caller-metered.ts') },
+          { config: at(`workers/${sandboxes}.toml`), ...main('workers/sandboxes-metered.ts') },
           { config: at('typescript/wrangler.toml'), ...main('workers/typescript-metered.ts') },
           {
             config: SNAPSHOTTER,

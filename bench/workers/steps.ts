@@ -3,6 +3,9 @@
 /** The measured implementations: the snapshotter, direct SDK calls, the TypeScript snapshotter. */
 export type SideName = 'ours' | 'direct' | 'typescript';
 
+/** A method of a container by plain calls of `ctx.container`. */
+export type RawMethod = 'restore' | 'startFrom' | 'snapshot' | 'run' | 'destroy';
+
 /** A step that the caller runs. */
 export type Step =
   | { do: 'snapshot'; side: SideName; sandboxId: string; options?: object }
@@ -12,7 +15,7 @@ export type Step =
   | { do: 'call'; method: string; options: object }
   | { do: 'exec'; id: string; command: string }
   | { do: 'sandbox'; id: string; method: string; args: unknown[] }
-  | { do: 'raw'; id: string; method: 'restore' | 'run' | 'destroy'; args: unknown[] }
+  | { do: 'raw'; id: string; method: RawMethod; args: unknown[] }
   | { do: 'store'; objects: [key: string, text: string][] }
   | { do: 'drain' | 'takeCounts' };
 
