@@ -90,6 +90,9 @@ describe('a workspace', () => {
     assert.deepEqual([second.how, second.restoredFrom?.storage], ['restored', 'archive']);
     assert.match(second.platformFallback!, /./);
     assert.equal(await workspace.exec(`${print}; stat -c "%a %h" dir dir/hard`), '2\n751 2\n644 2\n');
+    const logged = world.log.filter((line) => line.includes('"workspaces/start"')).slice(-2);
+    const storages = logged.map((line) => JSON.parse(line).snapshotStorage);
+    assert.deepEqual(storages, ['platform', 'archive'], 'the log has the storage of each start');
     const deleted = await workspace.delete();
     assert.ok(Date.parse(deleted.platformDataUntil!) > Date.now());
   });

@@ -133,6 +133,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
             ("state", "/state"),
             ("sandboxId", "/sandboxId"),
             ("snapshotId", "/restoredFrom/snapshotId"),
+            ("snapshotStorage", "/restoredFrom/storage"),
             ("snapshotAgeSeconds", "/restoredFrom/ageSeconds"),
             ("mayHaveLost", "/mayHaveLost"),
         ],
