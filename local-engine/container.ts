@@ -13,7 +13,10 @@ export interface Call {
   containerId: string;
   /** The id of the Durable Object, in hex. */
   sandboxId: string;
-  /** For example `backup.createArchive`, `files.writeFileStream` or `commands.execute`; `container.exec` for an exec. */
+  /**
+   * For example `backup.createArchive`, `files.writeFileStream` or `commands.execute`; `container.exec` for an exec, and
+   * `container.commit` for a snapshot.
+   */
   method: string;
   /** The command line, for methods that take one. */
   command?: string;
@@ -72,7 +75,7 @@ export class Container extends BaseContainer {
   }
 
   /** Waits for the engine's `onCall` before a call. */
-  async announce(method: string, command: string): Promise<void> {
+  async announce(method: string, command = ''): Promise<void> {
     const { id, sandboxId } = this;
     await this.#host.onCall?.({ containerId: id, sandboxId, method, command });
   }

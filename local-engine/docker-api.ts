@@ -78,6 +78,7 @@ export class DockerApi {
       case 'commit': {
         request.resume();
         const container = this.#findRunning(url.searchParams.get('container') ?? '');
+        await container.announce('container.commit');
         return [201, { Id: await this.images.commit(container, url.searchParams.get('repo') ?? '') }];
       }
       default:

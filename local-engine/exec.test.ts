@@ -178,9 +178,9 @@ test('a snapshot has the changes of the files of the image', { skip: withoutRoot
 
 test('a start from a snapshot that is gone fails', async () => {
   const { id } = await box.snapshot();
-  const names = fixture.engine.snapshots();
-  fixture.engine.deleteSnapshot(names.at(-1)!);
-  assert.equal(fixture.engine.snapshots().length, names.length - 1);
+  const snapshots = fixture.engine.snapshots();
+  fixture.engine.deleteSnapshot(snapshots.at(-1)!);
+  assert.equal(fixture.engine.snapshots().length, snapshots.length - 1);
   for (const [index, missing] of [id, 'never'].entries()) {
     const container = fixture.container(`missing-${index}`);
     assert.equal(await container.start({ containerSnapshot: { id: missing } }), true);

@@ -29,6 +29,13 @@ const MOUNTS = ['dev', 'proc', 'usr', 'etc', 'bin', 'sbin', 'lib*', 'nix', 'opt/
  */
 const OMITTED = [...MOUNTS, '.local-engine/work', 'run'];
 
+/** A snapshot that `docker commit` made. */
+export interface StoredSnapshot {
+  name: string;
+  /** The id (hex) of the Durable Object whose container it was made of. */
+  sandboxId: string;
+}
+
 /** An image, as a container uses it. */
 export interface Image {
   /** Whether the container runs the server of the Sandbox class. */
@@ -39,7 +46,7 @@ export interface Image {
   archive?: string;
 }
 
-interface Snapshot extends Image {
+interface Snapshot extends Image, StoredSnapshot {
   id: string;
   archive: string;
   bytes: number;
@@ -54,9 +61,9 @@ export class Images {
     this.#folder = folder;
   }
 
-  /** The names of the snapshots, the oldest first. */
-  get snapshots(): string[] {
-    return [...this.#snapshots.keys()];
+  /** The snapshots, the oldest first. */
+  get snapshots(): StoredSnapshot[] {
+    return [...this.#snapshots.values()].map(({ name, sandboxId }) => ({ name, sandboxId }));
   }
 
   /** Returns an image. Throws if it is a snapshot that does not exist. */
@@ -101,13 +108,15 @@ export class Images {
     } finally {
       closeSync(file);
     }
-    const { hasServer, hidden } = container.image;
-    this.#snapshots.set(name, { id, archive, bytes: statSync(archive).size, hasServer, hidden });
+    const { sandboxId, image } = container;
+    const { hasServer, hidden } = image;
+    const bytes = statSync(archive).size;
+    this.#snapshots.set(name, { id, name, sandboxId, archive, bytes, hasServer, hidden });
     return id;
   }
 
   /** Deletes a snapshot, as the platform does at its expiration. */
-  delete(name: string): void {
+  delete({ name }: StoredSnapshot): void {
     const snapshot = this.#snapshots.get(name);
     if (!snapshot) throw new Error(`The engine has no snapshot ${name}`);
     this.#snapshots.delete(name);

@@ -20,10 +20,11 @@ import { build } from 'esbuild';
 import type { Call } from './container.ts';
 import { DockerApi } from './docker-api.ts';
 import { checkHost, unshareOptions } from './host.ts';
+import type { StoredSnapshot } from './images.ts';
 import { startS3, type S3 } from './s3.ts';
 
 export { checkHost, startS3 };
-export type { Call, S3 };
+export type { Call, S3, StoredSnapshot };
 
 /** The options of an engine. */
 export interface EngineOptions {
@@ -46,10 +47,10 @@ export interface Engine extends AsyncDisposable {
   running(): string[];
   /** Kills the container of a Durable Object (its id, in hex), as a crash does. Resolves when the container has ended. */
   kill(sandboxId: string): Promise<void>;
-  /** Returns the names of the stored snapshots of `ctx.container.snapshotContainer`, the oldest first. */
-  snapshots(): string[];
+  /** Returns the stored snapshots of `ctx.container.snapshotContainer`, the oldest first. */
+  snapshots(): StoredSnapshot[];
   /** Deletes such a snapshot, as the platform does at its expiration. */
-  deleteSnapshot(name: string): void;
+  deleteSnapshot(snapshot: StoredSnapshot): void;
   /** Ends all containers, and removes the files of the engine. */
   close(): Promise<void>;
 }
@@ -105,7 +106,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       );
     },
     snapshots: () => api.images.snapshots,
-    deleteSnapshot: (name) => api.images.delete(name),
+    deleteSnapshot: (snapshot) => api.images.delete(snapshot),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -12,7 +12,7 @@ import {
   type LocalWorker,
   type Mode,
 } from '../scripts/local.ts';
-import type { Call, EngineOptions } from '../local-engine/index.ts';
+import type { Call, EngineOptions, StoredSnapshot } from '../local-engine/index.ts';
 import type { Page, SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../client/src/index.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
 import { NamedWorkspace } from './workspaces/named.ts';
@@ -307,14 +307,14 @@ export class World implements AsyncDisposable {
     await this.#local.engine.kill(await this.objectId(id));
   }
 
-  /** Returns the names of the platform's snapshots of containers, the oldest first. */
-  platformSnapshots(): string[] {
+  /** Returns the platform snapshots, the oldest first. */
+  platformSnapshots(): StoredSnapshot[] {
     return this.#local.engine.snapshots();
   }
 
-  /** Deletes a snapshot of a container, as the platform does at its expiration. */
-  deletePlatformSnapshot(name: string) {
-    this.#local.engine.deleteSnapshot(name);
+  /** Deletes a platform snapshot, as the platform does at its expiration. */
+  deletePlatformSnapshot(snapshot: StoredSnapshot) {
+    this.#local.engine.deleteSnapshot(snapshot);
   }
 
   /** Ends the container of a sandbox through the SDK's `sleepAfter`, as after a time without calls. */
