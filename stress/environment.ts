@@ -6,13 +6,21 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { EngineOptions } from '../local-engine/index.ts';
-import { until, World } from '../miniflare-tests/world.ts';
+import { PUBLISHED_CLASS, until, World } from '../miniflare-tests/world.ts';
 import { Callers } from './callers.ts';
 import { LISTING } from './tree.ts';
 import type { Violations } from './violations.ts';
 
 /** Returns the path of a main module of these tests. */
 export const worker = (name: string) => fileURLToPath(new URL(`./workers/${name}`, import.meta.url));
+
+/** The caller and the sandboxes: of the published class, or over `ctx.container` in an application that selects their images. */
+const SANDBOXES = PUBLISHED_CLASS
+  ? { main: worker('sandboxes.mjs') }
+  : {
+      main: worker('containers.mjs'),
+      config: fileURLToPath(new URL('../miniflare-tests/caller/with-images.toml', import.meta.url)),
+    };
 
 /** The options of an environment. */
 export interface EnvironmentOptions {
@@ -43,7 +51,7 @@ export class Environment implements AsyncDisposable {
     const world = await World.start({
       clock: true,
       persist: folder,
-      caller: { main: options.sandboxes ?? worker('sandboxes.mjs') },
+      caller: { ...SANDBOXES, ...(options.sandboxes ? { main: options.sandboxes } : {}) },
       snapshotter: { main: options.snapshotter ?? worker('faulty.mjs') },
       ...(options.onCall ? { onCall: options.onCall } : {}),
     });

@@ -9,7 +9,8 @@ export { Caller } from './caller.ts';
 
 let activeBackups = 0;
 
-async function counted<T>(work: Promise<T>): Promise<T> {
+/** Counts work as a backup in progress. */
+export async function counted<T>(work: Promise<T>): Promise<T> {
   activeBackups += 1;
   try {
     return await work;

@@ -3,7 +3,8 @@
 
 import { setTimeout } from 'node:timers/promises';
 
-import type { EngineOptions } from '../../local-engine/index.ts';
+import type { EngineOptions, StoredSnapshot } from '../../local-engine/index.ts';
+import { PUBLISHED_CLASS } from '../../miniflare-tests/world.ts';
 import type { Environment } from '../environment.ts';
 import type { Random } from '../random.ts';
 
@@ -17,7 +18,9 @@ export type Fault =
   | 'a container is killed in a call'
   | 'a call into a container fails'
   | 'a call into a container is slow'
-  | 'an object is ended';
+  | 'an object is ended'
+  | 'a platform snapshot disappears'
+  | 'another image is deployed';
 
 const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
   [4, 'workerd is killed'],
@@ -27,6 +30,12 @@ const FAULTS: readonly (readonly [weight: number, fault: Fault])[] = [
   [3, 'a call into a container fails'],
   [2, 'a call into a container is slow'],
   [3, 'an object is ended'],
+];
+
+/** The faults of platform snapshots, which only sandboxes over `ctx.container` have. */
+const PLATFORM_FAULTS: typeof FAULTS = [
+  [4, 'a platform snapshot disappears'],
+  [2, 'another image is deployed'],
 ];
 
 /** The maximum number of calls into sandboxes until the next fault. */
@@ -41,6 +50,12 @@ export interface FaultTargets {
   onKill(objectId: string): boolean;
   /** Called before all containers are killed. */
   onDown(): void;
+  /** Returns a platform snapshot to delete. */
+  platformSnapshot(): StoredSnapshot | undefined;
+  /** Called before a platform snapshot is deleted. */
+  onDelete(snapshot: StoredSnapshot): void;
+  /** Called before another image is deployed. */
+  onDeploy(): void;
   /** Returns an object to end, as an argument of `abortObject`. */
   object(): object | undefined;
   /** Writes a line to the log of the round. */
@@ -71,7 +86,8 @@ export class Faults {
     this.#environment = environment;
     this.#random = random;
     this.#targets = targets;
-    this.#remaining = Array.from({ length: 2 + random.below(4) }, () => random.weighted(FAULTS));
+    const [all, least] = PUBLISHED_CLASS ? [FAULTS, 2] : [[...FAULTS, ...PLATFORM_FAULTS], 5];
+    this.#remaining = Array.from({ length: least + random.below(4) }, () => random.weighted(all));
     this.#countdown = random.below(MAX_CALLS_BETWEEN);
   }
 
@@ -85,7 +101,12 @@ export class Faults {
   async end() {
     this.#isActive = false;
     while (this.#pending.size > 0) await Promise.all(this.#pending);
-    await this.#environment().world.rpc('arm', { rate: 0, most: 0, seed: 0 });
+    await this.disarm();
+  }
+
+  /** Ends the faults within workerd, and deploys the image of the plan. A crash of workerd reverts to the first image. */
+  async disarm() {
+    await this.#environment().world.rpc('arm', { ...this.#targets.plan(), rate: 0, most: 0 });
   }
 
   /** Called by the engine before each call into a sandbox. */
@@ -142,6 +163,16 @@ export class Faults {
       const running = world.running();
       const objectId = running[Math.trunc(choice * running.length)];
       if (objectId !== undefined) await this.#kill(objectId, fault);
+    } else if (fault === 'a platform snapshot disappears') {
+      const snapshot = this.#targets.platformSnapshot();
+      if (snapshot === undefined) return;
+      this.#record(fault, `${snapshot.name} of ${snapshot.sandboxId}`);
+      this.#targets.onDelete(snapshot);
+      world.deletePlatformSnapshot(snapshot);
+    } else if (fault === 'another image is deployed') {
+      this.#targets.onDeploy();
+      this.#record(fault);
+      await this.#arm();
     } else if (fault === 'an object is ended') {
       const object = this.#targets.object();
       if (object === undefined) return;

@@ -1,6 +1,6 @@
 // The model of a round: the versions of files, and the answers so far. It allows for unknown outcomes of failed calls.
 
-import type { SnapshotRef } from '../../client/src/index.ts';
+import type { SnapshotRef, Workspace } from '../../client/src/index.ts';
 import { Tree } from '../tree.ts';
 import { ReadWriteLock } from './read-write-lock.ts';
 import type { RepeatableCall } from './round.ts';
@@ -47,10 +47,15 @@ export interface RestoredSandbox {
   origin?: Origin;
 }
 
+/** Where a stop of a workspace stores the files. */
+export type Storage = Workspace['storage'];
+
 /** A named workspace. One caller at a time uses it. */
 export class Named {
   readonly name: string;
   readonly lock = new ReadWriteLock();
+  /** The storage of its next stop. */
+  storage: Storage;
   /** The value of its environment variable. */
   readonly secret: string;
   /** The last known sandbox. */
@@ -62,16 +67,24 @@ export class Named {
   isDeleted = false;
   /** Whether its container was killed after its files were last known. */
   isLost = false;
-  /** The snapshot of its last stop, and its files. */
+  /** Whether its saved files are only in a platform snapshot. */
+  isOnlyOnPlatform = false;
+  /** The number of platform snapshots of its sandboxes that disappeared. */
+  disappeared = 0;
+  /** Whether an answer reported that files may be lost. */
+  isLossReported = false;
+  /** The archive of its last stop, and its files. */
   last: { id: string; tree: Tree } | undefined;
   /** A call whose outcome is unknown. */
   pending: RepeatableCall | undefined;
   #saved: Tree | undefined;
   #since: Tree[] = [];
+  #disappearedBefore = 0;
 
-  constructor(name: string, secret: string) {
+  constructor(name: string, secret: string, storage: Storage) {
     this.name = name;
     this.secret = secret;
+    this.storage = storage;
   }
 
   /** The newest files. */
@@ -97,15 +110,29 @@ export class Named {
 
   /** Records that this workspace is a fork of another one. */
   recordForkOf(other: Named) {
+    this.isLossReported = other.isLossReported;
     if (!other.isLost) return this.recordSaved(other.tree);
     this.#saved = other.#saved;
     this.#since = [...other.#since];
     this.isLost = true;
   }
 
-  /** Records files that are in a snapshot. */
+  /** Whether the only platform snapshot with its saved files may have disappeared. */
+  get isPlatformLost(): boolean {
+    return this.isOnlyOnPlatform && this.disappeared > this.#disappearedBefore;
+  }
+
+  /** Records files that are in an archive. */
   recordSaved(tree: Tree) {
     this.#saved = tree;
     this.#since = [tree];
+    this.isOnlyOnPlatform = false;
+  }
+
+  /** Records files that are only in a platform snapshot. `disappeared` is the number at the beginning of the stop. */
+  recordSavedOnPlatform(tree: Tree, disappeared: number) {
+    this.recordSaved(tree);
+    this.isOnlyOnPlatform = true;
+    this.#disappearedBefore = disappeared;
   }
 }

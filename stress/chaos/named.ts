@@ -1,5 +1,6 @@
 // The calls about named workspaces during faults.
 
+import { PUBLISHED_CLASS } from '../../miniflare-tests/world.ts';
 import type {
   ForkedWorkspaces,
   StartedWorkspace,
@@ -8,7 +9,7 @@ import type {
 } from '../../client/src/index.ts';
 import { SECRETS } from '../secrets.ts';
 import type { Tree } from '../tree.ts';
-import { Named } from './model.ts';
+import { Named, type Storage } from './model.ts';
 import type { RepeatableCall, Round } from './round.ts';
 import { callWithRetries, type Caller } from './snapshots.ts';
 
@@ -17,6 +18,9 @@ const SETTINGS = {
   expiry: { idleSeconds: 0, maxSeconds: 0 },
   hooks: { afterStart: { command: `echo ${SECRETS.output}` } },
 };
+
+/** The storages of workspaces. The published class has no platform snapshots. */
+export const STORAGES: Storage[] = PUBLISHED_CLASS ? ['archive'] : ['archive', 'both', 'platform'];
 
 /** Creates a call about a workspace. */
 function callOn(
@@ -30,43 +34,59 @@ function callOn(
     options: { name: named.name, ...options },
     isKeyed: false,
     mayBeDeleted: () => named.mayBeDeleted,
-    mayFail: () => named.isLost,
+    // The files may be in a platform snapshot that is gone or of another image, or that the operation can't use.
+    mayFail: () => named.isLost || named.isOnlyOnPlatform,
     onAnswer,
   };
 }
 
 /** Creates a workspace. */
 export function create(named: Named): RepeatableCall {
-  return callOn(named, 'getOrCreate', { ...SETTINGS, env: { SECRET: named.secret } }, (answer: Workspace) =>
-    recordStarted(named, answer),
-  );
+  const settings = { ...SETTINGS, ...storedIn(named.storage), env: { SECRET: named.secret } };
+  return callOn(named, 'getOrCreate', settings, (answer: Workspace) => recordAnswer(named, answer));
 }
 
-function recordStarted(named: Named, { sandboxId, state }: Workspace) {
+/** The settings of a storage. */
+const storedIn = (storage: Storage) => ({ storage, durable: storage !== 'platform' });
+
+function recordAnswer(named: Named, { sandboxId, state, mayHaveLost }: Workspace) {
   named.sandboxId = sandboxId;
   named.isActive = state === 'active';
+  if (mayHaveLost) named.isLossReported = true;
 }
 
 /** Starts a workspace. Discards files that were written into a cold-started container. */
 export function start(named: Named): RepeatableCall {
   const allowEmpty = named.isLost && !named.isSaved;
   return callOn(named, 'start', { onDiverged: 'discard', allowEmpty }, (answer: StartedWorkspace) =>
-    recordStarted(named, answer),
+    recordAnswer(named, answer),
   );
 }
 
 function stop(named: Named): RepeatableCall {
-  return callOn(named, 'stop', {}, ({ lastSnapshot, hadEnded }: StoppedWorkspace) => {
-    named.isActive = false;
-    if (named.isLost || hadEnded) return;
+  const { disappeared } = named;
+  return callOn(named, 'stop', {}, (answer: StoppedWorkspace) => {
+    const wasActive = named.isActive;
+    recordAnswer(named, answer);
+    const { lastSnapshot, hadEnded } = answer;
+    if (hadEnded) named.isLossReported = true;
+    if (named.isLost || hadEnded || !wasActive) return;
+    if (named.storage === 'platform') return named.recordSavedOnPlatform(named.tree, disappeared);
     named.recordSaved(named.tree);
     if (lastSnapshot) named.last = { id: lastSnapshot.id, tree: named.tree };
   });
 }
 
+function changeStorage(named: Named, storage: Storage): RepeatableCall {
+  return callOn(named, 'update', storedIn(storage), (answer: Workspace) => {
+    recordAnswer(named, answer);
+    named.storage = storage;
+  });
+}
+
 function revert(named: Named, { id, tree }: { id: string; tree: Tree }): RepeatableCall {
   return callOn(named, 'update', { currentSnapshotId: id }, (answer: Workspace) => {
-    recordStarted(named, answer);
+    recordAnswer(named, answer);
     named.recordSaved(tree);
   });
 }
@@ -89,9 +109,9 @@ function fork(round: Round, named: Named, key: string): RepeatableCall {
     }
     if (forks.some(({ value }) => !value)) return false;
     for (const { name, value } of forks) {
-      const copy = new Named(name, named.secret);
+      const copy = new Named(name, named.secret, named.storage);
       copy.recordForkOf(named);
-      recordStarted(copy, value!);
+      recordAnswer(copy, value!);
       round.named.push(copy);
     }
     return true;
@@ -122,11 +142,14 @@ export async function useWorkspace(round: Round, caller: Caller) {
       [1, 'fork'],
       [1, 'revert'],
       [1, 'remove'],
+      [PUBLISHED_CLASS ? 0 : 1, 'changeStorage'],
     ]);
     if (what === 'write') await write(round, caller, named);
     else if (what === 'stop') await attempt(round, caller, named, stop(named));
-    else if (what === 'start') await attempt(round, caller, named, start(named));
-    else if (what === 'fork' && round.named.length < 4)
+    else if (what === 'start') await startAndCompare(round, caller, named);
+    else if (what === 'changeStorage')
+      await attempt(round, caller, named, changeStorage(named, random.of(STORAGES)));
+    else if (what === 'fork' && round.named.length < STORAGES.length + 3)
       await attempt(round, caller, named, fork(round, named, random.word(4)));
     else if (what === 'revert' && named.last) await attempt(round, caller, named, revert(named, named.last));
     else if (what === 'remove') await attempt(round, caller, named, remove(named));
@@ -139,6 +162,16 @@ async function attempt(round: Round, caller: Caller, named: Named, call: Repeata
   named.pending = isKnown ? undefined : call;
   // If workerd does not run at the moment, the id is resolved later.
   if (named.sandboxId !== '') await round.resolveObjectId(named.sandboxId).catch(() => {});
+}
+
+/** Starts a workspace, and compares its files unless its container is killed meanwhile. */
+async function startAndCompare(round: Round, caller: Caller, named: Named) {
+  const call = start(named);
+  await attempt(round, caller, named, call);
+  if (call.answer === undefined) return;
+  const files = await round.environment.files(named.sandboxId).catch(() => undefined);
+  if (files !== undefined && !named.isLost)
+    round.equal(files, named.tree.listing, `the files of the started workspace ${named.name}`);
 }
 
 async function write(round: Round, caller: Caller, named: Named) {

@@ -28,6 +28,7 @@ export async function recover(round: Round) {
     await setTimeout(round.random.next() ** 2 * 200);
     await world.crash();
     await advancing;
+    await round.faults.disarm();
   }
   for (let advances = 0; (await transientRows(round)).length > 0; advances += 1) {
     if (advances === MAX_ADVANCES) {

@@ -3,6 +3,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 
+import type { StoredSnapshot } from '../../local-engine/index.ts';
 import { NoAnswer, Refusal, type Transport } from '../callers.ts';
 import type { Environment } from '../environment.ts';
 import { Random } from '../random.ts';
@@ -14,6 +15,9 @@ import type { KnownSnapshot, Named, Origin, RestoredSandbox } from './model.ts';
 
 /** The codes of errors that report an object as missing. */
 const MISSING = /_NOT_FOUND$|^BACKUP_(INCOMPLETE|EXPIRED)$/;
+
+/** The images of the sandboxes over `ctx.container`. The first one is deployed when workerd starts. */
+const IMAGES = ['debian', 'debian:second', 'debian:third'] as const;
 
 /** A call that its caller repeats until its outcome is known. */
 export interface RepeatableCall {
@@ -62,6 +66,8 @@ export class Round {
   readonly faultyCalls: string[] = [];
   /** The running sandboxes and the objects in R2 before the round. */
   before: { running: string[]; objects: string[] } = { running: [], objects: [] };
+  /** The deployed image. */
+  image: string = IMAGES[0];
   #downs = 0;
 
   constructor(seed: number, environment: Environment, violations: Violations) {
@@ -74,11 +80,15 @@ export class Round {
       log: (line) => this.log(line),
       onKill: (objectId) => this.#recordKill(objectId),
       onDown: () => this.#recordDown(),
+      platformSnapshot: () => random.maybe(this.#newestPlatformSnapshots()),
+      onDelete: ({ sandboxId }) => this.#recordDeleted(sandboxId),
+      onDeploy: () => (this.image = random.of(IMAGES)),
       object: () => this.#object(random),
       plan: () => ({
         seed: random.below(2 ** 31),
         rate: random.of([0, 0.02, 0.05, 0.1]),
         most: random.below(12),
+        image: this.image,
       }),
     });
   }
@@ -252,6 +262,18 @@ export class Round {
     this.#downs += 1;
     for (const origin of this.allOrigins) origin.isLost = true;
     for (const named of this.named) named.isLost = true;
+  }
+
+  /** Returns the newest platform snapshot of each sandbox of the round. */
+  #newestPlatformSnapshots(): StoredSnapshot[] {
+    const snapshots = this.environment.world.platformSnapshots();
+    const newest = new Map(snapshots.map((snapshot) => [snapshot.sandboxId, snapshot]));
+    return [...newest.values()].filter(({ sandboxId }) => this.sandboxIdOf(sandboxId) !== undefined);
+  }
+
+  #recordDeleted(objectId: string) {
+    const id = this.sandboxIdOf(objectId);
+    for (const named of this.named) if (named.sandboxId === id) named.disappeared += 1;
   }
 
   /** The number of times that the machine went down. */

@@ -2,7 +2,14 @@
 
 import { FORGERIES } from '../forgeries.ts';
 import { Refusal } from '../callers.ts';
-import type { Manifest, Page, StartedWorkspace, Summary, WorkspacePage } from '../../client/src/index.ts';
+import type {
+  Manifest,
+  Page,
+  StartedWorkspace,
+  Summary,
+  Workspace,
+  WorkspacePage,
+} from '../../client/src/index.ts';
 import type { KnownSnapshot, Named } from './model.ts';
 import { start } from './named.ts';
 import { workspaces } from './recovery.ts';
@@ -146,12 +153,16 @@ async function checkRestores(round: Round) {
 /** Checks that a workspace starts with its newest files. After a kill of its container, it may have the saved files or newer ones. */
 async function checkWorkspace(round: Round, named: Named) {
   const { trees, isLost, isSaved } = named;
-  const call = start(named);
+  let call = start(named);
   await round.repeatUntilKnown(call);
+  if (!call.answer && named.isOnlyOnPlatform && (await deployFormerImage(round, named))) {
+    call = start(named);
+    await round.repeatUntilKnown(call);
+  }
   const answer = call.answer as StartedWorkspace | undefined;
   if (!answer) {
     const code = call.refusal?.code;
-    const isExpected = isLost && !isSaved && code === 'NOTHING_RESTORABLE';
+    const isExpected = named.isPlatformLost || (isLost && !isSaved && code === 'NOTHING_RESTORABLE');
     if (!isExpected) round.violation(`The workspace ${named.name} does not start: ${code}`);
     return;
   }
@@ -163,6 +174,17 @@ async function checkWorkspace(round: Round, named: Named) {
       trees.map(({ listing }) => listing).join(' or '),
       `the files of the workspace ${named.name}`,
     );
+  else if (files !== named.tree.listing && !named.isLossReported)
+    round.violation(`No answer reports the lost files of the workspace ${named.name}`);
+}
+
+/** Deploys the image of a workspace's platform snapshot. Returns false if it is deployed already. */
+async function deployFormerImage(round: Round, { name }: Named): Promise<boolean> {
+  const { platformSnapshot }: Workspace = await round.environment.world.rpc('workspaces/getByName', { name });
+  if (!platformSnapshot || platformSnapshot.image === round.image) return false;
+  round.image = platformSnapshot.image;
+  await round.faults.disarm();
+  return true;
 }
 
 /** Rule 4: all running sandboxes belong to a caller, and all origins run unless their containers were killed. */

@@ -34,7 +34,7 @@ const OPERATIONS: readonly (readonly [
   [1, snapshots.remove],
   [1, snapshots.labelOrPin],
   [1, snapshots.list],
-  [5, workspaces.useWorkspace],
+  [5 * workspaces.STORAGES.length, workspaces.useWorkspace],
 ];
 
 /** The options of a chaos test. */
@@ -129,7 +129,7 @@ async function runRound(round: Round) {
   await clear(round);
 }
 
-/** Prepares two sandboxes with files, a snapshot of the first, and a named workspace. */
+/** Prepares two sandboxes with files, a snapshot of the first, and a named workspace with each storage. */
 async function prepare(round: Round) {
   const { random } = round;
   for (const name of ['a', 'b']) {
@@ -141,19 +141,21 @@ async function prepare(round: Round) {
   const first = snapshots.snapshotCall(round, random, round.origins[0]!);
   round.calls.add(first);
   await round.repeatUntilKnown(first);
-  const named = new Named(`${round.prefix}named`, round.secret());
-  round.named.push(named);
-  await round.repeatUntilKnown(workspaces.create(named));
-  await round.resolveObjectId(named.sandboxId);
-  const { tree, command } = new Tree().changed(random);
-  await world(round).exec(named.sandboxId, command);
-  named.recordWrite(tree);
+  for (const storage of workspaces.STORAGES) {
+    const named = new Named(`${round.prefix}${storage}`, round.secret(), storage);
+    round.named.push(named);
+    await round.repeatUntilKnown(workspaces.create(named));
+    await round.resolveObjectId(named.sandboxId);
+    const { tree, command } = new Tree().changed(random);
+    await world(round).exec(named.sandboxId, command);
+    named.recordWrite(tree);
+  }
 }
 
 const world = (round: Round) => round.environment.world;
 
 async function work(round: Round, caller: snapshots.Caller) {
-  for (let left = 4 + caller.random.below(4); left > 0; left -= 1)
+  for (let left = 3 + workspaces.STORAGES.length + caller.random.below(4); left > 0; left -= 1)
     await caller.random.weighted(OPERATIONS)(round, caller);
 }
 
