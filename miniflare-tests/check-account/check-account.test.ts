@@ -6,9 +6,11 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { mainJob } from '../../scripts/check-account/main-job.ts';
+import { MIGRATION } from '../../scripts/check-account/migration.ts';
 import { INACTIVITY, PLATFORM } from '../../scripts/check-account/platform.ts';
+import { STORAGE } from '../../scripts/check-account/storage.ts';
 import { startLocal, type Local, type LocalWorker } from '../../scripts/local.ts';
-import { exampleOf, RUNTIMES, type Runtime } from '../../scripts/runtimes.ts';
+import { exampleOf, type Runtime } from '../../scripts/runtimes.ts';
 import { at } from '../../scripts/setup.mjs';
 import { http, SnapshotterClient } from '../../client/src/index.ts';
 import { Command } from '../local-development/terminal.ts';
@@ -16,6 +18,8 @@ import { Command } from '../local-development/terminal.ts';
 const TOKEN = 'a token for tests';
 const WORKER = at('scripts/check-account/worker/wrangler.toml');
 const LOSSY = fileURLToPath(new URL('./lossy.ts', import.meta.url));
+const WITH_IMAGES = fileURLToPath(new URL('./with-images.toml', import.meta.url));
+const BOTH = fileURLToPath(new URL('../runtimes/both.toml', import.meta.url));
 
 /** The bindings of the Worker of the check to other runtimes. */
 const OTHERS: Record<Runtime, string> = { 'sdk-0.12': 'Container', container: 'Sdk012' };
@@ -30,6 +34,21 @@ function start(runtime: Runtime, agent: Partial<LocalWorker> = {}): Promise<Loca
       { config: WORKER, vars: { CHECK_TOKEN: TOKEN }, without: [OTHERS[runtime]], port: 0 },
     ],
     mode: example.mode,
+  });
+}
+
+/** Starts a deployment of both runtimes, whose classes the snapshotter exports, and the Worker of the check. */
+function startBoth(): Promise<Local> {
+  const binding = (exportName: string) => {
+    return { type: 'durable-object', worker: 'sandbox-snapshotter', exportName } as const;
+  };
+  const bindings = { Container: binding('SnapshotSandbox'), Sdk012: binding('Sandbox') };
+  return startLocal({
+    workers: [
+      { config: BOTH, vars: { API_TOKEN: TOKEN }, port: 0 },
+      { config: WORKER, vars: { CHECK_TOKEN: TOKEN }, bindings, port: 0 },
+    ],
+    mode: 'local',
   });
 }
 
@@ -58,9 +77,20 @@ function named(output: string, outcome: string): string[] {
   );
 }
 
-for (const runtime of RUNTIMES) {
-  test(`the runtime ${runtime} of the local engine behaves as assumed, except for monitor()`, async () => {
-    await using local = await start(runtime);
+const STORAGES = STORAGE.map(({ name }) => name);
+const MIGRATIONS = MIGRATION.map(({ name }) => name);
+
+/** The deployments of one runtime, with the number of checks that are as assumed and those that are skipped. */
+const DEPLOYMENTS = [
+  ['sdk-0.12', {}, 18, [...STORAGES, ...MIGRATIONS]],
+  ['container', {}, 18, [...STORAGES, ...MIGRATIONS]],
+  ['container', { config: WITH_IMAGES }, 22, MIGRATIONS],
+] as const;
+
+for (const [runtime, agent, count, skipped] of DEPLOYMENTS) {
+  const images = 'config' in agent ? ' with images' : '';
+  test(`the runtime ${runtime}${images} of the local engine behaves as assumed, except for monitor()`, async () => {
+    await using local = await start(runtime, agent);
     const url = await urlOf(local, 'sandbox-snapshotter');
     const { workspaces } = new SnapshotterClient(http({ url, token: TOKEN }));
     await workspaces.create({ name: 'of-a-user' });
@@ -70,7 +100,10 @@ for (const runtime of RUNTIMES) {
     assert.deepEqual(named(output, 'failed'), [], output);
     // workerd rejects it for engines like Docker.
     assert.deepEqual(named(output, 'different'), ['monitor-after-destroy'], output);
-    assert.match(output, /^18 as assumed, 1 different, 0 failed$/m);
+    assert.deepEqual(named(output, 'skipped'), skipped, output);
+    const last = `${count} as assumed, 1 different, 0 failed, ${skipped.length} skipped`;
+    assert.equal(output.trim().split('\n').at(-1), last);
+    assert.match(output, new RegExp(`skipped: migration-files: ".* bound to ${runtime} only`));
     assert.equal(status, 1);
 
     assert.deepEqual(local.engine.running(), running, 'the check ends its containers');
@@ -79,6 +112,16 @@ for (const runtime of RUNTIMES) {
     assert.deepEqual(names, ['of-a-user']);
   });
 }
+
+test('a workspace migrates between both runtimes of the local engine as assumed', async () => {
+  await using local = await startBoth();
+  const { output } = await check(local);
+  assert.deepEqual(named(output, 'failed'), [], output);
+  assert.deepEqual(named(output, 'different'), ['monitor-after-destroy'], output);
+  assert.deepEqual(named(output, 'skipped'), STORAGES, output);
+  assert.match(output, /^30 as assumed, 1 different, 0 failed, 4 skipped$/m);
+  assert.deepEqual(local.engine.running(), [], 'the check ends its containers');
+});
 
 test('a class that loses a directory in a restore is reported', async () => {
   await using local = await start('container', { main: LOSSY });
@@ -104,7 +147,7 @@ test('the Worker of the check refuses sandboxes that it did not make', async () 
 test('every check is documented', () => {
   const page = readFileSync(at('docs/account.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `([a-z-]+)` +\| (.*?) +\|$/gm)].map(([, name, text]) => [name, text]);
-  const checks = [...PLATFORM, INACTIVITY, ...mainJob('container')];
+  const checks = [...PLATFORM, INACTIVITY, ...mainJob('container'), ...STORAGE, ...MIGRATION];
   assert.deepEqual(
     rows,
     checks.map(({ name, assumption }) => [name.replace('container: ', ''), assumption]),

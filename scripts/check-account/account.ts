@@ -42,6 +42,11 @@ export class Account {
     return new Account(snapshotter, worker, (await request(worker, '')) as Runtime[]);
   }
 
+  /** Returns the option that selects a runtime. A deployment with one runtime need not name it. */
+  choice(runtime: Runtime): { runtime?: Runtime } {
+    return this.runtimes.length > 1 ? { runtime } : {};
+  }
+
   /** Returns the id or the name of something that this run makes. */
   own(what: string): string {
     return `${this.prefix}-${what.replaceAll(/[^a-z0-9]+/g, '-')}`;

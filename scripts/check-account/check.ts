@@ -17,10 +17,13 @@ export interface Check {
 
 /** The result of a check. */
 export interface Result extends Pick<Check, 'name' | 'assumption' | 'expected'> {
-  /** `failed`: there is no observation, and `observed` is the error. */
-  outcome: 'as assumed' | 'different' | 'failed';
+  /** `failed`: there is no observation, and `observed` is the error. `skipped`: `observed` is the reason. */
+  outcome: 'as assumed' | 'different' | 'failed' | 'skipped';
   observed: unknown;
 }
+
+/** The reason why an observation is not possible on the checked deployment. */
+export class Skipped extends Error {}
 
 /** The limit of an observed time. */
 export class AtMost {
@@ -45,6 +48,8 @@ export async function run({ name, assumption, expected, observe }: Check, accoun
         : isDeepStrictEqual(observed, expected);
     return { name, assumption, expected, observed, outcome: isExpected ? 'as assumed' : 'different' };
   } catch (error) {
+    if (error instanceof Skipped)
+      return { name, assumption, expected, observed: error.message, outcome: 'skipped' };
     return { name, assumption, expected, observed: String(error), outcome: 'failed' };
   }
 }

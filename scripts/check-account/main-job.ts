@@ -3,26 +3,18 @@
 import type { Runtime } from '../runtimes.ts';
 import { codeOf, type Account } from './account.ts';
 import { AtMost, once, timed, type Check } from './check.ts';
-
-/** Writes files of different kinds. */
-const MAKE = `cd /workspace && mkdir -p src empty && echo hello >src/file && ln -s file src/link && chmod 600 src/file &&
-  echo 1 >'a name with spaces' && chmod 755 'a name with spaces' && head -c 1000000 /dev/urandom >random &&
-  touch -d @1700000000 random`;
-
-/** Lists the files: name, kind, mode, time in seconds, and target or digest. */
-const LIST = `cd /workspace && find . -mindepth 1 | LC_ALL=C sort | while IFS= read -r f; do
-  echo "$f $(stat -c '%F %a %Y' "$f") $(if [ -L "$f" ]; then readlink "$f"; elif [ -f "$f" ]; then sha256sum <"$f"; fi)"; done`;
+import { differences, listFiles, MAKE } from './files.ts';
 
 /** Prints what the snapshotter and the class wrote into the container to recognize it. */
 const PRINT_MARKERS = 'cat /run/sandbox-snapshotter.*';
 
 /** The longest expected start of a sandbox and of a workspace with few files, in milliseconds. */
-const START_LIMIT_MS = 30_000;
+export const START_LIMIT_MS = 30_000;
 
 /** Returns the checks of a runtime. */
 export function mainJob(runtime: Runtime): Check[] {
   const id = (account: Account) => account.own(`${runtime}-main`);
-  const list = (account: Account, sandboxId: string) => account.exec(runtime, sandboxId, LIST);
+  const list = (account: Account, sandboxId: string) => listFiles(account, runtime, sandboxId);
   const check = (part: Check): Check => ({ ...part, name: `${runtime}: ${part.name}` });
 
   const started = once((account) => timed(() => account.exec(runtime, id(account), MAKE)));
@@ -31,7 +23,7 @@ export function mainJob(runtime: Runtime): Check[] {
   const restored = once(async (account) => {
     await started(account);
     const before = await list(account, id(account));
-    const ref = await account.client.snapshot({ sandboxId: id(account) });
+    const ref = await account.client.snapshot({ sandboxId: id(account), ...account.choice(runtime) });
     const { sandboxId } = (await account.client.restore({ ref })).ref;
     return { ref, before, restored: await list(account, sandboxId), after: await list(account, id(account)) };
   });
@@ -39,7 +31,7 @@ export function mainJob(runtime: Runtime): Check[] {
   /** Stops a workspace, and starts it again. */
   const resumed = once(async (account) => {
     const name = account.workspace(`${runtime}-named`);
-    const { sandboxId } = await account.client.workspaces.create({ name });
+    const { sandboxId } = await account.client.workspaces.create({ name, ...account.choice(runtime) });
     await account.exec(runtime, sandboxId, MAKE);
     const before = await list(account, sandboxId);
     await account.client.workspaces.stop({ name });
@@ -135,13 +127,4 @@ export function mainJob(runtime: Runtime): Check[] {
       observe: async (account: Account) => (await resumed(account)).milliseconds,
     },
   ].map(check);
-}
-
-/** Returns the lines that only one of two outputs has: `-` before those of the first, `+` before those of the second. */
-function differences(first: string, second: string): string[] {
-  const [a, b] = [first.split('\n'), second.split('\n')];
-  return [
-    ...a.filter((line) => !b.includes(line)).map((line) => `- ${line}`),
-    ...b.filter((line) => !a.includes(line)).map((line) => `+ ${line}`),
-  ];
 }
