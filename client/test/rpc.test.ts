@@ -74,6 +74,24 @@ describe('over RPC', () => {
     );
   });
 
+  test('a missing binding is refused before the first call, with what to add', () => {
+    const env = {} as { SNAPSHOTTER: ReturnType<typeof fakeBinding>['binding'] };
+    for (const transport of [rpc, service])
+      assert.throws(() => transport(env.SNAPSHOTTER), {
+        name: 'TypeError',
+        message: /binding is missing.*\[\[services\]\].*sandbox-snapshotter/,
+      });
+  });
+
+  test('a Worker that does not run on this machine is unreachable: nothing was sent', async () => {
+    const text = 'Worker "sandbox-snapshotter" not found. Make sure it is running locally.';
+    const { binding } = fakeBinding(throwing(new Error(text)));
+    const { client } = clientOver(rpc(binding), { retry: false });
+    const { code, message } = await failure(client.snapshot({ sandboxId: 'x' }));
+    assert.equal(code, 'SERVICE_UNREACHABLE');
+    assert.ok(message.includes('Worker "sandbox-snapshotter" not found'), message);
+  });
+
   test('options that cannot be serialized are INVALID_ARGUMENT', async () => {
     const { binding, called } = fakeBinding(throwing(uncloneable('Symbol(x) could not be cloned.')));
     const { signal } = new AbortController();

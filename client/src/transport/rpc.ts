@@ -1,6 +1,11 @@
-import { answerLost, rpcUnsupported, unsendable } from '../failures.ts';
+import { answerLost, rpcUnsupported, unreachable, unsendable } from '../failures.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Call, Transport } from './transport.ts';
+
+/** The message for `env.SNAPSHOTTER` without a binding of that name. */
+const UNBOUND =
+  'The service binding is missing: `env` of this Worker has no such binding. Add [[services]] to its wrangler.toml, with ' +
+  '`service = "sandbox-snapshotter"` and the name of the binding, and pass that property of `env`.';
 
 /**
  * Creates a transport over the RPC methods of a service binding: the operation `workspaces/create` is the method
@@ -8,8 +13,11 @@ import type { Call, Transport } from './transport.ts';
  *
  * A signal is passed to the snapshotter if this Worker has the compatibility flag `enable_abortsignal_rpc`. Otherwise it
  * only ends the wait of the caller.
+ *
+ * @throws TypeError if there is no binding.
  */
 export function rpc(binding: object): Transport {
+  if (binding === undefined || binding === null) throw new TypeError(UNBOUND);
   let takesSignals = true;
 
   async function invoke({ operation, options, signal }: Call): Promise<unknown> {
@@ -42,6 +50,9 @@ function isUncloneable(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === 'DataCloneError' && !('remote' in thrown);
 }
 
+/** Matches the error of `wrangler dev` for a Worker that does not run on this machine. */
+const NOT_STARTED = /^Worker "[^"]*" not found\b/;
+
 /** Matches the error of workerd for a missing method, or for a Worker without RPC. */
 const NOT_A_METHOD = /does not implement the method|does not support RPC/;
 
@@ -51,5 +62,6 @@ function toError(thrown: unknown, { operation, repeatable }: Call) {
   if (isUncloneable(thrown)) return unsendable(thrown);
   if (thrown instanceof TypeError && NOT_A_METHOD.test(thrown.message))
     return rpcUnsupported(operation, thrown);
+  if (thrown instanceof Error && NOT_STARTED.test(thrown.message)) return unreachable('the binding', thrown);
   return answerLost(thrown, repeatable);
 }

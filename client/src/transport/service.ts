@@ -29,7 +29,7 @@ const RPC_FAILURES: ReadonlySet<string> = new Set(['RPC_UNSUPPORTED', 'ANSWER_LO
  *
  * A call whose answer was lost over RPC is repeated over `fetch` only if a second call has no effect beyond the first one.
  *
- * @throws TypeError if the token is invalid.
+ * @throws TypeError if there is no binding, or if the token is invalid.
  */
 export function service(binding: Binding, options: ServiceOptions = {}): Transport {
   const { token, avoidMs = 60_000, now = Date.now } = options;
