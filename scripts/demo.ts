@@ -1,18 +1,16 @@
 // `npm run demo`: an agent runs a risky command in its sandbox, restores the files, and branches into two sandboxes. It reverts a
 // change in place with a checkpoint. Then it stops a named workspace and starts it again.
-//
-// --runtime <name>: the sandboxes, and the example agent for them: `sdk-0.12` (the default), or `container`.
 
 import { randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
 
 import { startLocal } from './local.ts';
-import { exampleOf, parseRuntime } from './runtimes.ts';
+import { parseOptions } from './options.mjs';
+import { exampleOf, runtimeOf } from './runtimes.ts';
 import type { Attempt, Change, Output } from '../examples/shared/answers.ts';
 import type { StoppedWorkspace } from '../client/src/index.ts';
 
-const { values: options } = parseArgs({ options: { runtime: { type: 'string' } } });
-const { agent, snapshotter, mode } = exampleOf(parseRuntime(options.runtime));
+const { runtime } = parseOptions('demo', process.argv.slice(2));
+const { agent, snapshotter, mode } = exampleOf(runtimeOf(runtime));
 const TOKEN = randomUUID();
 const PRINT_FILES = 'for f in *; do echo "$f: $(cat "$f")"; done';
 
@@ -66,6 +64,10 @@ if (lastSnapshot === undefined) throw new Error('The workspace was stopped witho
 
 printStep('It starts the workspace by its name: the files are restored.');
 printOutput(await callAgent('runInWorkspace', 'notebook', PRINT_FILES));
+
+printStep(
+  'Next: `npm run dev`, with the same options, serves this agent, the console and the API reference.',
+);
 
 /** Calls a method of the agent over HTTP. */
 async function callAgent<T = Output>(method: string, ...args: unknown[]): Promise<T> {

@@ -1,32 +1,31 @@
 // `npm run dev`: serves the Worker with local sandboxes, and the example agent or an application's Worker. The first run creates
 // the state folder .local/ and the file .dev.vars with the token. Git ignores both.
-//
-// --runtime <name>: the sandboxes, and the example agent for them: `sdk-0.12` (the default), or `container`.
-// --agent <path>: the wrangler.toml of an application's Worker, in place of the example agent.
-// --state <folder>: where state is stored.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 
 import { SnapshotterClient, http } from '../client/src/index.ts';
 import { leftOut } from './bindings.ts';
+import { claim } from './claim.ts';
 import { at } from './setup.mjs';
 import { SNAPSHOTTER, containersOf, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
-import { exampleOf, parseRuntime } from './runtimes.ts';
+import { parseOptions } from './options.mjs';
+import { exampleOf, runtimeOf } from './runtimes.ts';
 import { readConfig } from './wrangler-config.ts';
 
-const { values: options } = parseArgs({
-  options: { agent: { type: 'string' }, runtime: { type: 'string' }, state: { type: 'string' } },
-});
+const args = process.argv.slice(2);
+const options = parseOptions('dev', args);
 const port = Number(process.env.PORT ?? 8787);
 if (!(Number.isInteger(port) && port > 0 && port < 65535))
   fail(`PORT must be an integer from 1 to 65534, got ${JSON.stringify(process.env.PORT)}.`);
 for (const used of [port, port + 1])
-  if (await isBusy(used)) fail(`Port ${used} is in use. Set PORT to another port: PORT=9000 npm run dev`);
+  if (await isBusy(used)) {
+    const same = args.length > 0 ? ` -- ${args.join(' ')}` : '';
+    fail(`Port ${used} is in use. Set PORT to another port: PORT=9000 npm run dev${same}`);
+  }
 
 const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
@@ -34,18 +33,25 @@ const { workspaces } = new SnapshotterClient(http({ url: address, token }));
 const snapshotterVars = { API_TOKEN: token };
 const served = options.agent === undefined ? loadExample() : await loadApplication(options.agent);
 
+const persist = resolve(options.state ?? served.state);
+if (!(await claim(persist)))
+  fail(
+    `Another \`npm run dev\` uses the state in ${persist}. End it, or pass another folder: --state <folder>`,
+  );
+
 const local = await startLocal({
   workers: served.workers,
   port,
-  persist: resolve(options.state ?? served.state),
+  persist,
   isShared: true,
   onLog: (line) => (!served.isExample || line.startsWith('{"')) && console.log(line),
   mode: served.mode,
 });
 
-const width = Math.max(served.name.length, 'Token of both'.length) + 2;
+const width = Math.max(served.name.length, 'API reference'.length) + 2;
 const print = (label: string, value: string) => console.log(`${label}:`.padEnd(width) + value);
-print('Snapshotter', address);
+print('Snapshotter', `${address} (the console, in a browser)`);
+print('API reference', `${address}/docs`);
 print(served.name, `http://127.0.0.1:${port + 1}`);
 print(served.isExample ? 'Token of both' : 'Token', token);
 console.log();
@@ -94,7 +100,7 @@ interface Served {
 
 /** Returns the example agent of a runtime. Each runtime has its own state, because its sandboxes are other objects. */
 function loadExample(): Served {
-  const runtime = parseRuntime(options.runtime);
+  const runtime = runtimeOf(options.runtime);
   const { agent, snapshotter, mode } = exampleOf(runtime);
   return {
     name: 'Example agent',
@@ -111,8 +117,6 @@ function loadExample(): Served {
 
 /** Reads the wrangler.toml of an application's Worker, which calls the snapshotter and may export the class of the sandboxes. */
 async function loadApplication(path: string): Promise<Served> {
-  if (options.runtime !== undefined)
-    fail('--runtime selects the example agent, and --agent replaces it. Pass one of them.');
   const file = resolve(process.env.INIT_CWD ?? '.', path);
   if (!existsSync(file)) fail(`There is no ${file}. Pass the wrangler.toml of your Worker: --agent <path>`);
   const config = await readConfig(file);

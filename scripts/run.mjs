@@ -1,6 +1,7 @@
 // `npm run <command>`: installs and builds what the command needs, then runs it.
 
 import { build } from './build.mjs';
+import { parseOptions } from './options.mjs';
 import { buildProgram, packClient, packProgram } from './pack.mjs';
 import {
   TEST_FEATURES,
@@ -106,10 +107,12 @@ const commands = {
     run('node', ['scripts/mutants.mjs', ...args]);
   },
   demo: () => {
+    parseOptions('demo', args);
     prepareSandboxes({ optimized: false });
     run('node', ['scripts/demo.ts', ...args]);
   },
   dev: () => {
+    parseOptions('dev', args);
     prepareSandboxes({ optimized: false });
     process.on('SIGINT', () => {}); // Waits for the server, which saves the workspaces first.
     run('node', ['scripts/dev.ts', ...args]);

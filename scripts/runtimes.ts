@@ -3,9 +3,9 @@
 import { fileURLToPath } from 'node:url';
 
 import { modeOfRun, SNAPSHOTTER, type LocalWorker, type Mode } from './local.ts';
+import { RUNTIMES } from './options.mjs';
 
-/** What a sandbox is made of: the class of the Sandbox SDK 0.12, or the client's class over `ctx.container`. */
-export const RUNTIMES = ['sdk-0.12', 'container'] as const;
+export { RUNTIMES };
 
 /** One of {@link RUNTIMES}. */
 export type Runtime = (typeof RUNTIMES)[number];
@@ -18,16 +18,10 @@ export interface Example {
   mode: Mode;
 }
 
-/**
- * Returns the runtime that the option `--runtime` of a command names. Default: that of {@link modeOfRun}. Ends the process if
- * the value is invalid.
- */
-export function parseRuntime(value: string | undefined): Runtime {
-  if (value === undefined) return modeOfRun() === 'container' ? 'container' : 'sdk-0.12';
-  const runtime = RUNTIMES.find((name) => name === value);
-  if (runtime) return runtime;
-  console.error(`--runtime must be ${RUNTIMES.join(' or ')}, got ${JSON.stringify(value)}.`);
-  process.exit(2);
+/** Returns the runtime that the option `--runtime` of a command names. Default: that of {@link modeOfRun}. */
+export function runtimeOf(option: string | undefined): Runtime {
+  const fallback = modeOfRun() === 'container' ? 'container' : 'sdk-0.12';
+  return RUNTIMES.find((name) => name === option) ?? fallback;
 }
 
 /** Returns the example agent of a runtime, and the snapshotter for it. */

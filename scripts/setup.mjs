@@ -68,7 +68,8 @@ export function packages() {
     .update(readFileSync(at('package-lock.json')))
     .digest('hex');
   if (!existsSync(hashFile) || readFileSync(hashFile, 'utf8') !== lockHash) {
-    run('npm', ['ci', '--no-fund', '--no-audit']);
+    console.log('Installing the packages …');
+    run('npm', ['ci', '--no-fund', '--no-audit', '--loglevel', 'error']); // One of the packages is a later Node.
     writeFileSync(hashFile, lockHash);
   }
   const version = output('node', ['--version']) ?? '';

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
+import { http, SnapshotterClient } from '../../client/src/index.ts';
 import type { Output } from '../../examples/shared/answers.ts';
 import { at, environment } from '../../scripts/setup.mjs';
 import { Command, freePorts, listen } from './terminal.ts';
@@ -148,11 +149,31 @@ test('the example agent of the runtime `container` works in a workspace, which t
   assert.match(dev.output, /Saved notebook\./);
 });
 
+test('a second run over the same state is refused, and leaves the first one as it is', async () => {
+  const port = await freePorts();
+  await using first = startDev(port, 'shared', ['--runtime', 'container']);
+  const [, token = ''] = await first.prints(/Token of both: +(\S+)/);
+  await first.prints(/Press Ctrl-C to stop/);
+  const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
+  await workspaces.create({ name: 'notebook' });
+
+  await using second = startDev(await freePorts(), 'shared', ['--runtime', 'container']);
+  assert.equal(await second.ended(), 1);
+  assert.match(second.output, /^Another `npm run dev` uses the state in \S+shared\. End it, or .+\n$/);
+
+  const { state, hadEnded } = await workspaces.stop({ name: 'notebook' });
+  assert.deepEqual([state, hadEnded], ['stopped', false]);
+  assert.equal(await first.interrupt(), 0);
+});
+
 test('a busy port is reported on one line that names PORT', async () => {
   const port = await freePorts();
   const server = await listen(port + 1);
   await using dev = startDev(port, 'fourth');
   assert.equal(await dev.ended(), 1);
   server.close();
-  assert.equal(dev.output, `Port ${port + 1} is in use. Set PORT to another port: PORT=9000 npm run dev\n`);
+  assert.equal(
+    dev.output,
+    `Port ${port + 1} is in use. Set PORT to another port: PORT=9000 npm run dev -- --state ${join(folder, 'fourth')}\n`,
+  );
 });

@@ -1,0 +1,40 @@
+// The options of `npm run demo` and `npm run dev`, which are checked before anything is built.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { at } from '../../scripts/setup.mjs';
+import { Command } from './terminal.ts';
+
+/** Runs a command to its end. */
+async function run(...args: string[]) {
+  await using command = new Command(['node', at('scripts/run.mjs'), ...args], { cwd: at() });
+  return { status: await command.ended(), output: command.output };
+}
+
+for (const [command, option] of [
+  ['demo', '--runtime'],
+  ['dev', '--agent'],
+] as const)
+  test(`\`npm run ${command} -- --help\` names the options`, async () => {
+    const { status, output } = await run(command, '--help');
+    assert.equal(status, 0);
+    assert.ok(output.startsWith(`Usage: npm run ${command} -- [options]\n`), output);
+    assert.ok(output.includes(option), output);
+  });
+
+for (const [args, message] of [
+  [['dev', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
+  [['demo', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
+  [['dev', '--runtme', 'container'], "Unknown option '--runtme'"],
+  [['demo', '--agent', 'wrangler.toml'], "Unknown option '--agent'"],
+  [
+    ['dev', '--runtime', 'container', '--agent', 'wrangler.toml'],
+    '--runtime selects the example agent, and --agent replaces it. Pass one of them.',
+  ],
+] as const)
+  test(`\`${args.join(' ')}\` is refused on one line, before the build`, async () => {
+    const { status, output } = await run(...args);
+    assert.equal(status, 2);
+    assert.equal(output, `${message}\nOptions: npm run ${args[0]} -- --help\n`);
+  });

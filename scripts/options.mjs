@@ -1,0 +1,70 @@
+// The options of `npm run demo` and `npm run dev`. They are checked before anything is installed or built.
+
+import { parseArgs } from 'node:util';
+
+/** What a sandbox is made of: the class of the Sandbox SDK 0.12, or the client's class over `ctx.container`. */
+export const RUNTIMES = /** @type {const} */ (['sdk-0.12', 'container']);
+
+const RUNTIME = `  --runtime <name>   The sandboxes, and the example agent for them: ${RUNTIMES.join(' or ')}. Default: sdk-0.12`;
+
+/** The help of each command. It names every option. */
+const HELP = {
+  demo: `Usage: npm run demo -- [options]
+
+An example agent breaks its sandbox, restores it and branches. Needs no Docker and no account.
+
+${RUNTIME}
+`,
+  dev: `Usage: npm run dev -- [options]
+
+Serves the Worker, its console and an agent, with local sandboxes. Needs no Docker and no account.
+
+${RUNTIME}
+  --agent <path>     The wrangler.toml of your own Worker, in place of the example agent
+  --state <folder>   The folder that stores snapshots and workspaces. Default: one in .local/
+
+The environment variable PORT selects the port, by default 8787. The agent gets the next one.
+`,
+};
+
+const string = /** @type {const} */ ({ type: 'string' });
+const help = /** @type {const} */ ({ type: 'boolean', short: 'h' });
+
+const OPTIONS = {
+  demo: { runtime: string, help },
+  dev: { runtime: string, agent: string, state: string, help },
+};
+
+/**
+ * Returns the values of a command's options. Prints the help and ends the process for `--help`; ends the process with status 2
+ * if an option is invalid.
+ *
+ * @returns {{ runtime?: string, agent?: string, state?: string }}
+ */
+export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @type {string[]} */ args) {
+  try {
+    const parsed = /** @type {{ values: unknown }} */ (parseArgs({ args, options: OPTIONS[command] }));
+    const values = /** @type {{ runtime?: string, agent?: string, state?: string, help?: boolean }} */ (
+      parsed.values
+    );
+    if (values.help) return end(HELP[command], 0);
+    check(values);
+    return values;
+  } catch (error) {
+    return end(`${/** @type {Error} */ (error).message}\nOptions: npm run ${command} -- --help\n`, 2);
+  }
+}
+
+function check(/** @type {{ runtime?: string, agent?: string }} */ { runtime, agent }) {
+  if (runtime === undefined) return;
+  if (!RUNTIMES.some((name) => name === runtime))
+    throw new Error(`--runtime must be ${RUNTIMES.join(' or ')}, got ${JSON.stringify(runtime)}.`);
+  if (agent !== undefined)
+    throw new Error('--runtime selects the example agent, and --agent replaces it. Pass one of them.');
+}
+
+/** @returns {never} */
+function end(/** @type {string} */ text, /** @type {number} */ status) {
+  (status === 0 ? process.stdout : process.stderr).write(text);
+  process.exit(status);
+}
