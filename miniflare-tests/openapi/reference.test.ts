@@ -1,13 +1,16 @@
 // The pages of the API document in a browser.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 
 import type { BrowserContextOptions } from 'playwright-core';
 
 import { OVERFLOW, violations } from '../console/accessibility.ts';
 import { ConsoleFixture, type Tab } from '../console/browser.ts';
+import { TOKEN } from '../world.ts';
 import { DOCUMENT } from './document.ts';
 
 const GROUPS = DOCUMENT.tags.map(({ name }) => `/docs/${name}`);
@@ -113,6 +116,14 @@ describe('the search', () => {
     await tab.page.keyboard.press('Escape');
     await tab.page.getByRole('listbox').waitFor({ state: 'hidden' });
   });
+});
+
+test('the first call works as it stands, once it has the token', async () => {
+  await using tab = await open('/docs');
+  const code = await tab.page.locator('#call pre:visible').innerText();
+  const { stdout } = await promisify(execFile)('sh', ['-c', code.replace('…', `'${TOKEN}'`)]);
+  const { name, state } = JSON.parse(stdout);
+  assert.deepEqual([name, state], ['notebook', 'active']);
 });
 
 describe('an operation', () => {

@@ -36,12 +36,12 @@ async function examplesOfRoute(document: Document, place: Place): Promise<Exampl
 /** Returns a call with curl: one header on a line, and the indented body in single quotes. */
 function curl(place: Place): string {
   const body = optionsOf(place);
-  const token = place.route.security ? [] : ['-H "Authorization: Bearer $API_TOKEN"'];
+  const token = place.route.security ? [] : ['-H "Authorization: Bearer $SNAPSHOTTER_TOKEN"'];
   const data = JSON.stringify(body?.example, null, 2)
     ?.replaceAll("'", String.raw`'\''`)
     .replaceAll('\n', '\n  ');
   const content = body ? ["-H 'Content-Type: application/json'", `-d '${data}'`] : [];
-  return [`curl "$SNAPSHOTTER${place.path}"`, ...token, ...content].join(' \\\n  ');
+  return [`curl "$SNAPSHOTTER_ADDRESS${place.path}"`, ...token, ...content].join(' \\\n  ');
 }
 
 /** Returns a call with the client. A ref is that of a snapshot, because applications do not write refs themselves. */

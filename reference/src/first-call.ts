@@ -1,39 +1,43 @@
-// The example of the start page.
+// The example of the start page. It needs no sandbox: the first call creates one.
 
 import type { Example } from './examples.ts';
+
+/** The address in the example, which the script of the page replaces by that of the Worker. */
+export const EXAMPLE_ADDRESS = 'https://sandbox-snapshotter.example.workers.dev';
 
 /** The first call, and what precedes it. */
 export const FIRST_CALL: Example[] = [
   {
     language: 'curl',
     title: 'curl',
-    code: `export SNAPSHOTTER=https://sandbox-snapshotter.example.workers.dev
-export API_TOKEN=…
+    code: `export SNAPSHOTTER_ADDRESS=${EXAMPLE_ADDRESS}
+export SNAPSHOTTER_TOKEN=…
 
-curl "$SNAPSHOTTER/v1/snapshot" \\
-  -H "Authorization: Bearer $API_TOKEN" \\
+curl "$SNAPSHOTTER_ADDRESS/v1/workspaces/getOrCreate" \\
+  -H "Authorization: Bearer $SNAPSHOTTER_TOKEN" \\
   -H 'Content-Type: application/json' \\
-  -d '{ "sandboxId": "agent-42" }'`,
+  -d '{ "name": "notebook" }'`,
   },
   {
     language: 'typescript',
     title: 'TypeScript',
     code: `import { http, SnapshotterClient } from 'sandbox-snapshotter-client';
 
-const url = 'https://sandbox-snapshotter.example.workers.dev';
-const token = process.env['API_TOKEN'] ?? '';
+const url = '${EXAMPLE_ADDRESS}';
+const token = process.env['SNAPSHOTTER_TOKEN'] ?? '';
 const snapshotter = new SnapshotterClient(http({ url, token }));
 
-const ref = await snapshotter.snapshot({ sandboxId: 'agent-42' });
-const workspace = await snapshotter.restore({ ref });`,
+const { workspaces } = snapshotter;
+const { sandboxId } = await workspaces.getOrCreate({ name: 'notebook' });
+const ref = await snapshotter.snapshot({ sandboxId });`,
   },
   {
     language: 'cli',
     title: 'Command line',
-    code: `export SNAPSHOTTER_ADDRESS=https://sandbox-snapshotter.example.workers.dev
+    code: `export SNAPSHOTTER_ADDRESS=${EXAMPLE_ADDRESS}
 export SNAPSHOTTER_TOKEN=…
 
-snapshotter snapshot create agent-42 --label before-upgrade
-snapshotter restore agent-42 before-upgrade`,
+snapshotter workspace create notebook --or-start
+snapshotter snapshot create @notebook --label first`,
   },
 ];

@@ -24,7 +24,7 @@ describe('an example with curl', () => {
   /** Returns the arguments that a shell passes to curl. */
   function argumentsOf(code: string): string[] {
     const script = `curl() { printf '%s\\0' "$@"; }\n${code}`;
-    const env = { SNAPSHOTTER: 'https://snapshots.example', API_TOKEN: 'secret' };
+    const env = { SNAPSHOTTER_ADDRESS: 'https://snapshots.example', SNAPSHOTTER_TOKEN: 'secret' };
     return execFileSync('sh', ['-c', script], { env, encoding: 'utf8' }).split('\0').slice(0, -1);
   }
 

@@ -1,5 +1,6 @@
-// Blocks of code: the language of the examples, and the buttons that copy.
+// Blocks of code: their address, the language of the examples, and the buttons that copy.
 
+import { EXAMPLE_ADDRESS } from '../first-call.ts';
 import { store, stored } from './storage.ts';
 
 const KEY = 'snapshotter-language';
@@ -33,6 +34,13 @@ function show(language: string): void {
       else part.hidden = !isShown;
     }
   }
+}
+
+/** Shows the address of this Worker in the examples, so that they can be run as they are. */
+export function showAddress(): void {
+  for (const pre of document.querySelectorAll('pre'))
+    if (pre.textContent.includes(EXAMPLE_ADDRESS))
+      pre.textContent = pre.textContent.replace(EXAMPLE_ADDRESS, location.origin);
 }
 
 /** Makes each button copy the code of its block. A browser has no clipboard for pages over plain HTTP. */

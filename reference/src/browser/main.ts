@@ -1,6 +1,6 @@
 // The script of the pages. The pages are complete without it, except for the search.
 
-import { chooseLanguage, copyCode } from './code.ts';
+import { chooseLanguage, copyCode, showAddress } from './code.ts';
 import { showNestedTypes } from './nested.ts';
 import { followFormerLink } from './former-links.ts';
 import { search } from './search.ts';
@@ -10,6 +10,7 @@ const theme = stored('snapshotter-theme');
 if (theme) document.documentElement.dataset['theme'] = theme;
 
 followFormerLink();
+showAddress();
 chooseLanguage();
 copyCode();
 showNestedTypes();
