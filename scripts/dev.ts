@@ -119,7 +119,7 @@ function loadExample(): Served {
 async function loadApplication(path: string): Promise<Served> {
   const file = resolve(process.env.INIT_CWD ?? '.', path);
   if (!existsSync(file)) fail(`There is no ${file}. Pass the wrangler.toml of your Worker: --agent <path>`);
-  const config = await readConfig(file);
+  const config = await readConfig(file).catch((error: Error) => fail(error.message));
   const name = config.name ?? fail(`${file} has no name.`);
   const kinds = leftOut(config);
   if (kinds.length > 0)

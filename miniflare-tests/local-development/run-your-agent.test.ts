@@ -23,8 +23,9 @@ function blocks(section: string, language: string): string[] {
   );
 }
 
-const OURS = 'The snapshotter exports `Sandbox`';
-const YOURS = 'Your Worker exports `Sandbox`';
+const CONTAINER = 'In the runtime `container`';
+const OURS = 'In `sdk-0.12`, if the snapshotter exports `Sandbox`';
+const YOURS = 'In `sdk-0.12`, if your Worker exports `Sandbox`';
 
 let folder: string;
 before(() => {
@@ -100,6 +101,28 @@ describe('an agent that binds the class of the snapshotter', () => {
   });
 });
 
+test('an agent of the runtime `container` runs by `npm run dev -- --agent`, and its workspace outlives it', async () => {
+  const [config = ''] = blocks(CONTAINER, 'toml');
+  const [source = ''] = blocks(CONTAINER, 'ts');
+  const [Dockerfile = ''] = blocks(CONTAINER, 'dockerfile');
+  const files = { 'wrangler.toml': config, 'src/index.ts': source, Dockerfile };
+  const project = createProject('own-container', files);
+  const command = ['--agent', join(project, 'wrangler.toml')];
+
+  for (const [how, notes] of [
+    ['empty', 'hello'],
+    ['restored', 'hello\nhello'],
+  ] as const) {
+    await using dev = startDev(await freePorts(), 'container', command);
+    const [, address = ''] = await dev.prints(/my-agent: +(http:\S+)/);
+    await dev.prints(/Press Ctrl-C to stop/);
+    const answer = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
+    assert.deepEqual([answer.how, answer.stdout.trim()], [how, notes]);
+    assert.equal(await dev.interrupt(), 0);
+    assert.match(dev.output, /Saved notebook\./);
+  }
+});
+
 describe('an agent that exports the class itself', () => {
   test('runs by `npm run dev -- --agent` with its bindings and secrets', async () => {
     const [config = ''] = blocks(YOURS, 'toml');
@@ -147,6 +170,14 @@ test('the example agent of the runtime `container` works in a workspace, which t
   assert.equal(stdout, 'hello\n');
   assert.equal(await dev.interrupt(), 0);
   assert.match(dev.output, /Saved notebook\./);
+});
+
+test('an invalid wrangler.toml is reported without a stack trace', async () => {
+  const project = createProject('invalid', { 'wrangler.toml': 'name = "my-agent"\nmain = 1\n' });
+  await using dev = startDev(await freePorts(), 'invalid', ['--agent', join(project, 'wrangler.toml')]);
+  assert.equal(await dev.ended(), 1);
+  assert.match(dev.output, /"main"/);
+  assert.doesNotMatch(dev.output, /^ +at /m);
 });
 
 test('a second run over the same state is refused, and leaves the first one as it is', async () => {
