@@ -1,9 +1,7 @@
 // The example of the start page. It needs no sandbox: the first call creates one.
 
+import { EXAMPLE_ADDRESS } from './address.ts';
 import type { Example } from './examples.ts';
-
-/** The address in the example, which the script of the page replaces by that of the Worker. */
-export const EXAMPLE_ADDRESS = 'https://sandbox-snapshotter.example.workers.dev';
 
 /** The first call, and what precedes it. */
 export const FIRST_CALL: Example[] = [

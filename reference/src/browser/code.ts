@@ -1,6 +1,6 @@
 // Blocks of code: their address, the language of the examples, and the buttons that copy.
 
-import { EXAMPLE_ADDRESS } from '../first-call.ts';
+import { EXAMPLE_ADDRESS } from '../address.ts';
 import { store, stored } from './storage.ts';
 
 const KEY = 'snapshotter-language';
