@@ -6,6 +6,7 @@
 //! - [`commands`]: the implementation of the commands
 //! - [`output`]: the printing of answers and failures
 //! - [`failure`], [`exit`], [`interrupt`]: failures, exit statuses and signals
+//! - [`suggestion`]: suggestions for a command without its group
 
 mod args;
 mod commands;
@@ -15,6 +16,7 @@ mod input;
 mod interrupt;
 mod output;
 mod settings;
+mod suggestion;
 mod transport;
 
 use std::process::ExitCode;
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     let parsed = parsed.and_then(|matches| Ok((command_name(&matches), Cli::from_arg_matches(&matches)?)));
     let (command, cli) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return report_usage_error(&error).into(),
+        Err(error) => return report_usage_error(&suggestion::add(error)).into(),
     };
     let output = Output { json: cli.global.json, quiet: cli.global.quiet };
     interrupt::watch(output, command.clone());
