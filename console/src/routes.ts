@@ -68,6 +68,18 @@ function segments(to: Place): string[] {
   return to.at === 'workspace' ? ['workspaces', to.tenant, to.name] : ['sandboxes', to.sandboxId];
 }
 
+/**
+ * Returns the page that a text names: `@name` or `@tenant/name` for a workspace, as on the command line, or else the id of a
+ * sandbox.
+ */
+export function placeOf(text: string, presentTenant: string): Place {
+  if (!text.startsWith('@')) return { at: 'sandbox', sandboxId: text };
+  const [first = '', second] = text.slice(1).split('/');
+  return second === undefined
+    ? { at: 'workspace', tenant: presentTenant, name: first }
+    : { at: 'workspace', tenant: first, name: second };
+}
+
 /** Returns the page of an address; the list of workspaces if the address is invalid. */
 export function parse(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 
 import { win } from './page.ts';
 
-const { go, href, parse, place } = await import('../src/routes.ts');
+const { go, href, parse, place, placeOf } = await import('../src/routes.ts');
 type Place = ReturnType<typeof parse>;
 
 const PLACES: [string, Place][] = [
@@ -50,4 +50,13 @@ describe('the present page', () => {
     win.dispatchEvent(new Event('hashchange'));
     assert.deepEqual(place.value, { at: 'workspace', tenant: 'default', name: 'desk' });
   });
+});
+
+describe('the field at the top', () => {
+  for (const [text, place] of [
+    ['agent-42', { at: 'sandbox', sandboxId: 'agent-42' }],
+    ['@desk', { at: 'workspace', tenant: 'present', name: 'desk' }],
+    ['@crew/desk', { at: 'workspace', tenant: 'crew', name: 'desk' }],
+  ] as [string, Place][])
+    test(`opens ${text}`, () => assert.deepEqual(placeOf(text, 'present'), place));
 });

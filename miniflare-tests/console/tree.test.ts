@@ -9,6 +9,9 @@ import { ConsoleFixture, Tab } from './browser.ts';
 
 const fixture = new ConsoleFixture();
 
+/** The label of the field at the top. */
+const OPEN = 'Sandbox id, or @name of a workspace';
+
 /** Returns the name of the row that has the focus. */
 const focusedRow = (tab: Tab) =>
   tab.evaluate<string | undefined>('document.activeElement.querySelector(".unseen")?.textContent');
@@ -186,7 +189,7 @@ describe('a page', () => {
 
   test('is reached by the browser’s back and forward buttons', async () => {
     await using tab = await fixture.signedIn();
-    await tab.field('Sandbox id').fill('places');
+    await tab.field(OPEN).fill('places');
     await tab.button('Open').click();
     await tab.node('Snapshot first').click();
     await tab.details.getByRole('heading', { name: 'first' }).waitFor();
@@ -197,6 +200,24 @@ describe('a page', () => {
     await tab.page.goForward();
     await tab.page.goForward();
     await tab.details.getByRole('heading', { name: 'first' }).waitFor();
+  });
+
+  test('of a workspace is opened by its name after an @', async () => {
+    await fixture.world.workspace('desk', 'crew').create();
+    await using tab = await fixture.signedIn();
+    await tab.field(OPEN).fill('@crew/desk');
+    await tab.button('Open').click();
+    await tab.page.getByRole('heading', { name: 'desk', exact: true }).waitFor();
+    assert.equal(await tab.evaluate('location.hash'), '#/workspaces/crew/desk');
+  });
+
+  test('of the name of a workspace, taken for the id of a sandbox, has a link to the workspace', async () => {
+    await fixture.world.workspace('mistaken').create();
+    await using tab = await fixture.signedIn();
+    await tab.field(OPEN).fill('mistaken');
+    await tab.button('Open').click();
+    await tab.link('@mistaken').click();
+    await tab.page.getByRole('heading', { name: 'mistaken', exact: true }).waitFor();
   });
 
   for (const address of ['#/nowhere', '#/workspaces/%', '#/sandboxes/']) {

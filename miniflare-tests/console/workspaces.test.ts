@@ -237,7 +237,14 @@ describe('a workspace', () => {
     await attempt.exec('echo better >file');
     await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
     await tab.button('Promote to desk…').click();
-    await tab.dialog.getByLabel('Workspace or snapshot').fill('attempt');
+    const source = tab.dialog.getByLabel('Workspace or snapshot');
+    const suggested = tab.dialog.locator('datalist option');
+    await suggested.waitFor({ state: 'attached' });
+    assert.deepEqual(
+      await suggested.evaluateAll((options) => options.map((option) => option.getAttribute('value'))),
+      ['attempt'],
+    );
+    await source.fill('attempt');
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of attempt now').waitFor();
     assert.equal(await desk.exec('cat file'), 'better\n');

@@ -18,10 +18,12 @@ interface TextProps extends FieldProps {
   autocomplete?: string;
   min?: number;
   max?: number;
+  /** Values to suggest. The field takes others as well. */
+  suggestions?: string[];
 }
 
 /** A line of text. */
-export function TextField({ label, hint, value, onValue, type = 'text', ...rest }: TextProps) {
+export function TextField({ label, hint, value, onValue, type = 'text', suggestions, ...rest }: TextProps) {
   const id = useId();
   return (
     <div class="field">
@@ -34,8 +36,16 @@ export function TextField({ label, hint, value, onValue, type = 'text', ...rest 
         spellcheck={false}
         aria-describedby={hint ? `${id}-hint` : undefined}
         onInput={(event) => onValue(event.currentTarget.value)}
+        {...(suggestions && { list: `${id}-list` })}
         {...rest}
       />
+      {suggestions && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
       <Hint id={id} text={hint} />
     </div>
   );

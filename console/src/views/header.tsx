@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 
-import { DEFAULT_TENANT, go, href, place } from '../routes.ts';
+import { DEFAULT_TENANT, go, href, place, placeOf } from '../routes.ts';
 import { signOut } from '../session.ts';
 import { theme, THEMES, type Theme } from '../theme.ts';
 import { Button } from '../ui/button.tsx';
@@ -13,7 +13,8 @@ import { Health } from './health.tsx';
 /** The name, the navigation, and the health of the deployment. */
 export function Header() {
   const at = place.value;
-  const home = href({ at: 'workspaces', tenant: at.at === 'sandbox' ? DEFAULT_TENANT : at.tenant });
+  const tenant = at.at === 'sandbox' ? DEFAULT_TENANT : at.tenant;
+  const home = href({ at: 'workspaces', tenant });
   return (
     <header class="top">
       <a class="brand" href={home}>
@@ -28,7 +29,7 @@ export function Header() {
           HTTP API
         </a>
       </nav>
-      <OpenSandbox />
+      <Open tenant={tenant} />
       <div class="corner">
         <Health isSignedIn />
         <ThemeSwitch />
@@ -40,25 +41,25 @@ export function Header() {
   );
 }
 
-/** A field that opens a sandbox by its id. The start page lists only the recent ones. */
-function OpenSandbox() {
-  const [id, setId] = useState('');
+/** A field that opens a sandbox by its id, or a workspace by its name. The start page lists only the recent sandboxes. */
+function Open({ tenant }: { tenant: string }) {
+  const [text, setText] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
-    if (id.trim() === '') return;
-    go({ at: 'sandbox', sandboxId: id.trim() });
-    setId('');
+    if (text.trim() === '') return;
+    go(placeOf(text.trim(), tenant));
+    setText('');
   };
   return (
-    <form class="open" role="search" aria-label="Sandboxes" onSubmit={submit}>
+    <form class="open" role="search" aria-label="Sandboxes and workspaces" onSubmit={submit}>
       <input
         type="search"
-        aria-label="Sandbox id"
-        placeholder="Open a sandbox by id"
+        aria-label="Sandbox id, or @name of a workspace"
+        placeholder="Sandbox id or @workspace"
         spellcheck={false}
         autocomplete="off"
-        value={id}
-        onInput={(event) => setId(event.currentTarget.value)}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
       />
       <Button>Open</Button>
     </form>

@@ -58,7 +58,8 @@ async function findOrphans(sandboxes: TreeSandbox[], signal: AbortSignal): Promi
   return new Set(found.flat());
 }
 
-function* sandboxesOf(sandbox: TreeSandbox): Generator<TreeSandbox> {
+/** Returns the sandboxes of a tree, from a sandbox on. */
+export function* sandboxesOf(sandbox: TreeSandbox): Generator<TreeSandbox> {
   yield sandbox;
   for (const { derived } of sandbox.snapshots) for (const next of derived) yield* sandboxesOf(next);
 }

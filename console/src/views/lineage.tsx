@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Tree, Workspace } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
 import { addRecent } from '../recent.ts';
-import { go, place, type DetailsParams, type Selected } from '../routes.ts';
+import { DEFAULT_TENANT, go, href, place, type DetailsParams, type Selected } from '../routes.ts';
 import { count } from '../format.ts';
 import { nodeId, nodesOf, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
@@ -122,7 +122,12 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
       )}
       {isUnknown && (
         <Remark>
-          The sandbox <Name of={tree.root.sandboxId} /> is not running and has no snapshots. Check its id.
+          The sandbox <Name of={tree.root.sandboxId} /> is not running and has no snapshots. Check its id, or
+          open the workspace{' '}
+          <a href={href({ at: 'workspace', tenant: DEFAULT_TENANT, name: tree.root.sandboxId })}>
+            @<Name of={tree.root.sandboxId} />
+          </a>
+          .
         </Remark>
       )}
     </>

@@ -1,13 +1,15 @@
 // Promotes another workspace, or a snapshot, to a named workspace.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { create } from '../idempotency.ts';
 import type { Address } from '../routes.ts';
+import { client } from '../session.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
+import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
 import { POSSIBLE_LOSS, subjectOf } from './workspace-operations.ts';
 
 /** Asks for the source unless it is given, and promotes it. Offers a stale snapshot only after a refusal. */
@@ -54,15 +56,44 @@ export function Promote({
       <p>
         The present files are saved in a snapshot first: you can roll back to it. The source stays as it is.
       </p>
-      {!snapshotId && (
-        <TextField
-          label="Workspace or snapshot"
-          hint="The name of a workspace of the same lineage, such as a fork, or the id of a snapshot."
-          required
-          value={source}
-          onValue={setSource}
-        />
-      )}
+      {!snapshotId && <SourceField address={{ tenant, name }} value={source} onValue={setSource} />}
     </ActionDialog>
   );
+}
+
+/** The field for the source. It suggests the other workspaces of the lineage. */
+function SourceField({
+  address,
+  ...field
+}: {
+  address: Address;
+  value: string;
+  onValue: (value: string) => void;
+}) {
+  const [suggestions, setSuggestions] = useState<string[]>([]);
+  useEffect(() => {
+    const aborter = new AbortController();
+    // Without suggestions, the field takes every name nevertheless.
+    othersOf(address, aborter.signal).then(setSuggestions, () => {});
+    return () => aborter.abort();
+  }, []);
+  return (
+    <TextField
+      label="Workspace or snapshot"
+      hint={`The name of a workspace of the same lineage, such as ${suggestions[0] ?? 'a fork'}, or the id of a snapshot.`}
+      required
+      suggestions={suggestions}
+      {...field}
+    />
+  );
+}
+
+/** Returns the names of the tenant's other workspaces in the lineage of a workspace. */
+async function othersOf({ tenant, name }: Address, signal: AbortSignal): Promise<string[]> {
+  const { sandboxId } = await client.workspaces.getByName({ tenant, name, signal });
+  const tree = await createLineageReader(sandboxId)(signal, true);
+  const names = [...sandboxesOf(tree.root)].flatMap(({ workspace }) =>
+    workspace?.tenant === tenant && workspace.name !== name ? [workspace.name] : [],
+  );
+  return [...new Set(names)].sort();
 }
