@@ -1,12 +1,12 @@
 // `npm run demo`: an agent runs a risky command in its sandbox, restores the files, and branches into two sandboxes. It reverts a
-// change in place with a checkpoint. Then it stops a named workspace and starts it again.
+// change in place with a checkpoint. Then it stops a named workspace, starts it again, and promotes one of three forks.
 
 import { randomUUID } from 'node:crypto';
 
 import { startLocal } from './local.ts';
 import { parseOptions } from './options.mjs';
 import { exampleOf, runtimeOf } from './runtimes.ts';
-import type { Attempt, Change, Output } from '../examples/shared/answers.ts';
+import type { Attempt, Best, Change, Output } from '../examples/shared/answers.ts';
 import type { StoppedWorkspace } from '../client/src/index.ts';
 
 const { runtime } = parseOptions('demo', process.argv.slice(2));
@@ -65,6 +65,15 @@ if (lastSnapshot === undefined) throw new Error('The workspace was stopped witho
 printStep('It starts the workspace by its name: the files are restored.');
 printOutput(await callAgent('runInWorkspace', 'notebook', PRINT_FILES));
 
+printStep('It tries three changes in forks of the workspace, and keeps the files of the one that succeeds.');
+const { outputs } = await callAgent<Best>('keepBest', 'notebook', [
+  "echo 'a poem' >>ideas.txt; false",
+  "echo 'a novel' >>ideas.txt",
+  "echo 'a list' >>ideas.txt; false",
+]);
+for (const { sandboxId, exitCode } of outputs) console.log(`  ${sandboxId}: exit status ${exitCode}`);
+printOutput(await callAgent('runInWorkspace', 'notebook', PRINT_FILES));
+
 printStep(
   'Next: `npm run dev`, with the same options, serves this agent, the console and the API reference.',
 );
@@ -93,10 +102,10 @@ function printLogLine(line: string) {
   const { event, outcome, durationMs, snapshotId, sandboxId, originId, message, ...rest } = JSON.parse(line);
   if (event === 'workspace.transition') {
     console.log(`  · ${rest.name} is ${rest.to}: ${rest.cause}`);
-  } else if (rest.state) {
-    console.log(`  · ${event} ${rest.name}: ${durationMs} ms`);
   } else if (event?.startsWith('checkpoints/') && outcome === 'success') {
     console.log(`  · ${event}: ${durationMs} ms`);
+  } else if (event?.startsWith('workspaces/') && outcome === 'success') {
+    console.log(`  · ${event} ${rest.name}: ${durationMs} ms`);
   } else if (outcome === 'success') {
     const what = snapshotId ? `${snapshotId} of ${originId}` : `into ${sandboxId}`;
     console.log(`  · ${event} ${what}: ${durationMs} ms`);
