@@ -69,6 +69,26 @@ export function leftOut(config: Config): string[] {
   return config.queues.consumers?.length ? [...kinds, 'queues.consumers'] : kinds;
 }
 
+/** Returns what the wrangler.toml of an application lacks: to call the snapshotter, and for a class of sandboxes of its own. */
+export function missingIn(config: Config): string[] {
+  const hasContainers = (config.containers ?? []).length > 0;
+  const exportsSandbox = config.migrations.some(({ new_sqlite_classes = [] }) =>
+    new_sqlite_classes.includes('Sandbox'),
+  );
+  const missing: [boolean, string][] = [
+    [
+      !config.services?.some(({ service }) => service === 'sandbox-snapshotter'),
+      '[[services]] with service = "sandbox-snapshotter": it cannot call the snapshotter',
+    ],
+    [exportsSandbox && !hasContainers, '[[containers]] for its class Sandbox: its sandboxes do not run'],
+    [
+      hasContainers && !config.r2_buckets.some(({ binding }) => binding === 'BACKUP_BUCKET'),
+      'R2 binding BACKUP_BUCKET: its sandboxes cannot store snapshots',
+    ],
+  ];
+  return missing.flatMap(([isMissing, text]) => (isMissing ? [text] : []));
+}
+
 function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   if (typeof value === 'object' && value !== null)

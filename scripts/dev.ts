@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 
 import { SnapshotterClient, http } from '../client/src/index.ts';
-import { leftOut } from './bindings.ts';
+import { leftOut, missingIn } from './bindings.ts';
 import { claim } from './claim.ts';
 import { at } from './setup.mjs';
 import { SNAPSHOTTER, containersOf, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
@@ -48,6 +48,11 @@ const local = await startLocal({
   mode: served.mode,
 });
 
+// Miniflare's own listeners would end workerd at once. A signal that arrives while they are replaced is lost, so the output, to
+// which a caller may react with one, comes after.
+for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
+const interruption = interrupted();
+
 const width = Math.max(served.name.length, 'API reference'.length) + 2;
 const print = (label: string, value: string) => console.log(`${label}:`.padEnd(width) + value);
 print('Snapshotter', `${address} (the console, in a browser)`);
@@ -62,9 +67,7 @@ if (served.isExample)
 console.log(`\`wrangler dev\` in another project can bind the service "sandbox-snapshotter", and the class Sandbox of
 "${served.sandboxesOf}". Callers with the token can run commands on this machine. Press Ctrl-C to stop.`);
 
-// Miniflare's own listeners would end workerd at once.
-for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
-await interrupted();
+await interruption;
 console.log('\nSaving the active workspaces. Press Ctrl-C again to end without.');
 await Promise.race([saveWorkspaces(), interrupted()]);
 await local.close();
@@ -124,6 +127,7 @@ async function loadApplication(path: string): Promise<Served> {
   const kinds = leftOut(config);
   if (kinds.length > 0)
     console.warn(`These bindings of ${name} do not run here, and are left out: ${kinds.join(', ')}.`);
+  for (const what of missingIn(config)) console.warn(`${file} has no ${what}.`);
   const [sandboxes, ...more] = containersOf(config);
   if (more.length > 0)
     fail(`${file} has several [[containers]]. Only one class of sandboxes is supported here.`);

@@ -8,11 +8,14 @@ import { at, run } from './setup.mjs';
 /** The target of the packed program. It is linked statically, so it runs on every Linux on x64. */
 const TARGET = 'x86_64-unknown-linux-musl';
 
+/** Prints the name of the package, and no list of its files. */
+const QUIETLY = ['--loglevel', 'error'];
+
 /** Packs the client. */
 export function packClient(/** @type {string[]} */ args) {
   rmSync(at('client/dist'), { recursive: true, force: true });
   for (const project of ['build', 'container']) run('tsc', ['--project', `client/tsconfig.${project}.json`]);
-  run('npm', ['pack', './client', ...args]);
+  run('npm', ['pack', './client', ...QUIETLY, ...args]);
 }
 
 /** Builds the command line for the package, and returns the path of the program. */
@@ -31,5 +34,5 @@ export function packProgram(/** @type {string} */ program, /** @type {string[]} 
   mkdirSync(dirname(packed), { recursive: true });
   copyFileSync(program, packed);
   chmodSync(packed, 0o755);
-  run('npm', ['pack', './cli/npm', ...args]);
+  run('npm', ['pack', './cli/npm', ...QUIETLY, ...args]);
 }

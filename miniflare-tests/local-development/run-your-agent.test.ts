@@ -172,6 +172,29 @@ test('the example agent of the runtime `container` works in a workspace, which t
   assert.match(dev.output, /Saved notebook\./);
 });
 
+test('a binding that an application lacks is named at the start', async () => {
+  const [config = ''] = blocks(CONTAINER, 'toml');
+  const [source = ''] = blocks(CONTAINER, 'ts');
+  const [Dockerfile = ''] = blocks(CONTAINER, 'dockerfile');
+  const without = (pattern: RegExp) => config.replace(pattern, '');
+  for (const [index, [toml, missing]] of [
+    [without(/\[\[services\]\][^[]*/), '[[services]] with service = "sandbox-snapshotter"'],
+    [
+      config.replace('"sandbox-snapshotter"', '"snapshotter"'),
+      '[[services]] with service = "sandbox-snapshotter"',
+    ],
+    [without(/\[\[containers\]\][^[]*/), '[[containers]] for its class Sandbox'],
+    [without(/\[\[r2_buckets\]\][^[]*/), 'R2 binding BACKUP_BUCKET'],
+  ].entries()) {
+    const files = { 'wrangler.toml': toml ?? '', 'src/index.ts': source, Dockerfile };
+    const project = createProject(`lacking-${index}`, files);
+    await using dev = startDev(await freePorts(), 'lacking', ['--agent', join(project, 'wrangler.toml')]);
+    await dev.prints(/Press Ctrl-C to stop/);
+    assert.ok(dev.output.startsWith(`${join(project, 'wrangler.toml')} has no ${missing}: `), dev.output);
+    assert.equal(await dev.interrupt(), 0);
+  }
+});
+
 test('an invalid wrangler.toml is reported without a stack trace', async () => {
   const project = createProject('invalid', { 'wrangler.toml': 'name = "my-agent"\nmain = 1\n' });
   await using dev = startDev(await freePorts(), 'invalid', ['--agent', join(project, 'wrangler.toml')]);
