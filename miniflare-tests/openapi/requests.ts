@@ -67,6 +67,7 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'CallToolOptions.name': ['workspace__code__list', 'workspace_list'],
     dir: ['/workspace'],
     runtime: ['sdk-0.12'],
+    storage: ['archive'], // The class has no platform snapshots.
     count: [1],
     command: ['true'],
     env: [{ LEVEL: 'debug' }],

@@ -30,6 +30,7 @@ VALUES = {
     "workspaces": TOOLS,
     "dir": "/workspace",
     "runtime": "sdk-0.12",
+    "storage": "archive",
     "count": 1,
     "env": {"LEVEL": "debug"},
     "expiry": {"idleSeconds": 0, "maxSeconds": 0},
