@@ -67,8 +67,8 @@ export class Named {
   isDeleted = false;
   /** Whether its container was killed after its files were last known. */
   isLost = false;
-  /** Whether its saved files are only in a platform snapshot. */
-  isOnlyOnPlatform = false;
+  /** Whether its storage ever was the platform alone: the answer of a stop that stored its files there may be lost. */
+  usedPlatform: boolean;
   /** The number of platform snapshots of its sandboxes that disappeared. */
   disappeared = 0;
   /** Whether an answer reported that files may be lost. */
@@ -85,6 +85,7 @@ export class Named {
     this.name = name;
     this.secret = secret;
     this.storage = storage;
+    this.usedPlatform = storage === 'platform';
   }
 
   /** The newest files. */
@@ -119,20 +120,18 @@ export class Named {
 
   /** Whether the only platform snapshot with its saved files may have disappeared. */
   get isPlatformLost(): boolean {
-    return this.isOnlyOnPlatform && this.disappeared > this.#disappearedBefore;
+    return this.usedPlatform && this.disappeared > this.#disappearedBefore;
   }
 
   /** Records files that are in an archive. */
   recordSaved(tree: Tree) {
     this.#saved = tree;
     this.#since = [tree];
-    this.isOnlyOnPlatform = false;
   }
 
   /** Records files that are only in a platform snapshot. `disappeared` is the number at the beginning of the stop. */
   recordSavedOnPlatform(tree: Tree, disappeared: number) {
     this.recordSaved(tree);
-    this.isOnlyOnPlatform = true;
     this.#disappearedBefore = disappeared;
   }
 }

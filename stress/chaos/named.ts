@@ -34,8 +34,9 @@ function callOn(
     options: { name: named.name, ...options },
     isKeyed: false,
     mayBeDeleted: () => named.mayBeDeleted,
-    // The files may be in a platform snapshot that is gone or of another image, or that the operation can't use.
-    mayFail: () => named.isLost || named.isOnlyOnPlatform,
+    // The files may be in a platform snapshot that is gone or of another image, or that the operation can't use. A stop whose
+    // answer was lost may have stored them there.
+    mayFail: () => named.isLost || named.usedPlatform,
     onAnswer,
   };
 }
@@ -81,6 +82,7 @@ function changeStorage(named: Named, storage: Storage): RepeatableCall {
   return callOn(named, 'update', storedIn(storage), (answer: Workspace) => {
     recordAnswer(named, answer);
     named.storage = storage;
+    named.usedPlatform ||= storage === 'platform';
   });
 }
 

@@ -155,7 +155,7 @@ async function checkWorkspace(round: Round, named: Named) {
   const { trees, isLost, isSaved } = named;
   let call = start(named);
   await round.repeatUntilKnown(call);
-  if (!call.answer && named.isOnlyOnPlatform && (await deployFormerImage(round, named))) {
+  if (!call.answer && named.usedPlatform && (await deployFormerImage(round, named))) {
     call = start(named);
     await round.repeatUntilKnown(call);
   }
