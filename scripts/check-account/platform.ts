@@ -18,7 +18,7 @@ const INACTIVITY_MS = 60_000;
 const INACTIVITY_LIMIT_MS = 300_000;
 
 /** A file that a snapshot of the platform keeps, and one that it does not keep. */
-const KEPT = '/root/kept';
+const KEPT = '/etc/kept';
 const DROPPED = '/run/dropped';
 
 /** The variables that a shell sets, through which the platform may run a command. */

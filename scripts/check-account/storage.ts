@@ -9,7 +9,7 @@ import { START_LIMIT_MS } from './main-job.ts';
 const STOP_LIMIT_MS = 60_000;
 
 /** A file outside of the directory of the workspace, which only a platform snapshot has. */
-const OUTSIDE = '/root/outside';
+const OUTSIDE = '/etc/outside';
 
 /** Stops a workspace with the storage `both`, and starts it again. */
 const resumed = once(async (account) => {

@@ -163,17 +163,6 @@ fn loss_is_reported_after_the_workspace_object_crashed_during_the_start() {
 }
 
 #[test]
-fn loss_is_reported_by_the_call_that_completes_a_crashed_start() {
-    let fixture = with_unsaved_file();
-    let gate = fixture.world.at(Method::EnsureRunning, CallPhase::After).nth(1).block();
-    let work = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
-    assert!(gate.is_reached());
-    fixture.crash_during(work);
-    fixture.world.clear_faults();
-    assert_eq!(start(&fixture, WORKSPACE), running(Some(true)));
-}
-
-#[test]
 fn loss_is_reported_after_a_stop_whose_caller_stopped_waiting() {
     let fixture = with_unsaved_file();
     assert_eq!(start(&fixture, WORKSPACE), restored(true));
