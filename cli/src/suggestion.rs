@@ -5,9 +5,9 @@ use clap::{Command, CommandFactory};
 
 use crate::args::Cli;
 
-/// Adds the commands of this name in the groups, if the invalid command of the error has no similar one.
+/// Suggests the commands of this name in the groups, instead of commands with a similar name.
 pub fn add(mut error: clap::Error) -> clap::Error {
-    if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
+    if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
     }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
