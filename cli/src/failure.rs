@@ -110,6 +110,15 @@ impl Failure {
         self
     }
 
+    /// Replaces the remediation.
+    #[must_use]
+    pub fn with_remediation(mut self, remediation: String) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.remediation = remediation;
+        }
+        self
+    }
+
     /// Prepends a sentence about a step that succeeded before, and replaces the remediation.
     #[must_use]
     pub fn after_step(mut self, done: &str, remediation: &str) -> Self {

@@ -292,6 +292,30 @@ test('`man` writes one manual page per command', async () => {
     assert.ok(stdout.split('\n').includes(page), page);
 });
 
+describe('an unknown workspace', () => {
+  const NOTEBOOK = 'Did you mean the workspace @notebook?';
+  for (const [command, remediation] of [
+    [['workspace', 'show', 'notebok'], NOTEBOOK],
+    [['workspace', 'start', '@notebok'], NOTEBOOK],
+    [['workspace', 'fork', 'Notebook'], NOTEBOOK],
+    [['workspace', 'create', 'fresh', '--from-workspace', 'notebok'], NOTEBOOK],
+    [['workspace', 'promote', 'notebook', '--from', 'notebok'], NOTEBOOK],
+    [['snapshot', 'list', '@notebok'], NOTEBOOK],
+    [['workspace', 'show', 'shop/sketchs'], 'Did you mean the workspace @shop/sketches?'],
+  ] as const)
+    test(`is reported by \`${command.join(' ')}\`, with the workspace of a similar name`, async () => {
+      await world.workspace('notebook').getOrCreate();
+      await world.workspace('sketches', 'shop').getOrCreate();
+      const { exitCode, error } = await cli.failure(...command);
+      assert.deepEqual([exitCode, error.code, error.remediation], [3, 'WORKSPACE_NOT_FOUND', remediation]);
+    });
+
+  test('has the usual remediation if no name is similar', async () => {
+    const { error } = await cli.failure('workspace', 'show', 'xyzzy');
+    assert.match(error.remediation, /^Create it with `snapshotter workspace create`/);
+  });
+});
+
 describe('an unknown sandbox', () => {
   for (const command of [
     ['lineage', 'notebok'],

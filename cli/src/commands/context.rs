@@ -49,8 +49,11 @@ impl Context {
         let key = options.get("idempotencyKey").and_then(serde_json::Value::as_str).map(str::to_owned);
         let _tracker = interrupt::track_call(effect, key.as_deref());
         let _spinner = Spinner::start(format!("{operation}…"));
-        let answer = self.server.call(operation, options).and_then(Answer::of);
-        let answer = answer.map_err(|failure| self.with_searched_sandboxes(failure).with_key(key.as_deref()))?;
+        let answer = self.server.call(operation, options.clone()).and_then(Answer::of);
+        let answer = answer.map_err(|failure| {
+            let failure = self.suggest_similar_workspace(failure, &options);
+            self.with_searched_sandboxes(failure).with_key(key.as_deref())
+        })?;
         Ok(Answer { key, ..answer })
     }
 

@@ -11,6 +11,7 @@ mod maintenance;
 mod retention;
 mod settings;
 mod shell;
+mod similar;
 mod snapshot;
 mod target;
 mod tools;

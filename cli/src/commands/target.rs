@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
-use sandbox_snapshotter_client::model::named::answer::{WorkspaceDescription, WorkspacePage};
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope, ListWorkspacesRequest};
+use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope};
 use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, SnapshotId};
 
 use super::context::Context;
@@ -15,9 +15,6 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::snapshots::names;
-
-/// The minimum similarity of a name that is suggested, from 0 to 1.
-const MIN_SIMILARITY: f64 = 0.85;
 
 /// A sandbox or a named workspace.
 pub enum Target {
@@ -83,33 +80,16 @@ impl Context {
         if is_unknown && is_running == Some(false) { Err(self.unknown_sandbox(sandbox_id)) } else { Ok(tree) }
     }
 
-    /// Returns the failure of a sandbox of which the server knows nothing. Suggests the named workspace with the most
-    /// similar name.
+    /// Returns the failure of a sandbox of which the server knows nothing.
     pub fn unknown_sandbox(&self, id: &SandboxId) -> Failure {
-        let request = ListWorkspacesRequest {
-            limit: ListWorkspacesRequest::MAX_LIMIT,
-            ..ListWorkspacesRequest::of(Tenant::default_tenant())
-        };
-        let page = self.call_read_only::<WorkspacePage>("workspaces/list", &request);
-        let workspaces = page.map(|page| page.value.workspaces).unwrap_or_default();
-        let similarity = |name: &str| strsim::jaro_winkler(name, id.as_str());
-        let similar = workspaces
-            .iter()
-            .map(|workspace| workspace.name.as_str())
-            .filter(|name| similarity(name) > MIN_SIMILARITY)
-            .max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
-        let remediation = match similar {
-            Some(name) => format!("Did you mean the workspace @{name}?"),
-            None => {
-                "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists them."
-                    .into()
-            }
-        };
         let message = format!(
             "Nothing is known of the sandbox {:?}: it has no snapshots, and its container is not running.",
             id.as_str()
         );
-        Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, remediation)
+        let remediation =
+            "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists them.";
+        let failure = Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, remediation);
+        self.suggest_similar(failure, &Tenant::default_tenant(), [id.as_str()])
     }
 
     /// Returns the lineage scope of the caller.

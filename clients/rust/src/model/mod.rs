@@ -26,6 +26,7 @@ pub mod request;
 pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod similar;
 pub mod time;
 pub mod tool;
 
