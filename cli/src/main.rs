@@ -6,7 +6,7 @@
 //! - [`commands`]: the implementation of the commands
 //! - [`output`]: the printing of answers and failures
 //! - [`failure`], [`exit`], [`interrupt`]: failures, exit statuses and signals
-//! - [`suggestion`]: suggestions for a command without its group
+//! - [`suggestion`]: suggestions for a command without its group, and for an unknown option
 
 mod args;
 mod commands;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let parsed = parsed.and_then(|matches| Ok((command_name(&matches), Cli::from_arg_matches(&matches)?)));
     let (command, cli) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return report_usage_error(&suggestion::add(error)).into(),
+        Err(error) => return report_usage_error(&suggestion::add(error, &attempted_words())).into(),
     };
     let output = Output { json: cli.global.json, quiet: cli.global.quiet };
     interrupt::watch(output, command.clone());
@@ -70,13 +70,13 @@ fn report_usage_error(error: &clap::Error) -> Exit {
     let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let failure = Failure::invalid("INVALID_USAGE", message, rest);
-    Output { json: true, quiet: false }.fail(&failure, &attempted_command());
+    Output { json: true, quiet: false }.fail(&failure, &attempted_words().join(" "));
     failure.exit()
 }
 
-/// Returns the name of the command in the arguments of this program, as far as it is valid.
-fn attempted_command() -> String {
-    command_words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())).join(" ")
+/// Returns the words of the command in the arguments of this program, as far as they are valid.
+fn attempted_words() -> Vec<String> {
+    command_words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()))
 }
 
 /// Returns the words of the command in the arguments: all before the first invalid one, without options and their
