@@ -172,6 +172,17 @@ for (const [operation, options] of Object.entries({ ...SNAPSHOT_OPTIONS, ...OTHE
   });
 }
 
+test('a misspelled option is named together with the one that is missing', async () => {
+  for (const transport of ['rpc', 'http'] as const) {
+    const error = await world.failure(world[transport]('list', { sandboxID: 'origin' }));
+    assert.ok(
+      error.message.includes('`sandboxId` is missing, and there is no option "sandboxID".'),
+      error.message,
+    );
+    assert.match(error.remediation ?? '', /^Did you mean `sandboxId`\? /);
+  }
+});
+
 test('a body that is too large is refused', async () => {
   const env = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`A${index}`, 'x'.repeat(1000)]));
   await assertRefused('workspaces/create', { name: 'new', env }, 'PAYLOAD_TOO_LARGE');

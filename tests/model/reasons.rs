@@ -1,7 +1,7 @@
 //! The messages about refused arguments. They name the argument, and quote its value only in part or not at all.
 
 use sandbox_snapshotter::model::request::{
-    CallToolRequest, CreateRequest, HealthRequest, SnapshotRequest, StartRequest, Toolset,
+    CallToolRequest, CreateRequest, HealthRequest, ListRequest, SnapshotRequest, StartRequest, Toolset,
 };
 use sandbox_snapshotter::model::{Failure, Result};
 use serde_json::{Value, json};
@@ -61,4 +61,30 @@ fn failure_is_truncated_and_loses_the_queries_of_urls() {
 fn unknown_option_is_named() {
     let error = expect_error(HealthRequest::decode(&Value::from_iter([("verbose", true)])));
     assert_eq!(error.message(), "There is no option \"verbose\".");
+}
+
+#[test]
+fn missing_option_and_the_misspelled_one_are_both_named() {
+    let error = expect_error(ListRequest::decode(&json!({ "sandboxID": "agent-42" })));
+    assert_eq!(error.message(), "`sandboxId` is missing, and there is no option \"sandboxID\".");
+    assert!(error.remediation().starts_with("Did you mean `sandboxId`? "), "{}", error.remediation());
+}
+
+#[test]
+fn similar_option_is_suggested() {
+    let suggested = |name: &str| {
+        let options = Value::from_iter([("sandboxId", json!("agent-42")), (name, json!("before"))]);
+        expect_error(ListRequest::decode(&options)).remediation().to_owned()
+    };
+    for (misspelled, option) in [("labelPrefx", "labelPrefix"), ("LABEL_PREFIX", "labelPrefix"), ("limits", "limit")] {
+        assert!(suggested(misspelled).starts_with(&format!("Did you mean `{option}`? ")), "{misspelled}");
+    }
+    assert!(!suggested("ttl").contains("Did you mean"));
+}
+
+#[test]
+fn missing_option_alone_has_no_suggestion() {
+    let error = expect_error(ListRequest::decode(&json!({})));
+    assert_eq!(error.message(), "`sandboxId` is missing.");
+    assert!(!error.remediation().contains("Did you mean"));
 }

@@ -8,17 +8,25 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::model::ids::quoted;
+use crate::model::similar::most_similar;
 use crate::model::{Error, Result, json};
 
 /// The arguments of an operation. Each method removes one field and returns it; [`Fields::finish`] refuses the fields
 /// that remain, because the operation does not take them. A field with the value `null` counts as absent.
-pub(super) struct Fields(Map<String, Value>);
+pub(super) struct Fields {
+    /// The fields that were not taken yet.
+    given: Map<String, Value>,
+    /// The names of the fields that the operation takes.
+    accepted: Vec<String>,
+    /// The first required field that is absent.
+    missing: Option<String>,
+}
 
 impl Fields {
     /// Returns the fields of `value`, which must be an object.
     pub fn of(value: &Value) -> Result<Self> {
         match value {
-            Value::Object(fields) => Ok(Self(fields.clone())),
+            Value::Object(fields) => Ok(Self { given: fields.clone(), accepted: Vec::new(), missing: None }),
             _ => Err(Error::invalid_argument(
                 "The arguments must be an object",
                 "Pass one object with the operation's options.",
@@ -28,9 +36,8 @@ impl Fields {
 
     /// Takes a field of any type.
     pub fn value(&mut self, name: &str) -> Option<Value> {
-        #[cfg(feature = "schema")]
-        REQUESTED_FIELDS.with_borrow_mut(|requested| requested.insert(name.to_owned()));
-        self.0.remove(name).filter(|value| !value.is_null())
+        self.accepted.push(name.to_owned());
+        self.given.remove(name).filter(|value| !value.is_null())
     }
 
     /// Takes an optional string.
@@ -42,11 +49,14 @@ impl Fields {
         }
     }
 
-    /// Takes a required string.
+    /// Takes a required string. If it is absent, [`finish`](Self::finish) fails: only then it is known whether another
+    /// field is a misspelling of it.
     pub fn required(&mut self, name: &str) -> Result<String> {
-        self.string(name)?.ok_or_else(|| {
-            Error::invalid_argument(format!("`{name}` is missing"), "Pass one object with the operation's options.")
-        })
+        let text = self.string(name)?;
+        if text.is_none() {
+            self.missing.get_or_insert_with(|| name.to_owned());
+        }
+        Ok(text.unwrap_or_default())
     }
 
     /// Takes a list of strings; an empty list if absent.
@@ -107,28 +117,40 @@ impl Fields {
         decoded.map_err(|why| Error::invalid_argument(format!("`{name}` cannot be read: {why}"), SCHEMA_REMEDIATION))
     }
 
-    /// Verifies that no field remains.
+    /// Verifies that no field remains, and that no required one is absent.
     pub fn finish(self) -> Result<()> {
-        match self.0.keys().next() {
-            None => Ok(()),
-            Some(name) => {
-                Err(Error::invalid_argument(format!("There is no option {}", quoted(name)), SCHEMA_REMEDIATION))
+        #[cfg(feature = "schema")]
+        ACCEPTED_FIELDS.with_borrow_mut(|accepted| accepted.extend(self.accepted.iter().cloned()));
+        let unknown = self.given.keys().next();
+        let problem = match (&self.missing, unknown) {
+            (None, None) => return Ok(()),
+            (Some(missing), None) => format!("`{missing}` is missing"),
+            (None, Some(unknown)) => format!("There is no option {}", quoted(unknown)),
+            (Some(missing), Some(unknown)) => {
+                format!("`{missing}` is missing, and there is no option {}", quoted(unknown))
             }
-        }
+        };
+        let accepted = self.accepted.iter().map(String::as_str);
+        let remediation = match unknown.map(|unknown| most_similar(unknown, accepted)) {
+            None => "Pass one object with the operation's options.".to_owned(),
+            Some(None) => SCHEMA_REMEDIATION.to_owned(),
+            Some(Some(similar)) => format!("Did you mean `{similar}`? {SCHEMA_REMEDIATION}"),
+        };
+        Err(Error::invalid_argument(problem, remediation))
     }
 }
 
 #[cfg(feature = "schema")]
 thread_local! {
-    static REQUESTED_FIELDS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    static ACCEPTED_FIELDS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Returns the names of all fields that `decode` takes, which are the fields that the operation accepts.
+/// Returns the names of all fields that `decode` takes without an error, which are the fields that the operation accepts.
 #[cfg(feature = "schema")]
 pub fn record_fields(decode: impl FnOnce()) -> BTreeSet<String> {
-    REQUESTED_FIELDS.take();
+    ACCEPTED_FIELDS.take();
     decode();
-    REQUESTED_FIELDS.take()
+    ACCEPTED_FIELDS.take()
 }
 
 const SCHEMA_REMEDIATION: &str = "Compare the arguments with the documentation or the schema of the operation or tool.";

@@ -170,16 +170,23 @@ impl Toolset {
 }
 
 impl Field for Toolset {
-    type Raw = Self;
+    /// The options that are given.
+    type Raw = Map<String, Value>;
 
-    fn take(fields: &mut Fields, _: &str) -> Result<Self> {
+    fn take(fields: &mut Fields, _: &str) -> Result<Self::Raw> {
         let mut given = Map::new();
         for field in ["workspaces", "style", "readOnly"] {
             if let Some(value) = fields.value(field) {
                 given.insert(field.to_owned(), value);
             }
         }
-        let toolset: Self = crate::model::json::from_value(&Value::Object(given)).map_err(|why| {
+        Ok(given)
+    }
+}
+
+impl Content for Toolset {
+    fn check(raw: Self::Raw) -> Result<Self> {
+        let toolset: Self = crate::model::json::from_value(&Value::Object(raw)).map_err(|why| {
             Error::invalid_argument(
                 format!("The tools cannot be read: {why}"),
                 "Pass `workspaces`, a list of {name, snapshot: true}, with a `sandboxId` for each one that is not a named workspace.",
@@ -187,12 +194,6 @@ impl Field for Toolset {
         })?;
         toolset.check()?;
         Ok(toolset)
-    }
-}
-
-impl Content for Toolset {
-    fn check(raw: Self) -> Result<Self> {
-        Ok(raw)
     }
 }
 
