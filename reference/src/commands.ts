@@ -30,22 +30,22 @@ export const COMMANDS: Record<string, string> = {
   applyRetention: 'snapshotter retention plan agent-42',
   rotateKey: 'snapshotter key rotate agent-42 --yes',
   sweep: 'snapshotter sweep --dry-run',
-  'workspaces/create': `snapshotter workspace create acme/project \\
+  'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\
   --idle 15m \\
   --after-start '[ ! -f package.json ] || npm ci'`,
-  'workspaces/getOrCreate': 'snapshotter workspace create acme/project --or-start',
-  'workspaces/getByName': 'snapshotter workspace show acme/project',
-  'workspaces/list': 'snapshotter workspace list --tenant acme --limit 20',
-  'workspaces/start': 'snapshotter workspace start acme/project',
-  'workspaces/stop': 'snapshotter workspace stop acme/project',
-  'workspaces/fork': 'snapshotter workspace fork acme/project --new-name experiment',
-  'workspaces/promote': `snapshotter workspace promote acme/project --from experiment \\
+  'workspaces/getOrCreate': 'snapshotter workspace create notebook --or-start',
+  'workspaces/getByName': 'snapshotter workspace show notebook',
+  'workspaces/list': 'snapshotter workspace list --limit 20',
+  'workspaces/start': 'snapshotter workspace start notebook',
+  'workspaces/stop': 'snapshotter workspace stop notebook',
+  'workspaces/fork': 'snapshotter workspace fork notebook --new-name experiment',
+  'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,
-  'workspaces/update': `snapshotter workspace update acme/project \\
-  --back-to snap-vyspb3eg2jo2a1wh`,
-  'workspaces/migrate': 'snapshotter workspace migrate acme/project --runtime container',
-  'workspaces/delete': 'snapshotter workspace delete acme/project --yes',
+  'workspaces/update': `snapshotter workspace update notebook \\
+  --back-to snap-u0ku63r07urgbwfu`,
+  'workspaces/migrate': 'snapshotter workspace migrate notebook --runtime container',
+  'workspaces/delete': 'snapshotter workspace delete notebook --yes',
   'checkpoints/create': `snapshotter checkpoint create agent-42 tests-pass \\
   --message 'All tests pass'`,
   'checkpoints/list': 'snapshotter checkpoint list agent-42',

@@ -112,36 +112,34 @@ impl ExampleRecorder {
         self.run(Operation::RestoreCheckpoint, checkpoint);
     }
 
-    /// Creates, stops, starts, forks and deletes a named workspace.
+    /// Creates, stops, starts, forks and deletes named workspaces. A reader has the workspace `notebook` after the first call
+    /// of the reference, so the examples work when they are copied.
     fn workspaces(&mut self) {
-        let project = json!({ "tenant": "acme", "name": "project" });
+        let notebook = json!({ "name": "notebook" });
         self.run(
             Operation::CreateWorkspace,
             json!({
-                "tenant": "acme", "name": "project", "env": { "NODE_ENV": "development" },
+                "name": "website", "env": { "NODE_ENV": "development" },
                 "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 },
             }),
         );
-        let described = self.run(Operation::GetWorkspaceByName, project.clone());
+        self.run(Operation::GetOrCreateWorkspace, notebook.clone());
+        let described = self.run(Operation::GetWorkspaceByName, notebook.clone());
         let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
         self.fixture.world.write_file(&sandbox, FILE, "first");
-        let stopped = self.run(Operation::StopWorkspace, project.clone());
-        self.run(Operation::ListWorkspaces, json!({ "tenant": "acme", "limit": 20 }));
-        self.run(Operation::StartWorkspace, project.clone());
-        self.run(Operation::GetOrCreateWorkspace, project.clone());
-        self.run(Operation::ForkWorkspace, json!({ "tenant": "acme", "name": "project", "newName": "experiment" }));
+        let stopped = self.run(Operation::StopWorkspace, notebook.clone());
+        self.run(Operation::ListWorkspaces, json!({ "limit": 20 }));
+        self.run(Operation::StartWorkspace, notebook.clone());
+        self.run(Operation::ForkWorkspace, json!({ "name": "notebook", "newName": "experiment" }));
         let first = &stopped["lastSnapshot"]["id"];
-        self.run(
-            Operation::UpdateWorkspace,
-            json!({ "tenant": "acme", "name": "project", "currentSnapshotId": first }),
-        );
+        self.run(Operation::UpdateWorkspace, json!({ "name": "notebook", "currentSnapshotId": first }));
         self.run(
             Operation::PromoteWorkspace,
-            json!({ "tenant": "acme", "name": "project", "from": "experiment", "idempotencyKey": "keep-the-experiment" }),
+            json!({ "name": "notebook", "from": "experiment", "idempotencyKey": "keep-the-experiment" }),
         );
         self.fixture.deploy_both_runtimes(Runtime::Sdk012);
-        self.run(Operation::MigrateWorkspace, json!({ "tenant": "acme", "name": "project", "runtime": "container" }));
-        self.run(Operation::DeleteWorkspace, project);
+        self.run(Operation::MigrateWorkspace, json!({ "name": "notebook", "runtime": "container" }));
+        self.run(Operation::DeleteWorkspace, notebook);
     }
 
     /// Lists, calls and grants the tools of a language model.
