@@ -90,7 +90,21 @@ describe('a list', () => {
   });
 
   test('of a sandbox that was never captured is empty', async () => {
-    assert.deepEqual(await world.list('never-seen'), { snapshots: [] });
+    assert.deepEqual(await world.list('never-seen'), {
+      snapshots: [],
+      note: 'There is no record of a sandbox "never-seen": no snapshot of it was taken or imported.',
+    });
+  });
+
+  test('of the name of a workspace names the sandbox of the workspace', async () => {
+    const workspace = world.workspace('listed-by-name');
+    await workspace.create();
+    const sandboxId = await workspace.sandboxId();
+    await until(async () => {
+      const { snapshots, note } = await world.http('list', { sandboxId: 'listed-by-name' });
+      assert.deepEqual(snapshots, []);
+      return note.endsWith(`The workspace "listed-by-name" has the sandbox "${sandboxId}".`);
+    });
   });
 
   test('shows a snapshot in progress, which can be neither restored nor deleted', async () => {

@@ -317,6 +317,11 @@ export interface Page {
   snapshots: Summary[];
   /** The cursor of the next page; absent on the last page. */
   cursor?: string;
+  /**
+   * Why the page is empty; present only if there is no record of the sandbox. Its id may be misspelled,
+   * or the name of a workspace.
+   */
+  note?: string;
 }
 
 /** A snapshot, as lists show it. */

@@ -60,7 +60,7 @@ impl<T: Transport> Client<T> {
     /// Returns a stream of the snapshots of a sandbox, newest first. It reads pages of `limit` on demand.
     pub fn snapshots(&self, request: ListRequest) -> impl Stream<Item = Result<types::Summary>> {
         stream_items(request.cursor.clone(), async move |cursor| {
-            let types::Page { snapshots, cursor } = self.list(&ListRequest { cursor, ..request.clone() }).await?;
+            let types::Page { snapshots, cursor, .. } = self.list(&ListRequest { cursor, ..request.clone() }).await?;
             Ok((snapshots, cursor.as_deref().map(SnapshotCursor::parse).transpose()?))
         })
     }

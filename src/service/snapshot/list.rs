@@ -5,10 +5,12 @@ use futures_util::{StreamExt, stream};
 use super::select::Selected;
 use super::stored_backup::is_definite;
 use crate::model::answer::{Page, Restorability, Restorable, Summary};
+use crate::model::named::answer::WorkspacePage;
+use crate::model::named::{Tenant, WorkspaceName};
 use crate::model::record::{SnapshotRecord, Stage, WorkspaceRecord};
-use crate::model::request::ListRequest;
-use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp};
-use crate::ports::{Ledger, Ports};
+use crate::model::request::{ListRequest, ListWorkspacesRequest};
+use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp, json};
+use crate::ports::{Ledger, NamedWorkspaceClient, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::ledger::cursor_of;
 
@@ -24,6 +26,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let limit = request.limit as usize;
         let prefix = request.label_prefix.as_deref();
         let mut rows = self.ledger.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
+        let note = if self.ledger.workspace()?.is_none() { Some(self.explain_unknown().await) } else { None };
         let has_more = rows.len() > limit;
         rows.truncate(limit);
         let last = rows.last().filter(|_| has_more);
@@ -35,7 +38,34 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.summarize(&workspace, row, dependents, request.check)
         });
         let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(CONCURRENCY).collect().await;
-        Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor })
+        Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor, note })
+    }
+
+    /// Explains why a sandbox without a record has no snapshots. Names the sandbox of the workspace whose name was passed in
+    /// place of an id.
+    async fn explain_unknown(&self) -> String {
+        let id = self.id.as_str();
+        match self.find_namesake().await {
+            Some(sandbox) => format!(
+                "There is no record of a sandbox {id:?}. The workspace {id:?} has the sandbox {:?}.",
+                sandbox.as_str()
+            ),
+            None => format!("There is no record of a sandbox {id:?}: no snapshot of it was taken or imported."),
+        }
+    }
+
+    /// Returns the sandbox of the workspace of the default tenant whose name is the id of this sandbox. `None` also if the
+    /// Directory does not answer.
+    async fn find_namesake(&self) -> Option<SandboxId> {
+        let name = WorkspaceName::parse(self.id.as_str()).ok()?;
+        let request = ListWorkspacesRequest {
+            prefix: Some(name.to_string()),
+            limit: 1,
+            ..ListWorkspacesRequest::of(Tenant::default_tenant())
+        };
+        let page = self.ports.named_workspaces().ok()?.list_workspaces(&request).await.ok()?;
+        let page: WorkspacePage = json::from_value(&page).ok()?;
+        page.workspaces.into_iter().find(|entry| entry.name == name).map(|entry| entry.sandbox_id)
     }
 
     /// Returns one snapshot, in the form that lists show, checked in R2.

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::{Code, Failure, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{DAY, ExpectError, FILE, Fixture, Method, World, by_id, by_label, by_ref};
+use crate::support::{DAY, ExpectError, FILE, Fixture, Method, WORKSPACE, World, by_id, by_label, by_ref};
 
 /// Lists the snapshots of `agent-42` with the extra arguments.
 fn list(fixture: &Fixture, extra: &Value) -> Value {
@@ -40,7 +40,7 @@ fn list_after(change: impl FnOnce(&World)) -> (Fixture, Value) {
 
 #[test]
 fn unknown_workspace_has_no_snapshots() {
-    assert_eq!(list(&Fixture::empty(), &json!({})), json!({ "snapshots": [] }));
+    assert_eq!(list(&Fixture::empty(), &json!({}))["snapshots"], json!([]));
 }
 
 #[test]
@@ -311,4 +311,32 @@ fn expired_backup_is_not_restorable_without_r2_check() {
     let known = known();
     assert_eq!(known["snapshots"][0]["restorable"], "no");
     assert!(known["snapshots"][0]["why"].as_str().unwrap().contains("SDK"), "{known}");
+}
+
+#[test]
+fn list_with_the_name_of_a_workspace_names_its_sandbox() {
+    let fixture = Fixture::with_workspace();
+    let sandbox = fixture.get_workspace(WORKSPACE).unwrap()["sandboxId"].clone();
+    let page = fixture.run(Operation::List, &json!({ "sandboxId": WORKSPACE })).unwrap();
+    assert_eq!(page["snapshots"], json!([]));
+    let expected = format!(
+        "There is no record of a sandbox {WORKSPACE:?}. The workspace {WORKSPACE:?} has the sandbox {sandbox}."
+    );
+    assert_eq!(page["note"], expected);
+}
+
+#[test]
+fn list_of_a_sandbox_without_a_record_has_a_note() {
+    let fixture = Fixture::with_workspace();
+    for id in [&WORKSPACE[..WORKSPACE.len() - 1], "agent-43", "Agent_43"] {
+        let page = fixture.run(Operation::List, &json!({ "sandboxId": id })).unwrap();
+        let expected = format!("There is no record of a sandbox {id:?}: no snapshot of it was taken or imported.");
+        assert_eq!(page, json!({ "snapshots": [], "note": expected }));
+    }
+}
+
+#[test]
+fn list_of_a_sandbox_with_a_record_has_no_note() {
+    let fixture = with_snapshots(&["first"]);
+    assert_eq!(list(&fixture, &json!({ "labelPrefix": "other" })), json!({ "snapshots": [] }));
 }

@@ -122,6 +122,10 @@ pub struct Page {
     /// The cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// Why the page is empty; present only if there is no record of the sandbox. Its id may be misspelled, or the name of a
+    /// workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// All details of a snapshot.
