@@ -108,6 +108,32 @@ describe('a page', () => {
     for (const path of ['/docs//', '/other/']) assert.equal((await getProblem(path)).status, 404);
   });
 
+  test('that does not exist is a page with links for a browser', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const response = await get('/docs/nope', { method, headers: { accept: 'text/html,*/*;q=0.8' } });
+      assert.deepEqual(
+        [response.status, response.headers.get('content-type'), response.headers.get('vary')],
+        [404, 'text/html; charset=utf-8', 'Accept'],
+      );
+      assert.equal((await response.text()).includes('href="/docs"'), method === 'GET');
+    }
+    for (const path of ['/not-found', '/docs/not-found'])
+      assert.equal((await get(path, { headers: { accept: 'text/html' } })).status, 404, path);
+  });
+
+  test('that does not exist is an error for programs, and at the paths of the API', async () => {
+    for (const [path, accept] of [
+      ['/docs/nope', '*/*'],
+      ['/docs/nope', 'application/json'],
+      ['/v1/nope', 'text/html'],
+      ['/v1', 'text/html'],
+    ] as const) {
+      const response = await get(path, { headers: { accept } });
+      assert.match(response.headers.get('content-type') ?? '', /json/, `${path} for ${accept}`);
+      assert.ok(response.status >= 400);
+    }
+  });
+
   test('that does not exist fails with an error that shortens its path', async () => {
     const { status, body } = await getProblem(`/${'x'.repeat(5000)}`);
     assert.deepEqual([status, body.code], [404, 'ROUTE_NOT_FOUND']);

@@ -23,6 +23,9 @@ const HEADERS = {
 /** A path without a page that {@link redirect} also accepts with a trailing slash. */
 const HEALTH = '/healthz';
 
+/** The paths of the API, which answers everybody with JSON. */
+const API = /^\/(v1|mcp|healthz)(\/|$)/;
+
 /**
  * Returns the response to a request for a page; undefined if the path is not that of a page.
  *
@@ -32,7 +35,7 @@ const HEALTH = '/healthz';
 export function page(request) {
   const { pathname, search } = new URL(request.url);
   const found = pages.get(pathname);
-  if (!found) return redirect(pathname, search);
+  if (!found) return redirect(pathname, search) ?? notFound(request, pathname);
   if (!['GET', 'HEAD'].includes(request.method)) return refusePageMethod(request);
   const { type, body, etag } = found;
   const headers = { ...HEADERS, 'Content-Type': type, ETag: etag };
@@ -40,6 +43,15 @@ export function page(request) {
   if (known.some((tag) => ['*', etag].includes(tag.trim().replace('W/', ''))))
     return new Response(null, { status: 304, headers });
   return new Response(request.method === 'HEAD' ? null : body, { headers });
+}
+
+/** Returns the page for a browser that opens a path without a page. Programs get the error of the API. */
+function notFound(/** @type {Request} */ request, /** @type {string} */ pathname) {
+  const isBrowser = request.headers.get('Accept')?.includes('text/html') ?? false;
+  if (!isBrowser || API.test(pathname) || !['GET', 'HEAD'].includes(request.method)) return undefined;
+  const { type, body } = pages.get('not-found');
+  const headers = { ...HEADERS, 'Content-Type': type, Vary: 'Accept' };
+  return new Response(request.method === 'HEAD' ? null : body, { status: 404, headers });
 }
 
 /** Redirects a path with a trailing slash to the path without it, if that exists. */

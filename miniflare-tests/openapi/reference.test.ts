@@ -11,7 +11,7 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { OVERFLOW, violations } from '../console/accessibility.ts';
 import { ConsoleFixture, type Tab } from '../console/browser.ts';
 import { TOKEN } from '../world.ts';
-import { DOCUMENT } from './document.ts';
+import { DOCUMENT, OPERATIONS } from './document.ts';
 
 const GROUPS = DOCUMENT.tags.map(({ name }) => `/docs/${name}`);
 const PAGES = ['/docs', ...GROUPS, '/docs/errors'];
@@ -124,6 +124,41 @@ test('the first call works as it stands, once it has the token', async () => {
   const { stdout } = await promisify(execFile)('sh', ['-c', code.replace('…', `'${TOKEN}'`)]);
   const { name, state } = JSON.parse(stdout);
   assert.deepEqual([name, state], ['notebook', 'active']);
+});
+
+test('the examples of workspaces work as they stand, after the first call', async () => {
+  await fixture.world.http('workspaces/getOrCreate', { name: 'notebook' });
+  for (const name of [
+    'create',
+    'getOrCreate',
+    'getByName',
+    'list',
+    'fork',
+    'promote',
+    'stop',
+    'start',
+    'delete',
+  ]) {
+    const place = OPERATIONS.find(({ path }) => path === `/v1/workspaces/${name}`);
+    await fixture.world.http(
+      `workspaces/${name}`,
+      place?.route.requestBody?.content['application/json']?.example,
+    );
+  }
+});
+
+test('an unknown path is a page with links', async () => {
+  await using tab = await fixture.open();
+  const response = await tab.page.goto(`${await fixture.world.url('/docs/nope')}`);
+  assert.equal(response?.status(), 404);
+  await tab.page.getByRole('heading', { name: 'Page not found' }).waitFor();
+  assert.deepEqual(await violations(tab, {}), []);
+  for (const width of [320, 1440]) {
+    await tab.page.setViewportSize({ width, height: 800 });
+    assert.equal(await tab.evaluate(OVERFLOW), 0, `pixels of overflow at ${width}`);
+  }
+  await tab.link('The HTTP API').click();
+  await tab.page.waitForURL('**/docs');
 });
 
 describe('an operation', () => {

@@ -8,6 +8,7 @@ import { Errors } from './errors.tsx';
 import { examplesOf } from './examples.ts';
 import { Group } from './group.tsx';
 import { Layout } from './layout.tsx';
+import { NotFound } from './not-found.tsx';
 import { Start } from './start.tsx';
 import { capital } from './text.tsx';
 
@@ -17,7 +18,10 @@ export interface Page {
   body: string;
 }
 
-/** Returns the start page, a page for each group, and the page of the errors. */
+/** The key of the page for paths without a page. It has no leading slash, so it is not a path itself. */
+const NOT_FOUND = 'not-found';
+
+/** Returns the start page, a page for each group, the page of the errors, and the one for paths without a page. */
 export async function pages(document: Document): Promise<Page[]> {
   const examples = await examplesOf(document);
   const page = (path: string, title: string, content: ComponentChildren): Page => {
@@ -34,6 +38,7 @@ export async function pages(document: Document): Promise<Page[]> {
       page(`/docs/${name}`, capital(name), <Group document={document} tag={name} examples={examples} />),
     ),
     page('/docs/errors', 'Errors', <Errors document={document} />),
+    page(NOT_FOUND, 'Page not found', <NotFound />),
   ];
 }
 
