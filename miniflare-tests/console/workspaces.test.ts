@@ -273,6 +273,48 @@ describe('a workspace', () => {
     await tab.page.getByText('The last start restored snap-').waitFor();
   });
 
+  test('links to the snapshot that it was restored from, also to one of a former sandbox', async () => {
+    await createWorkspaces('linked', ['desk']);
+    const desk = fixture.world.workspace('desk', 'linked');
+    const former = await desk.sandboxId();
+    await desk.exec('echo first >file');
+    const first = (await desk.stop()).lastSnapshot?.id ?? '';
+    await desk.start();
+    await desk.exec('echo second >file');
+    await desk.stop();
+    await fixture.world.rpc('workspaces/update', {
+      name: 'desk',
+      tenant: 'linked',
+      currentSnapshotId: first,
+    });
+    await desk.start();
+    await using tab = await fixture.signedIn('#/workspaces/linked/desk');
+    await tab.link(first).first().click();
+    await tab.details.getByText(`Snapshot of ${former}`).waitFor();
+    await tab.details.getByText('Capture and storage').waitFor();
+    await tab.visit('#/workspaces/linked/desk');
+    await tab.page.getByText('Settings and history').click();
+    await tab.page.getByRole('list', { name: 'History' }).getByRole('link', { name: first }).first().click();
+    await tab.details.getByText(`Snapshot of ${former}`).waitFor();
+  });
+
+  test('marks its former sandboxes, and not its present one', async () => {
+    await createWorkspaces('former', ['desk']);
+    const desk = fixture.world.workspace('desk', 'former');
+    const former = await desk.sandboxId();
+    await desk.exec('echo first >file');
+    const { lastSnapshot } = await desk.stop();
+    const options = { name: 'desk', tenant: 'former', currentSnapshotId: lastSnapshot?.id };
+    await fixture.world.rpc('workspaces/update', options);
+    await desk.start();
+    const present = await desk.sandboxId();
+    assert.notEqual(present, former);
+    await using tab = await fixture.signedIn('#/workspaces/former/desk');
+    await tab.node(`Sandbox ${former} ended former sandbox of desk`).click();
+    await tab.details.getByText('Former sandbox of').waitFor();
+    await tab.node(`Sandbox ${present} current running desk`).waitFor();
+  });
+
   test('that is stopped shows why its only copy cannot be deleted', async () => {
     await createWorkspaces('only', ['desk']);
     await fixture.world.workspace('desk', 'only').exec('echo work >file');

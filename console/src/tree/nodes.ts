@@ -48,6 +48,16 @@ export function nodeId({ sandboxId, snapshotId }: Selected): string {
   return JSON.stringify(snapshotId === undefined ? [sandboxId] : [sandboxId, snapshotId]);
 }
 
+/**
+ * Returns the selection with the sandbox that has the snapshot: the snapshot that a workspace was restored from may be one of
+ * another sandbox. A snapshot that is not in the lineage stays as it is.
+ */
+export function resolve(nodes: Nodes, selected: Selected): Selected {
+  if (selected.snapshotId === undefined || nodes.has(nodeId(selected))) return selected;
+  const found = [...nodes.values()].find((node) => node.selected.snapshotId === selected.snapshotId);
+  return found?.selected ?? selected;
+}
+
 /** Converts a lineage to its nodes. */
 export function nodesOf(tree: Tree): Nodes {
   const nodes = new Map<string, LineageNode>();

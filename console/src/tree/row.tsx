@@ -20,6 +20,8 @@ export interface RowProps {
   isFocused: boolean;
   isSelected: boolean;
   isCurrent: boolean;
+  /** Whether it is a former sandbox of the workspace that the page is about. */
+  isFormer: boolean;
   position: number;
   siblings: number;
   register: (element: HTMLElement | null) => void;
@@ -34,8 +36,19 @@ export class Row extends Component<RowProps> {
   }
 
   override render(props: Readonly<RowProps>): JSX.Element {
-    const { node, age, expiry, isOpen, isFocused, isSelected, isCurrent, position, siblings, register } =
-      props;
+    const {
+      node,
+      age,
+      expiry,
+      isOpen,
+      isFocused,
+      isSelected,
+      isCurrent,
+      isFormer,
+      position,
+      siblings,
+      register,
+    } = props;
     return (
       <div
         ref={register}
@@ -56,7 +69,7 @@ export class Row extends Component<RowProps> {
           {isOpen !== undefined && <Icon name="chevron" />}
         </span>
         {node.kind === 'sandbox' ? (
-          <SandboxContent of={node} isCurrent={isCurrent} />
+          <SandboxContent of={node} isCurrent={isCurrent} isFormer={isFormer} />
         ) : (
           <SnapshotContent of={node.snapshot} age={age} expiry={expiry} />
         )}
@@ -84,9 +97,11 @@ function Lines({ node: { level }, rails, isOpen, position, siblings }: RowProps)
 function SandboxContent({
   of: { sandbox, isUnknown, inherited },
   isCurrent,
+  isFormer,
 }: {
   of: SandboxNode;
   isCurrent: boolean;
+  isFormer: boolean;
 }) {
   const { sandboxId, lineage, running, workspace, problem } = sandbox;
   return (
@@ -99,7 +114,14 @@ function SandboxContent({
           text={running ? 'running' : 'ended'}
         />
       )}
-      {workspace && <RowBadge tone="accent" icon="workspace" text={workspace.name} short={workspace.name} />}
+      {workspace && (
+        <RowBadge
+          tone={isFormer ? 'plain' : 'accent'}
+          icon="workspace"
+          text={isFormer ? `former sandbox of ${workspace.name}` : workspace.name}
+          short={isFormer ? 'former' : workspace.name}
+        />
+      )}
       {lineage === 'branch' && <RowBadge icon="branch" text="branched" />}
       {lineage === 'restored' && <RowBadge icon="restore" text="restored" />}
       {problem && <RowBadge tone="bad" icon="warning" text="problem" />}

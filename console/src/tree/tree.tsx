@@ -14,6 +14,8 @@ interface LineageTreeProps {
   nodes: Nodes;
   /** The sandbox that the page is about. */
   current: string;
+  /** The sandboxes that its workspace had before. */
+  former: string[];
   selected: Selected;
   onSelect: (selected: Selected) => void;
 }
@@ -22,7 +24,7 @@ interface LineageTreeProps {
  * A lineage as a tree that begins with the first sandbox. The arrow keys, Home, End and typed characters move the focus; Enter,
  * the space bar and a click select.
  */
-export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeProps) {
+export function LineageTree({ nodes, current, former, selected, onSelect }: LineageTreeProps) {
   const [, render] = useReducer((count: number) => count + 1, 0);
   const latestOnSelect = useRef(onSelect);
   latestOnSelect.current = onSelect;
@@ -84,6 +86,7 @@ export function LineageTree({ nodes, current, selected, onSelect }: LineageTreeP
             isFocused={item.isFocused()}
             isSelected={node.id === selectedId}
             isCurrent={isCurrent}
+            isFormer={node.kind === 'sandbox' && former.includes(node.selected.sandboxId)}
             position={item.getItemMeta().posInSet + 1}
             siblings={item.getItemMeta().setSize}
             register={item.registerElement}

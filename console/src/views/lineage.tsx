@@ -8,7 +8,7 @@ import { useLive, type Live } from '../live.ts';
 import { addRecent } from '../recent.ts';
 import { DEFAULT_TENANT, go, href, place, type DetailsParams, type Selected } from '../routes.ts';
 import { count } from '../format.ts';
-import { nodeId, nodesOf, type Nodes } from '../tree/nodes.ts';
+import { nodeId, nodesOf, resolve, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -52,7 +52,7 @@ function LoadedLineage({
   workspace,
 }: LineageProps & { tree: Tree; live: Live<Tree> }) {
   const nodes = useMemo(() => nodesOf(tree), [tree]);
-  const shown = selected ?? { sandboxId: current };
+  const shown = resolve(nodes, selected ?? { sandboxId: current });
   const sheet = useRef<HTMLElement>(null);
   const id = nodeId(shown);
   useEffect(() => {
@@ -82,7 +82,13 @@ function LoadedLineage({
           <Updated of={live} />
         </header>
         <Remarks tree={tree} nodes={nodes} />
-        <LineageTree nodes={nodes} current={current} selected={shown} onSelect={select} />
+        <LineageTree
+          nodes={nodes}
+          current={current}
+          former={workspace?.formerSandboxIds ?? []}
+          selected={shown}
+          onSelect={select}
+        />
         <Legend>
           {count(tree.sandboxes, 'sandbox', 'sandboxes')}, {count(nodes.size - tree.sandboxes, 'snapshot')}
         </Legend>

@@ -68,9 +68,10 @@ function Unknown() {
   );
 }
 
-function Overview({ node, nodes, current, placeFor }: DetailsProps<SandboxNode>) {
+function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsProps<SandboxNode>) {
   const { sandboxId, lineage, running, workspace, snapshots, problem } = node.sandbox;
   const [isTaking, setTaking] = useState(false);
+  const isFormer = page?.formerSandboxIds.includes(sandboxId) ?? false;
   const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
   return (
     <>
@@ -100,7 +101,7 @@ function Overview({ node, nodes, current, placeFor }: DetailsProps<SandboxNode>)
         <Fact name="Id">
           <Id of={sandboxId} what="sandbox id" />
         </Fact>
-        <Fact name="Workspace">
+        <Fact name={isFormer ? 'Former sandbox of' : 'Workspace'}>
           {workspace && (
             <a
               href={href({

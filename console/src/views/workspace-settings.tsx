@@ -68,11 +68,32 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
       <ol class="history" aria-label="History">
         {of.history.map(({ to, at, cause }) => (
           <li key={at + to}>
-            <StateBadge state={to} /> {cause} <Time at={at} />
+            <StateBadge state={to} /> <Cause of={of} text={cause} /> <Time at={at} />
           </li>
         ))}
       </ol>
     </details>
+  );
+}
+
+/** The cause of a change, with links to the snapshots that it names. */
+function Cause({ of: { tenant, name, sandboxId }, text }: { of: Workspace; text: string }) {
+  const parts = text.split(/\b(snap-[a-z0-9]{16})\b/);
+  return (
+    <>
+      {parts.map((part, index) =>
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <a
+            class="mono"
+            href={href({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId: part } })}
+          >
+            {part}
+          </a>
+        ),
+      )}
+    </>
   );
 }
 

@@ -2,11 +2,11 @@
 
 import { useState } from 'preact/hooks';
 
-import { SnapshotterError, type Workspace } from '../../../client/src/index.ts';
+import { SnapshotterError, type RestoredFrom, type Workspace } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { href, type Address, type DetailsParams } from '../routes.ts';
 import { client } from '../session.ts';
-import { size } from '../format.ts';
+import { duration, size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
@@ -73,6 +73,23 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
   );
 }
 
+/** The snapshot that the last start restored, with a link to it in the lineage. */
+function Source({ of: { tenant, name, sandboxId }, from }: { of: Workspace; from: RestoredFrom }) {
+  const { storage, snapshotId, ageSeconds } = from;
+  const selected = snapshotId && { sandboxId, snapshotId };
+  return (
+    <>
+      {storage === 'platform' && `a platform snapshot${selected ? ' with the files of ' : ''}`}
+      {selected && (
+        <a class="mono" href={href({ at: 'workspace', tenant, name, selected })}>
+          {snapshotId}
+        </a>
+      )}
+      , which was {duration(ageSeconds)} old
+    </>
+  );
+}
+
 /** What a stop stores, by the storage of the workspace. */
 const SAVED = {
   archive: 'saved by a snapshot at each stop',
@@ -119,7 +136,11 @@ function About({ of }: { of: Workspace }) {
             )}
           </Fact>
         )}
-        {of.restoredFrom && <Fact name="Restored from">{sourceOf(of)}</Fact>}
+        {of.restoredFrom && (
+          <Fact name="Restored from">
+            <Source of={of} from={of.restoredFrom} />
+          </Fact>
+        )}
         <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>
