@@ -7,6 +7,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 
+import { getDefaultDevRegistryPath } from 'miniflare';
+
 import { SnapshotterClient, http } from '../client/src/index.ts';
 import { leftOut, missingIn } from './bindings.ts';
 import { claim } from './claim.ts';
@@ -34,16 +36,20 @@ const snapshotterVars = { API_TOKEN: token };
 const served = options.agent === undefined ? loadExample() : await loadApplication(options.agent);
 
 const persist = resolve(options.state ?? served.state);
-if (!(await claim(persist)))
+const self = `${address}, with the state in ${persist}`;
+if ((await claim(persist, self)) !== undefined)
   fail(
     `Another \`npm run dev\` uses the state in ${persist}. End it, or pass another folder: --state <folder>`,
   );
+
+// All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
+const other = await claim(getDefaultDevRegistryPath(), self);
 
 const local = await startLocal({
   workers: served.workers,
   port,
   persist,
-  isShared: true,
+  isShared: other === undefined,
   onLog: (line) => (!served.isExample || line.startsWith('{"')) && console.log(line),
   mode: served.mode,
 });
@@ -64,8 +70,15 @@ if (served.isExample)
   console.log(
     "To run a command in the agent's sandbox, POST a JSON array with the command to /<name>/run of the agent.",
   );
-console.log(`\`wrangler dev\` in another project can bind the service "sandbox-snapshotter", and the class Sandbox of
-"${served.sandboxesOf}". Callers with the token can run commands on this machine. Press Ctrl-C to stop.`);
+if (other === undefined)
+  console.log(
+    `\`wrangler dev\` in another project can bind the service "sandbox-snapshotter", and the class Sandbox of\n"${served.sandboxesOf}".`,
+  );
+else
+  console.warn(
+    `\`wrangler dev\` in another project does not reach this run, but the one at ${other}. To reach this one, end the other first, or set CLOUDFLARE_DEV_REGISTRY_PATH to the same new folder here and there.`,
+  );
+console.log('Callers with the token can run commands on this machine. Press Ctrl-C to stop.');
 
 await interruption;
 console.log('\nSaving the active workspaces. Press Ctrl-C again to end without.');
@@ -109,7 +122,7 @@ function loadExample(): Served {
     name: 'Example agent',
     isExample: true,
     workers: [
-      { ...snapshotter, vars: snapshotterVars },
+      { ...snapshotter, vars: { ...snapshotter.vars, ...snapshotterVars } },
       { ...agent, vars: { AGENT_TOKEN: token }, port: port + 1 },
     ],
     sandboxesOf: snapshotter.sandboxesOf ?? 'sandbox-snapshotter',

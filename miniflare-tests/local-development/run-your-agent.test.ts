@@ -220,6 +220,26 @@ test('a second run over the same state is refused, and leaves the first one as i
   assert.equal(await first.interrupt(), 0);
 });
 
+test('a second run with another state leaves the first one in the registry, and names it', async () => {
+  const port = await freePorts();
+  await using first = startDev(port, 'one', ['--runtime', 'container']);
+  await first.prints(/`wrangler dev` in another project can bind [^]*Press Ctrl-C to stop/);
+  const entry = () => readFileSync(join(folder, 'registry', 'sandbox-snapshotter'), 'utf8');
+  const registered = entry();
+
+  await using second = startDev(await freePorts(), 'two', ['--runtime', 'container']);
+  const [, other] = await second.prints(
+    /does not reach this run, but the one at ([^,]+), with the state in \S+one\./,
+  );
+  assert.equal(other, `http://127.0.0.1:${port}`);
+  await second.prints(/Press Ctrl-C to stop/);
+  assert.doesNotMatch(second.output, /can bind/);
+  assert.equal(entry(), registered);
+  assert.equal(await second.interrupt(), 0);
+  assert.equal(entry(), registered);
+  assert.equal(await first.interrupt(), 0);
+});
+
 test('a busy port is reported on one line that names PORT', async () => {
   const port = await freePorts();
   const server = await listen(port + 1);
