@@ -30,13 +30,18 @@ export function exampleOf(runtime: Runtime): Example {
   if (runtime === 'sdk-0.12')
     return {
       agent: { name: 'agent', config: at('agent') },
-      snapshotter: { config: SNAPSHOTTER },
+      snapshotter: { config: SNAPSHOTTER, vars: named(runtime) },
       mode: modeOfRun(),
     };
   const name = 'container-agent';
   return {
     agent: { name, config: at(name) },
-    snapshotter: { config: SNAPSHOTTER, sandboxesOf: name },
+    snapshotter: { config: SNAPSHOTTER, sandboxesOf: name, vars: named(runtime) },
     mode: 'container',
   };
+}
+
+/** Returns the var that names the runtime of the binding `Sandbox`, so that lists show it. */
+function named(runtime: Runtime): Record<string, string> {
+  return { SANDBOXES: JSON.stringify([{ binding: 'Sandbox', runtime }]) };
 }

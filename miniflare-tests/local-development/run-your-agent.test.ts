@@ -157,7 +157,8 @@ describe('an agent that exports the class itself', () => {
 });
 
 test('the example agent of the runtime `container` works in a workspace, which the end of the command saves', async () => {
-  await using dev = startDev(await freePorts(), 'example', ['--runtime', 'container']);
+  const port = await freePorts();
+  await using dev = startDev(port, 'example', ['--runtime', 'container']);
   const [, address = ''] = await dev.prints(/Example agent: +(http:\S+)/);
   const [, token] = await dev.prints(/Token of both: +(\S+)/);
   await dev.prints(/the class Sandbox of\n"container-agent"[^]*Press Ctrl-C to stop/);
@@ -168,6 +169,9 @@ test('the example agent of the runtime `container` works in a workspace, which t
   });
   const { stdout } = (await response.json()) as Output;
   assert.equal(stdout, 'hello\n');
+  const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token: token ?? '' }));
+  const { runtime } = await workspaces.getByName({ name: 'notebook' });
+  assert.equal(runtime, 'container', 'lists show the runtime');
   assert.equal(await dev.interrupt(), 0);
   assert.match(dev.output, /Saved notebook\./);
 });
