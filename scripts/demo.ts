@@ -75,7 +75,7 @@ for (const { sandboxId, exitCode } of outputs) console.log(`  ${sandboxId}: exit
 printOutput(await callAgent('runInWorkspace', 'notebook', PRINT_FILES));
 
 printStep(
-  'Next: `npm run dev`, with the same options, serves this agent, the console and the API reference.',
+  `Next: \`npm run dev${runtime === undefined ? '' : ` -- --runtime ${runtime}`}\` serves this agent, the console and the API reference.`,
 );
 
 /** Calls a method of the agent over HTTP. */

@@ -67,9 +67,9 @@ print(served.name, `http://127.0.0.1:${port + 1}`);
 print(served.isExample ? 'Token of both' : 'Token', token);
 console.log();
 if (served.isExample)
-  console.log(
-    "To run a command in the agent's sandbox, POST a JSON array with the command to /<name>/run of the agent.",
-  );
+  console.log(`To run a command in the sandbox of an agent named ada:
+  curl http://127.0.0.1:${port + 1}/ada/run -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '["echo hello"]'
+`);
 if (other === undefined)
   console.log(
     `\`wrangler dev\` in another project can bind the service "sandbox-snapshotter", and the class Sandbox of\n"${served.sandboxesOf}".`,

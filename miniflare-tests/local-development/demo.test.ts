@@ -11,11 +11,14 @@ import { Command } from './terminal.ts';
 const PAGE = readFileSync(at('docs/getting-started.md'), 'utf8');
 const [, DOCUMENTED = ''] = /^```text\n(The agent writes [^]*?)^```/m.exec(PAGE) ?? [];
 
-/** Returns an output without what differs between two runs: log lines with their times, and the random parts of ids. */
+/** Returns an output without what differs between two runs: log lines with their times, random parts of ids, the runtime. */
 function comparable(output: string): string {
   const lines = output.trim().split('\n');
   const text = lines.filter((line) => !line.startsWith('  · ')).join('\n');
-  return text.replace(/-(restored|branch)-[a-z0-9]{8}/g, '-$1').replace(/notebook-[a-z0-9]{10}/g, 'notebook');
+  return text
+    .replace(/-(restored|branch)-[a-z0-9]{8}/g, '-$1')
+    .replace(/notebook-[a-z0-9]{10}/g, 'notebook')
+    .replace(/--runtime \S+`/, '--runtime`');
 }
 
 for (const runtime of RUNTIMES) {

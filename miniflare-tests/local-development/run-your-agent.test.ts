@@ -172,6 +172,8 @@ test('the example agent of the runtime `container` works in a workspace, which t
   const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token: token ?? '' }));
   const { runtime } = await workspaces.getByName({ name: 'notebook' });
   assert.equal(runtime, 'container', 'lists show the runtime');
+  const [curl] = await dev.prints(/curl http.+/);
+  assert.match(run('sh', ['-c', curl], folder), /"stdout":"hello\\n"/);
   assert.equal(await dev.interrupt(), 0);
   assert.match(dev.output, /Saved notebook\./);
 });
