@@ -52,6 +52,13 @@ const local = await startLocal({
   isShared: other === undefined,
   onLog: (line) => (!served.isExample || line.startsWith('{"')) && console.log(line),
   mode: served.mode,
+}).catch((error: Error) => {
+  // esbuild has printed what is wrong.
+  if ('errors' in error)
+    fail(
+      `${served.name} cannot be bundled. Correct the errors above. If a package is missing, install it in the project: the client as client/README.md says.`,
+    );
+  throw error;
 });
 
 // Miniflare's own listeners would end workerd at once. A signal that arrives while they are replaced is lost, so the output, to

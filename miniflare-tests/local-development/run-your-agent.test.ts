@@ -201,6 +201,21 @@ test('a binding that an application lacks is named at the start', async () => {
   }
 });
 
+test('a package that an application lacks is named without a stack trace', async () => {
+  const [config = ''] = blocks(CONTAINER, 'toml');
+  const [source = ''] = blocks(CONTAINER, 'ts');
+  const project = join(folder, 'not-installed');
+  mkdirSync(join(project, 'src'), { recursive: true });
+  writeFileSync(join(project, 'wrangler.toml'), config);
+  writeFileSync(join(project, 'src/index.ts'), source);
+  writeFileSync(join(project, 'Dockerfile'), '');
+  await using dev = startDev(await freePorts(), 'lacking', ['--agent', join(project, 'wrangler.toml')]);
+  assert.equal(await dev.ended(), 1);
+  assert.match(dev.output, /Could not resolve "sandbox-snapshotter-client"/);
+  assert.match(dev.output, /\nmy-agent cannot be bundled\. .+client\/README\.md says\.\n$/);
+  assert.doesNotMatch(dev.output, /^ +at /m);
+});
+
 test('an invalid wrangler.toml is reported without a stack trace', async () => {
   const project = createProject('invalid', { 'wrangler.toml': 'name = "my-agent"\nmain = 1\n' });
   await using dev = startDev(await freePorts(), 'invalid', ['--agent', join(project, 'wrangler.toml')]);
