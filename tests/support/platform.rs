@@ -44,6 +44,11 @@ impl<S: Scheduler> World<S> {
         self.disks.borrow_mut().clear();
     }
 
+    /// Returns the tokens on all disks that the platform stored.
+    pub fn disk_tokens(&self) -> BTreeSet<Option<String>> {
+        self.disks.borrow().values().map(|disk| disk.token.clone()).collect()
+    }
+
     /// Returns whether a container can start from a platform snapshot.
     pub fn has_disk(&self, snapshot: &PlatformSnapshot) -> bool {
         let image = S::platform_image(self, &Sandbox::default());
@@ -78,7 +83,7 @@ impl<S: Scheduler> World<S> {
             let number = world.disk_count.get() + 1;
             world.disk_count.set(number);
             let stored = StoredDisk { id: format!("disk-{number}"), size_bytes: 1 << 30 };
-            S::observe(&world, Event::DiskStored(&own, &disk));
+            S::observe(&world, Event::DiskStored(&own, &stored.id, &disk));
             world.disks.borrow_mut().insert(stored.id.clone(), disk);
             Ok(Some(stored))
         };

@@ -143,8 +143,8 @@ pub enum Event<'a, S: Scheduler> {
     ArrivalRequested(&'a SandboxId),
     /// A backup has arrived in a container.
     Arrived(&'a SandboxId, &'a BackupId),
-    /// A platform snapshot is about to be stored.
-    DiskStored(&'a SandboxId, &'a Disk<S>),
+    /// A platform snapshot is about to be stored under an id.
+    DiskStored(&'a SandboxId, &'a str, &'a Disk<S>),
     /// A container was started from a platform snapshot.
     DiskStarted(&'a SandboxId, &'a Disk<S>),
     /// A container is about to be destroyed. That was requested at the given time, in milliseconds.

@@ -46,6 +46,12 @@ impl ContainerMarker {
         matches!(self, Self::Ready(_))
     }
 
+    /// Returns the nonce.
+    pub fn nonce(&self) -> &str {
+        let (Self::Restoring(nonce) | Self::Restored(nonce) | Self::Adopted(nonce) | Self::Ready(nonce)) = self;
+        nonce
+    }
+
     /// Returns whether a start is restoring files into the container, or was interrupted before it completed.
     pub const fn is_restoring(&self) -> bool {
         matches!(self, Self::Restoring(_) | Self::Restored(_))

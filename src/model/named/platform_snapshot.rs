@@ -30,7 +30,8 @@ pub struct StoredDisk {
 pub struct PlatformSnapshot {
     /// The id of the snapshot, which the platform assigned.
     pub id: String,
-    /// The content of a file on the disk that no other disk has. It proves that a container started from this snapshot.
+    /// The content of a file on the disk: the nonce of the marker of its container. It proves that a container started
+    /// from a snapshot of that container.
     pub token: String,
     /// The size of the disk, in bytes.
     pub size_bytes: u64,

@@ -49,7 +49,7 @@ pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord
     if let Some(platform) = after.binding.as_ref().and_then(|binding| binding.platform_snapshot.as_ref()) {
         let known = world.platform_rows.borrow_mut().insert(platform.id.clone(), platform.clone());
         if known.is_none() {
-            loss::note_saved_files(world, &after.sandbox_id, &world.disk_files.borrow()[&platform.token]);
+            loss::note_saved_files(world, &after.sandbox_id, &world.disk_files.borrow()[&platform.id]);
         }
     }
     let Some(before) = before else { return };
@@ -85,7 +85,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
     let Some(workspace) = world.ledger(id).workspace().unwrap() else { return vec![archive] };
     let Some(binding) = &workspace.binding else { return vec![archive] };
     let disk_files = |platform: &PlatformSnapshot| {
-        let files = world.disk_files.borrow()[&platform.token].clone();
+        let files = world.disk_files.borrow()[&platform.id].clone();
         Some((platform.same_archive().cloned(), files))
     };
     if let Some(platform) = current_platform(world, id) {
@@ -313,7 +313,7 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let platform = ledger.workspace().unwrap().and_then(|workspace| workspace.binding?.platform_snapshot);
     let in_disk = |file: &str, content: &str| {
         let disks = world.disk_files.borrow();
-        let files = platform.as_ref().map(|platform| &disks[&platform.token]);
+        let files = platform.as_ref().map(|platform| &disks[&platform.id]);
         files.is_some_and(|files| files.get(file).is_some_and(|saved| saved == content))
     };
     let is_saved = |file: &str, content: &str, is_own_container: bool| {

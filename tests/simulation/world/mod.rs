@@ -61,7 +61,7 @@ pub struct Simulation {
     pub profile: FaultProfile,
     /// The source of every backup, including deleted ones.
     pub ground_truths: RefCell<BTreeMap<BackupId, Capture>>,
-    /// The files in the directory of every platform snapshot, including deleted ones, by token.
+    /// The files in the directory of every platform snapshot, including deleted ones, by id.
     pub disk_files: RefCell<BTreeMap<String, Files>>,
     /// Every platform snapshot that a ledger had.
     pub platform_rows: RefCell<BTreeMap<String, PlatformSnapshot>>,

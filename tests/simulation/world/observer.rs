@@ -51,12 +51,12 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             world.with_container(id, |container, _| container.process_below = process);
         }
         Event::Arrived(id, backup) => lifecycle::check_arrival(world, id, backup),
-        Event::DiskStored(id, disk) => {
+        Event::DiskStored(id, disk_id, disk) => {
             lifecycle::check_disk(world, id);
             let mut files = disk.files.clone();
             files.retain(|path, _| is_under(path, DIR));
             world.trace(&format_args!("the platform stores the disk of {id}: {files:?}"));
-            world.disk_files.borrow_mut().insert(disk.token.clone().unwrap(), files);
+            world.disk_files.borrow_mut().insert(disk_id.to_owned(), files);
             world.count("platform snapshots");
         }
         Event::DiskStarted(id, disk) => {

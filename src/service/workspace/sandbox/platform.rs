@@ -75,19 +75,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             is_same: has_archive,
         });
         self.extend_platform_data()?;
-        let (token, disk) = self
+        // A late call of an earlier attempt writes the same token.
+        let token = marker.nonce();
+        let disk = self
             .retry(async || {
-                let token = self.random_short_id()?.as_str().to_owned();
-                let answer = self.sandboxes()?.take_platform_snapshot(&self.id, marker, &token).await;
-                let disk = answer.map_err(self.failed(During::Backup))?;
-                disk.map(|disk| (token, disk)).ok_or_else(|| Error::another_container(&self.id))
+                let answer = self.sandboxes()?.take_platform_snapshot(&self.id, marker, token).await;
+                answer.map_err(self.failed(During::Backup))?.ok_or_else(|| Error::another_container(&self.id))
             })
             .await?;
         self.extend_platform_data()?;
         self.update_binding(|binding| {
             binding.platform_snapshot = Some(PlatformSnapshot {
                 id: disk.id,
-                token,
+                token: token.to_owned(),
                 size_bytes: disk.size_bytes,
                 image,
                 created_at: self.now(),
