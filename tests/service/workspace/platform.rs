@@ -193,6 +193,25 @@ fn failed_platform_snapshot_of_platform_storage_keeps_the_container() {
 }
 
 #[test]
+fn late_attempt_of_a_platform_snapshot_writes_the_same_token() {
+    let fixture = active("platform");
+    fixture.world.after(Method::TakePlatformSnapshot).nth(1).fail_transiently();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(fixture.world.call_count(Method::TakePlatformSnapshot), 2);
+    assert_eq!(fixture.world.disk_tokens().len(), 1);
+}
+
+#[test]
+fn start_from_no_storage_reports_both_reasons() {
+    let fixture = stopped("both");
+    fixture.world.delete_disks();
+    fixture.world.start_empty_without_disk();
+    fixture.world.clear_bucket();
+    let error = fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::OperationInterrupted);
+    assert!(error.message().contains("The archive: "), "{error}");
+}
+
+#[test]
 fn lost_platform_snapshot_of_platform_storage_never_starts_an_empty_workspace() {
     let expired = |fixture: &Fixture| fixture.world.advance_clock(31 * DAY);
     let replaced = |fixture: &Fixture| fixture.world.set_image_version("another");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
 use sandbox_snapshotter::model::named::settings::{OnDiverged, StartSettings};
-use sandbox_snapshotter::model::named::{Address, NamedRecord, State};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker, NamedRecord, State};
 use sandbox_snapshotter::model::request::StartRequest;
 use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
@@ -54,17 +54,21 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let is_current = record.as_ref().is_some_and(|record| record.sandboxes().any(|own| own == id));
     let runs = record.is_some_and(|record| record.sandbox_id == *id && record.state == State::Active);
     let has_service_container = world.with_sandbox(id, |sandbox, _| {
-        // The files of another image cannot be distinguished from written files.
-        let has_other_image_files = |container: &Container| {
-            !container.files_in(DIR).is_empty() && binding.image.as_ref() != Some(&container.image)
+        // The files of another image cannot be distinguished from written files. Neither can those of the image, if the
+        // application wrote into the container before its marker.
+        let seems_written = |container: &Container| {
+            let hash = container.content_hash(DIR);
+            hash.is_some() && (binding.image.as_ref() != Some(&container.image) || binding.baseline != hash)
         };
         sandbox.container.as_ref().is_some_and(|container| {
             // A container that a start was about to adopt keeps running if the start fails. So does one whose files were written
             // before its marker arrived late.
             let is_late = container.notes.write_times.values().any(|at| *at < container.notes.marker_set_at);
-            let has_work = sandbox.notes.adopted.contains(&container.started_at) || is_late;
+            let is_protected =
+                matches!(container.marker, Some(ContainerMarker::Adopted(_))) && seems_written(container);
+            let has_work = sandbox.notes.adopted.contains(&container.started_at) || is_late || is_protected;
             let is_marked = container.marker.is_some() && !has_work;
-            is_marked || (!container.notes.is_used && !has_other_image_files(container))
+            is_marked || (!container.notes.is_used && !seems_written(container))
         })
     });
     let is_cold_started = world.history.borrow().cold_started.contains(id);
@@ -115,8 +119,8 @@ pub async fn check_startable(world: Rc<World>) {
             continue;
         };
         let sources = lifecycle::expected_sources(&world, &record.sandbox_id);
-        let lost = lifecycle::current_platform(&world, &record.sandbox_id)
-            .is_some_and(|platform| sources.contains(&None) && !world.has_disk(&platform));
+        let is_disk_gone =
+            lifecycle::current_platform(&world, &record.sandbox_id).is_some_and(|platform| !world.has_disk(&platform));
         let (requested_at, start) = (
             world.now(),
             StartSettings { on_diverged: OnDiverged::Rescue, accept_stale: true, ..StartSettings::default() },
@@ -138,11 +142,12 @@ pub async fn check_startable(world: Rc<World>) {
                         name.as_ref().is_some_and(|name| has_damaged_snapshot(&world, &record.sandbox_id, name))
                     }
                 };
-                let is_gone = (lost || sources.iter().all(is_lost))
-                    && matches!(error.code(), Code::NothingRestorable | Code::SnapshotNotFound);
+                // The disk is the first source.
+                let is_all_lost = sources.iter().skip(usize::from(is_disk_gone)).all(is_lost);
+                let is_gone = is_all_lost && matches!(error.code(), Code::NothingRestorable | Code::SnapshotNotFound);
                 let is_damaged =
                     matches!(error.code(), Code::BackupIncomplete | Code::BackupNotFound | Code::BackupExpired);
-                let is_expected = is_gone || is_damaged || (lost && error.is_retryable());
+                let is_expected = is_gone || is_damaged || (is_disk_gone && is_all_lost && error.is_retryable());
                 if !is_expected {
                     world.report_violation("rule 11, a workspace can be started", &format_args!("{address}: {error}"));
                 }

@@ -115,9 +115,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Some(PlatformFailure { reason, transient }) => (Some(reason), transient),
             None => (None, None),
         };
-        let source = archive.map_err(|error| match &platform_fallback {
-            Some(reason) => transient.unwrap_or(error).with_note(&format!("The platform snapshot: {reason}")),
-            None => error,
+        let source = archive.map_err(|error| match (transient, &platform_fallback) {
+            (Some(transient), _) => transient.with_note(&format!("The archive: {}", error.message())),
+            (None, Some(reason)) => error.with_note(&format!("The platform snapshot: {reason}")),
+            (None, None) => error,
         })?;
         let may_have_lost = may_have_lost(source.saved_in().as_ref());
         let started = self
