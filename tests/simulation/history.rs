@@ -48,6 +48,8 @@ pub struct CallHistory {
     pub keyed_workspace_calls: BTreeMap<String, KeyedWorkspaceCall>,
     /// The time at which a deletion of a named workspace was last requested, took effect, or was answered.
     pub workspace_deletes_at: BTreeMap<Address, i64>,
+    /// The number of answers to starts and stops that were lost since an answer reported a possible loss.
+    pub lost_answers: BTreeMap<Address, usize>,
     /// The requests that affect files of sandboxes that belong to a named workspace.
     pub file_requests: BTreeMap<SandboxId, FileRequests>,
     /// The backups that the application made without the service, with their sandboxes.

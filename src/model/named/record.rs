@@ -88,6 +88,9 @@ pub struct NamedRecord {
     /// How often callers received a report of the last restore.
     #[serde(default, skip_serializing_if = "RestoreReport::is_first")]
     pub restore_report: RestoreReport,
+    /// Whether a call that may restore the files of an active workspace has not been answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restore_unconfirmed: bool,
     /// Whether files may be lost that were never in the present sandbox, and no start has reported it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreported_loss: bool,
@@ -226,7 +229,10 @@ impl NamedRecord {
 
     /// Records the restore of a start, unless the container was running with its files and is recorded already.
     pub fn record_start(&mut self, ensured: &EnsuredRunning) {
-        if ensured.how != StartOutcome::Running || self.last_restore.is_none() {
+        self.restore_unconfirmed = false;
+        let is_recorded =
+            |restore: &LastRestore| ensured.restore.as_ref().is_none_or(|ensured| ensured.nonce == restore.nonce);
+        if ensured.how != StartOutcome::Running || !self.last_restore.as_ref().is_some_and(is_recorded) {
             self.record_restore(ensured.restore.as_ref());
         }
     }

@@ -252,6 +252,7 @@ impl<P: Ports> NamedWorkspace<P> {
             platform_snapshot: None,
             last_restore: None,
             restore_report: RestoreReport::First,
+            restore_unconfirmed: false,
             unreported_loss,
             problem: None,
             creation,

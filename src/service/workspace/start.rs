@@ -80,15 +80,11 @@ impl<P: Ports> NamedWorkspace<P> {
         let cause = match record.state {
             State::Active => match self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? {
                 Condition::Running => {
-                    let ensured = match request.fingerprint {
-                        // The snapshots of the sandbox get this fingerprint from now on.
-                        Some(_) => {
-                            self.ports
-                                .sandbox_ledgers()?
-                                .ensure_running(&record.sandbox_id, &ensure_running_request(&record, start))
-                                .await?
-                        }
-                        None => EnsuredRunning::already_running(),
+                    // The snapshots of the sandbox get a new fingerprint from now on.
+                    let ensured = if request.fingerprint.is_some() || record.restore_unconfirmed {
+                        self.ensure_still_running(&ensure_running_request(&record, start)).await?
+                    } else {
+                        EnsuredRunning::already_running()
                     };
                     let now = self.now();
                     let record = self.update_record(|record| {
@@ -139,6 +135,13 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn ensure_running(&self, start: &StartSettings) -> Result<EnsuredRunning> {
         let record = self.existing()?;
         self.ports.sandbox_ledgers()?.ensure_running(&record.sandbox_id, &ensure_running_request(&record, start)).await
+    }
+
+    /// Changes the sandbox of the active workspace, which a probe found running. Its container may have ended since, and
+    /// then the call restores the files.
+    pub(super) async fn ensure_still_running(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
+        let record = self.update_record(|record| record.restore_unconfirmed = true)?;
+        self.ports.sandbox_ledgers()?.ensure_running(&record.sandbox_id, request).await
     }
 
     /// Records the outcome of a start.

@@ -40,8 +40,7 @@ impl<P: Ports> NamedWorkspace<P> {
             self.propagate_retention(&record, &changed).await?;
             if let Some(start_request) = &start_request {
                 // Applies the idle timeout, the dependencies of snapshots, and the environment.
-                let ensured = self.ports.sandbox_ledgers()?.ensure_running(&record.sandbox_id, start_request).await?;
-                // The container may have ended since it was probed.
+                let ensured = self.ensure_still_running(start_request).await?;
                 self.update_record(|record| record.record_start(&ensured))?;
             }
             return self.save_settings(changed).map(|record| WorkspaceDescription::from(&record));

@@ -109,6 +109,7 @@ pub fn minimal_record() -> NamedRecord {
         platform_snapshot: None,
         last_restore: None,
         restore_report: RestoreReport::First,
+        restore_unconfirmed: false,
         unreported_loss: false,
         problem: None,
         creation: None,
@@ -171,6 +172,7 @@ pub fn full_record() -> NamedRecord {
             nonce: "k3f9x2ab".into(),
         }),
         restore_report: RestoreReport::Again,
+        restore_unconfirmed: true,
         unreported_loss: true,
         problem: Some(WorkspaceProblem {
             code: Code::Internal,

@@ -199,6 +199,28 @@ fn report_of_an_earlier_restore_does_not_count_for_a_later_one() {
 }
 
 #[test]
+fn loss_is_reported_after_a_crash_during_a_change_of_the_active_workspace() {
+    for (operation, change) in [
+        (Operation::StartWorkspace, json!({ "fingerprint": "v2" })),
+        (Operation::UpdateWorkspace, json!({ "env": { "A": "1" } })),
+    ] {
+        let fixture = Fixture::with_stopped_workspace();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.write_workspace_file(WORKSPACE, "second");
+        fixture.world.reset_calls();
+        let id = fixture.sandbox_of(WORKSPACE);
+        // The container ends after the probe, and the object before it records the restore.
+        fixture.world.before(Method::EnsureRunning).nth(1).run(move |world| world.end_container(&id));
+        let gate = fixture.world.at(Method::EnsureRunning, CallPhase::After).nth(1).block();
+        let work = fixture.begin_in_workspace(operation, WORKSPACE, &change);
+        assert!(gate.is_reached());
+        fixture.crash_during(work);
+        fixture.world.clear_faults();
+        assert_eq!(start(&fixture, WORKSPACE), running(Some(true)), "{operation:?}");
+    }
+}
+
+#[test]
 fn answer_to_a_start_that_completes_a_crashed_one_is_the_first_report() {
     let fixture = with_unsaved_file();
     let gate = fixture.world.at(Method::EnsureRunning, CallPhase::After).nth(1).block();

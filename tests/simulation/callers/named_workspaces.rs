@@ -243,7 +243,7 @@ fn check_start(
     match outcome {
         Ok(Ok(started)) => named_workspaces::check_started(world, address, requested_at, &started),
         Ok(Err(error)) => check_failure(world, address, "a start", &error),
-        Err(AnswerLost) => {}
+        Err(AnswerLost) => loss::note_lost_answer(world, address),
     }
 }
 
@@ -307,7 +307,7 @@ async fn stop_workspace(world: &Rc<World>, address: Address) {
             world.trace(&format_args!("{address} is stopped: {:?}", stopped.description.last_snapshot));
         }
         Ok(Err(error)) => check_failure(world, &address, "a stop", &error),
-        Err(AnswerLost) => {}
+        Err(AnswerLost) => loss::note_lost_answer(world, &address),
     }
 }
 

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::SandboxId;
+use sandbox_snapshotter::model::named::record::RestoreReport;
 use sandbox_snapshotter::model::named::{Address, ContainerMarker};
 use sandbox_snapshotter::model::record::StoredBackup;
 
@@ -55,8 +56,23 @@ pub fn note_saved_files(world: &World, id: &SandboxId, files: &Files) {
     });
 }
 
+/// Notes that the answer to a start or stop was lost. The service reports a loss twice, so both reports may be lost.
+pub fn note_lost_answer(world: &Rc<World>, address: &Address) {
+    let lost_answers = {
+        let mut history = world.history.borrow_mut();
+        let count = history.lost_answers.entry(address.clone()).or_default();
+        *count += 1;
+        *count
+    };
+    let record = world.workspace_store(address).stored_record();
+    if lost_answers > 1 && record.is_some_and(|record| record.restore_report == RestoreReport::Again) {
+        note_reported(world, address);
+    }
+}
+
 /// Notes that a caller received an answer that reports a possible loss.
 pub fn note_reported(world: &Rc<World>, address: &Address) {
+    world.history.borrow_mut().lost_answers.remove(address);
     let Some(record) = world.workspace_store(address).stored_record() else { return };
     for id in record.sandboxes() {
         world.with_sandbox(id, |sandbox, _| sandbox.notes.ended_with.clear());
