@@ -4,7 +4,7 @@ import { build } from './build.mjs';
 import { parseOptions } from './options.mjs';
 import { buildProgram, packClient, packProgram } from './pack.mjs';
 import {
-  TEST_FEATURES,
+  TESTED,
   chromium,
   clientGenerators,
   output,
@@ -15,7 +15,7 @@ import {
   schemathesis,
   squashfs,
 } from './setup.mjs';
-import { buildTestWorkers, lintTestWorkers } from './test-workers.mjs';
+import { FOR_TEST_WORKERS, TEST_WORKERS, buildTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
 
@@ -27,14 +27,14 @@ const commands = {
     packages();
     rust();
     run('cargo', ['fmt', '--all', '--check']);
-    clippy('--all-targets', ...TEST_FEATURES);
-    clippy('--package', 'sandbox-snapshotter-client', '--all-targets', '--features', 'service-binding');
-    clippy('--package', 'snapshotter-cli', '--all-targets');
-    clippy('--package', 'snapshot-archive', '--all-targets', '--features', 'protocol');
-    clippy('--package', 'snapshot-archive-module');
-    clippy('--package', 'bindgen');
+    const others = ['snapshot-archive-module', 'bindgen', ...TEST_WORKERS];
+    const linted = [...TESTED, ...others.flatMap((name) => ['--package', name])];
+    run(
+      'cargo',
+      ['clippy', '--all-targets', ...linted, '--locked', '--', '-D', 'warnings'],
+      FOR_TEST_WORKERS,
+    );
     run('node', ['scripts/types.mjs', '--check']);
-    lintTestWorkers();
     for (const project of [
       '.',
       'client',
@@ -73,7 +73,7 @@ const commands = {
     schemathesis();
     clientGenerators();
     buildTestWorkers();
-    run('cargo', ['build', '--package', 'snapshotter-cli', '--locked', '--quiet']);
+    run('cargo', ['build', ...TESTED, '--bin', 'snapshotter', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);
   },
   'test:matrix': () => {
@@ -135,10 +135,6 @@ const commands = {
     run('wrangler', ['deploy', ...args, ...rollout]);
   },
 };
-
-function clippy(/** @type {string[]} */ ...options) {
-  run('cargo', ['clippy', ...options, '--locked', '--', '-D', 'warnings']);
-}
 
 /** Builds the Worker. */
 function buildWorker(/** @type {Parameters<typeof build>[0]} */ options = {}) {

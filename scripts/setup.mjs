@@ -9,8 +9,17 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLCHAIN = '1.95.0';
 
-/** The features of the tests. Lints and generators use the same, so that cargo compiles the crate once for all of them. */
-export const TEST_FEATURES = ['--features', 'schema,fuzzing'];
+/**
+ * The packages with native tests, and the features of these tests. Each command for one of them selects all, because cargo
+ * compiles a dependency again for other features.
+ */
+export const TESTED = [
+  ...['sandbox-snapshotter', 'sandbox-snapshotter-client', 'snapshot-archive', 'snapshotter-cli'].flatMap(
+    (name) => ['--package', name],
+  ),
+  '--features',
+  'sandbox-snapshotter/schema,sandbox-snapshotter/fuzzing,sandbox-snapshotter-client/service-binding',
+];
 
 /** Returns the absolute path of a file of the project. */
 export function at(/** @type {string[]} */ ...parts) {

@@ -5,24 +5,11 @@ import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-import { TEST_FEATURES, at, environment } from './setup.mjs';
+import { TESTED, at, environment } from './setup.mjs';
 import { COLUMNS, runColumn, sum, type Count } from './suites.ts';
 
 /** The number of test files that run at the same time. They mostly wait for Workers. */
-const CONCURRENCY = Math.max(2, availableParallelism() - 1);
-
-/** The packages that do not contain the Worker: the reader of archives, the command line and the Rust client. */
-const CALLERS = [
-  ...[
-    '--package',
-    'snapshot-archive',
-    '--package',
-    'snapshotter-cli',
-    '--package',
-    'sandbox-snapshotter-client',
-  ],
-  ...['--features', 'service-binding'],
-];
+const CONCURRENCY = 2 * availableParallelism();
 
 const suites = globSync(
   [
@@ -41,12 +28,7 @@ const suites = globSync(
 const counts = [
   await count(
     'cargo',
-    ['test', ...TEST_FEATURES, '--locked', '--no-fail-fast'],
-    /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
-  ),
-  await count(
-    'cargo',
-    ['test', ...CALLERS, '--locked', '--no-fail-fast'],
+    ['test', ...TESTED, '--locked', '--no-fail-fast'],
     /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
   ),
   await count(

@@ -3,19 +3,20 @@
 // --check, only verifies that they are up to date.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { compile } from 'json-schema-to-typescript';
 import { format, resolveConfig } from 'prettier';
 
-import { TEST_FEATURES, at, output } from './setup.mjs';
+import { TESTED, at, output, run } from './setup.mjs';
 
 /**
  * @typedef {import('json-schema-to-typescript').JSONSchema} Schema
  * @typedef {{ name: string, description: string, repeatability: string, options: { $ref: string }, answer: { $ref: string } }} Operation
  */
 
-const text = output('cargo', ['run', '--quiet', '--locked', ...TEST_FEATURES, '--example', 'schema']);
+run('cargo', ['build', '--quiet', '--locked', ...TESTED, '--example', 'schema']);
+const text = output(join(process.env.CARGO_TARGET_DIR ?? at('target'), 'debug/examples/schema'), []);
 if (text === undefined)
   fail('Failed to generate the schemas. Run `cargo run --features schema --example schema` for details.');
 
