@@ -75,7 +75,7 @@ for (const [image, main] of [
       if (main === undefined) {
         const capture = await world.failure(world.backUp('full'));
         assert.equal(capture.name, 'NoSpaceError');
-        assert.match(capture.message, /needs \d+ kB in \/var\/backups\/.*, and \d+ kB are free/);
+        assert.match(capture.message, /\d+ kB are needed in \/var\/backups\/.*, and \d+ kB are free/);
       }
       const restore = await world.failure(world.sandbox('full', 'restoreBackup', backup));
       assert.equal(restore.name, 'NoSpaceError');

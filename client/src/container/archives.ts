@@ -1,5 +1,5 @@
 /** Captures and restores: archives that travel by `exec` between the container and the bucket. */
-import { Sha256, type Backups, type Format, type Metadata } from './bucket.ts';
+import { Sha256, type Archive, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, transferError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
 import { decode, KILLED, limited, open, sh, TIMED_OUT, within } from './process.ts';
@@ -12,9 +12,6 @@ const DEFAULT_TTL_SECONDS = 3 * 24 * 3600;
 const DEFAULT_TIMEOUT_MS = 3600_000;
 
 const CREATE_FAILED = 'BACKUP_CREATE_FAILED';
-
-/** The time before its expiration at which a backup is not restored any more, in milliseconds. */
-const TTL_MARGIN_MS = 60_000;
 
 /** The directories that can be captured, and restored. */
 const ROOTS = ['/workspace', '/home', '/tmp', '/var/tmp', '/app'];
@@ -51,8 +48,12 @@ export interface BackupHandle {
   dir: string;
   /** The archive is unpacked into the directory, and not mounted over it. */
   localBucket?: boolean;
-  /** Absent: `squashfs`, which sandboxes of the SDK 0.12 can restore, too. */
+  /** Absent: `squashfs`, which sandboxes of the SDK 0.12 can restore, too. `tar+zstd/1`: a record of `DirectoryBackup`. */
   format?: Format;
+  /** The size of the archive in bytes, of such a record. */
+  size?: number;
+  /** The SHA-256 of the archive, of such a record. */
+  sha256?: string;
 }
 
 /** A container with the command runner of its object. */
@@ -108,24 +109,24 @@ export async function capture(
 export async function restore(
   { container, state }: Target,
   backups: Backups,
+  archive: Archive,
   { dir, timeout = DEFAULT_TIMEOUT_MS }: BackupHandle & Expected,
-  metadata: Metadata,
 ): Promise<void> {
-  const { sizeBytes, format = 'squashfs', treeBytes = sizeBytes } = metadata;
-  const [archiver, compressor] = format.split('+') as ['squashfs' | 'tar', Tool?];
-  requireTool(state, archiver === 'tar' ? archiver : 'unsquashfs', 'find', 'timeout');
-  if (compressor) requireTool(state, compressor);
+  const { sizeBytes, format = 'squashfs', treeBytes = sizeBytes } = archive;
+  const tools =
+    format === 'squashfs' ? (['unsquashfs'] as const) : (format.split(/[+/]/, 2) as ['tar', ...Tool[]]);
+  requireTool(state, 'find', 'timeout', ...tools);
   const sizes = [sizeBytes, Math.ceil(treeBytes / 1024)].map(String);
-  const argv = sh(restoring(UNPACK[archiver]), state.id as string, ...sizes, dir);
+  const argv = sh(restoring(UNPACK[tools[0]]), state.id as string, ...sizes, dir);
   await within(timeout, async (signal) => {
-    const archive = verified(await backups.getArchive(metadata), metadata, signal);
+    const chunks = verified(await backups.getArchive(archive), archive, signal);
     const process = await open(container, limited(argv, timeout), { stdin: 'pipe' });
     const output = process.output();
     const stdin = process.stdin as WritableStream<Uint8Array>;
     const ended = new AbortController();
     let failure: unknown;
     (ReadableStream as any)
-      .from(archive)
+      .from(chunks)
       // A process whose input is aborted waits for more.
       .pipeTo(stdin, { preventAbort: true, signal: ended.signal })
       .catch((thrown: unknown) => {
@@ -139,12 +140,6 @@ export async function restore(
     if (exitCode === INCOMPLETE && failure) throw transferError(failure);
     check(exitCode, decode(stderr), 'BACKUP_RESTORE_FAILED', `${dir} can't be restored`);
   });
-}
-
-/** Throws where a backup can't be restored any more. */
-export function checkExpiration({ id, ttl, createdAt }: Metadata): void {
-  if (Date.now() + TTL_MARGIN_MS <= Date.parse(createdAt) + ttl * 1000) return;
-  throw new SandboxError('BACKUP_EXPIRED', `The backup ${id} has expired.`);
 }
 
 /** Throws unless a directory can be captured and restored. */
@@ -184,7 +179,7 @@ function toPatterns(pattern: string, squashfs: boolean): string[] {
 /** Passes on the chunks of an archive, and one more byte where they are complete and have the expected SHA-256. */
 async function* verified(
   stream: ReadableStream<Uint8Array>,
-  { id, sizeBytes, sha256 }: Metadata,
+  { id, sizeBytes, sha256 }: Archive,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const hash = new Sha256();

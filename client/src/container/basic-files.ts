@@ -43,7 +43,7 @@ export abstract class Files implements Programs {
   }
 
   async exists(path: string) {
-    const output = await outputOf(this, sh('if [ -e "$1" ]; then echo 1; fi', path));
+    const output = await outputOf(this, sh('[ ! -e "$1" ] || echo 1', path));
     return { success: true as const, path, exists: output !== '' };
   }
 

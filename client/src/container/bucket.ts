@@ -1,4 +1,8 @@
-/** Backups in R2: an archive, and its metadata, which is written last. The layout is that of the Sandbox SDK 0.12. */
+/**
+ * Backups in R2: an archive, and its metadata, which is written last. The layout is that of the Sandbox SDK 0.12. Those of the class
+ * `DirectoryBackup` of the SDK 1.0 have no metadata, and are only read.
+ */
+import type { BackupHandle } from './archives.ts';
 import { messageOf, SandboxError, transferError } from './errors.ts';
 
 /** The size of the parts of an upload, in bytes. R2 requires parts of the same size, at least 5 MiB. */
@@ -14,28 +18,38 @@ interface Pending {
   uploadId?: string;
 }
 
-/** The metadata of a backup. */
-export interface Metadata {
+/** The time before its expiration at which a backup is not restored any more, in milliseconds. */
+const TTL_MARGIN_MS = 60_000;
+
+/** What is known of an archive. */
+export interface Archive {
   id: string;
-  dir: string;
-  name?: string | null | undefined;
   /** The size of the archive, in bytes. */
   sizeBytes: number;
-  /** Seconds after its creation for which it can be restored. */
-  ttl: number;
-  createdAt: string;
   /** The SHA-256 of the archive, in hexadecimal digits. Backups of the SDK 0.12 have none. */
-  sha256?: string;
+  sha256?: string | undefined;
   /** Default: `squashfs`. */
   format?: Format;
   /** The size of the files, in bytes. */
   treeBytes?: number;
+}
+
+/** The metadata of a backup. */
+export interface Metadata extends Archive {
+  dir: string;
+  name?: string | null | undefined;
+  /** Seconds after its creation for which it can be restored. */
+  ttl: number;
+  createdAt: string;
   /** The number of files and directories in an archive of tar, without the directory itself. The header of a squashfs has it. */
   entries?: number;
 }
 
+/** The format of `DirectoryBackup`. */
+const DIRECTORY_BACKUP = 'tar+zstd/1';
+
 /** The format of an archive. */
-export type Format = 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd';
+export type Format = 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | typeof DIRECTORY_BACKUP;
 
 /** A stored archive. */
 export interface Stored {
@@ -66,18 +80,21 @@ export class Sha256 {
 export class Backups {
   readonly #bucket: R2Bucket;
   readonly #storage: DurableObjectStorage;
+  readonly #prefix: string;
 
-  constructor(bucket: R2Bucket, storage: DurableObjectStorage) {
+  /** The keys of `DirectoryBackup` have the prefix. */
+  constructor(bucket: R2Bucket, storage: DurableObjectStorage, prefix = '') {
     this.#bucket = bucket;
     this.#storage = storage;
+    this.#prefix = prefix;
   }
 
   /** Deletes what a capture left behind that the object did not complete: its upload, and an archive without metadata. */
   async recover(): Promise<void> {
     const pending = this.#storage.kv.get<Pending>(PENDING);
-    if (pending === undefined) return;
+    if (!pending) return;
     const { id, uploadId } = pending;
-    if (uploadId !== undefined) {
+    if (uploadId) {
       const upload = this.#bucket.resumeMultipartUpload(archiveKey(id), uploadId);
       await upload.abort().catch(() => {}); // It may be complete, or aborted already.
     }
@@ -131,20 +148,25 @@ export class Backups {
     this.#storage.kv.delete(PENDING);
   }
 
-  /** Returns the metadata. Throws where it is missing or malformed. */
-  async getMetadata(id: string): Promise<Metadata> {
-    return (await this.#get(metadataKey(id))).json<Metadata>().catch((thrown) => {
+  /** Returns what is known of the archive. Throws where the backup has expired, or its metadata is missing or malformed. */
+  async find(handle: BackupHandle): Promise<Archive> {
+    const { id, format, size } = handle;
+    if (format === DIRECTORY_BACKUP) return { ...handle, sizeBytes: size as number };
+    const metadata = await (await this.#get(metadataKey(id))).json<Metadata>().catch((thrown) => {
       throw new SandboxError('BACKUP_INTEGRITY', `The metadata of ${id} can't be read: ${messageOf(thrown)}`);
     });
+    if (Date.now() + TTL_MARGIN_MS <= Date.parse(metadata.createdAt) + metadata.ttl * 1000) return metadata;
+    throw new SandboxError('BACKUP_EXPIRED', `The backup ${id} has expired.`);
   }
 
-  /** Returns the archive. Throws where it is missing, or has another size than its metadata. */
-  async getArchive({ id, sizeBytes }: Metadata): Promise<ReadableStream<Uint8Array>> {
-    const object = await this.#get(archiveKey(id));
+  /** Returns the archive. Throws where it is missing, or has another size than is known. */
+  async getArchive({ id, sizeBytes, format }: Archive): Promise<ReadableStream<Uint8Array>> {
+    const object = await this.#get(
+      format === DIRECTORY_BACKUP ? `${this.#prefix}${id}.tar.zst` : archiveKey(id),
+    );
     if (object.size === sizeBytes) return object.body;
     await object.body.cancel();
-    const message = `The archive of ${id} has ${object.size} bytes instead of ${sizeBytes}.`;
-    throw new SandboxError('BACKUP_INTEGRITY', message);
+    throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another size.`);
   }
 
   async #get(key: string): Promise<R2ObjectBody> {

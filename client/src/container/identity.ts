@@ -194,7 +194,6 @@ export class ContainerIdentity {
 /** Throws unless the image has the programs. */
 export function requireTool(state: ContainerRun, ...tools: Tool[]): void {
   const tool = tools.find((each) => !state.tools.includes(each));
-  if (tool === undefined) return;
-  const name = tool === 'unsquashfs' ? 'squashfs-tools' : tool;
-  throw new SandboxError('TOOL_MISSING', `The image has no ${tool}. Install ${name} in the image.`);
+  const name = tool?.replace('unsquashfs', 'squashfs-tools');
+  if (name) throw new SandboxError('TOOL_MISSING', `The image has no ${tool}. Install ${name} in the image.`);
 }

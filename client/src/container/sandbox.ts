@@ -1,6 +1,6 @@
 /** The sandbox of a Durable Object: its container, commands, files and backups. */
 import type { SharedAlarm } from './alarm.ts';
-import { capture, checkDirectory, checkExpiration, restore } from './archives.ts';
+import { capture, checkDirectory, restore } from './archives.ts';
 import type { BackupHandle, BackupOptions, Expected, Target } from './archives.ts';
 import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
@@ -15,6 +15,8 @@ import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
 export interface Options<Env = any> {
   /** The name of the R2 binding of the backups. Default: `BACKUP_BUCKET`. */
   bucket?: string;
+  /** The option `prefix` of the backups of the class `DirectoryBackup` that sandboxes restore. Default: none. */
+  directoryBackupPrefix?: string;
   /** The directory in which commands start. It is created in each container. Default: `/workspace`. */
   dir?: string;
   /** The time without calls after which the container ends: seconds, or a number with a unit. Default: `10m`. */
@@ -194,9 +196,8 @@ export class ContainerSandbox
 
   restoreBackup(handle: BackupHandle & Expected): Promise<{ success: true; dir: string; id: string }> {
     return this.#alone(handle.dir, async (backups) => {
-      const metadata = await backups.getMetadata(handle.id);
-      checkExpiration(metadata);
-      await this.#inContainer(handle, (target) => restore(target, backups, handle, metadata));
+      const archive = await backups.find(handle);
+      await this.#inContainer(handle, (target) => restore(target, backups, archive, handle));
       return { success: true, dir: handle.dir, id: handle.id };
     });
   }
@@ -239,7 +240,7 @@ export class ContainerSandbox
   #backups(): Backups {
     const binding = this.#options.bucket ?? 'BACKUP_BUCKET';
     const bucket = this.#env[binding] as R2Bucket | undefined;
-    if (bucket) return new Backups(bucket, this.#ctx.storage);
+    if (bucket) return new Backups(bucket, this.#ctx.storage, this.#options.directoryBackupPrefix);
     const message = `The class has no R2 binding ${binding}. Add it to [[r2_buckets]].`;
     throw new SandboxError('INVALID_BACKUP_CONFIG', message);
   }

@@ -19,10 +19,10 @@ export const INCOMPLETE = 115;
  */
 const BEGIN = `${ASSERT_CONTAINER}
 fail() { echo "$2" >&2; exit "$1"; }
-failed() { fail 1 "$1: $(tail -n 3 "$w/log")"; }
+failed() { fail 1 "$(tail -n 3 "$w/log")"; }
 need() {
   free=$(($(stat -f -c '%a * %S / 1024' "$1")))
-  [ "$free" -gt "$2" ] || fail ${NO_SPACE} "$3 $2 kB in $1, and $free kB are free"
+  [ "$free" -gt "$2" ] || fail ${NO_SPACE} "$2 kB are needed in $1, and $free kB are free"
 }
 rm -rf ${WORK_DIR}; mkdir -p ${WORK_DIR} && w=$(mktemp -d ${WORK_DIR}/XXXXXX) || exit 1
 trap 'rm -rf "$w" "$new"' EXIT; trap 'exit 1' TERM
@@ -44,9 +44,9 @@ tree=$(du -sk -- "$d" | cut -f 1)
 `;
 
 /** Prints an archive of squashfs. It needs a seekable output, and so a file that is as large as the archive. */
-export const CAPTURE_SQUASHFS = `${prepare(String.raw`s/\/$//; s/[][\\*?]/\\&/g`)}need ${WORK_DIR} "$tree" "the archive needs"
+export const CAPTURE_SQUASHFS = `${prepare(String.raw`s/\/$//; s/[][\\*?]/\\&/g`)}need ${WORK_DIR} "$tree"
 mksquashfs "$d" "$w/archive" "$@" -no-progress -noappend -wildcards -ef "$w/exclude" >"$w/log" 2>&1 ||
-  failed mksquashfs
+  failed
 echo "$tree" >&2
 cat "$w/archive"`;
 
@@ -56,12 +56,12 @@ cat "$w/archive"`;
  */
 export const CAPTURE_TAR = `${prepare(String.raw`s/\/$//; s/[][\\*?]/\\&/g; s/^/.\//`)}
 tar -C "$d" -S --numeric-owner --exclude-from="$w/exclude" --index-file="$w/names" "$@" -cvf - . 2>"$w/log"
-[ $? -le 1 ] || failed tar
+[ $? -le 1 ] || failed
 echo "$tree $(wc -l <"$w/names")" >&2`;
 
 /** How an archive is unpacked into `$new`. tar recognizes how it is compressed. */
 export const UNPACK = {
-  squashfs: 'unsquashfs -f -no-progress -d "$new"',
+  unsquashfs: 'unsquashfs -f -no-progress -d "$new"',
   tar: 'tar --numeric-owner -C "$new" -xpf',
 };
 
@@ -75,7 +75,7 @@ export const UNPACK = {
  * changes nothing. Process 1 may work in the directory, because its end is the end of the container.
  */
 export const restoring = (unpack: string) => `${BEGIN}size=$1 tree=$2 d=$(realpath -m -- "$3")
-need ${WORK_DIR} $((size / 1024)) "the archive needs"
+need ${WORK_DIR} $((size / 1024))
 cat >"$w/archive" || exit 1
 [ "$(stat -c %s "$w/archive")" = $((size + 1)) ] || exit ${INCOMPLETE}
 truncate -s "$size" "$w/archive"
@@ -84,10 +84,10 @@ while read -r _ _ _ _ mount _; do
 done </proc/self/mountinfo
 beside=\${d%/*}/.snapshotter; mkdir -p -- "\${d%/*}/" || exit 1
 rm -rf -- "$beside".??????
-need "\${d%/*}/" "$tree" "the files need"
+need "\${d%/*}/" "$tree"
 new=$(mktemp -d "$beside.XXXXXX") || exit 1
 old="$new.old"
-${unpack} "$w/archive" >"$w/log" 2>&1 || failed unpack
+${unpack} "$w/archive" >"$w/log" 2>&1 || failed
 [ -e "$w" ] || exit ${INCOMPLETE}
 inside() {
   glob=$(printf '%s' "$1" | sed 's/[][\\\\*?]/\\\\&/g')
