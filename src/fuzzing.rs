@@ -11,7 +11,7 @@ use crate::model::answer::Check;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::DirectoryListing;
-use crate::model::{ArchiveFormat, BackupId, BackupMetadata, Error, Failure, Probe, SandboxId};
+use crate::model::{ArchiveFormat, BackupId, BackupMetadata, BackupObjectKind, Error, Failure, Probe, SandboxId};
 use crate::service::calls::failures::{self, During};
 use crate::service::snapshot::verify;
 
@@ -72,9 +72,12 @@ pub fn storage_failed(failure: Failure) -> Error {
 
 /// Returns the backup that an object belongs to, and the key of that object.
 pub fn backup_of(key: &str) -> Option<(BackupId, String)> {
-    let (id, part) = backups::parse_key(key)?;
-    let object_key = backups::object_key(&id, part);
-    Some((id, object_key))
+    let (backup, kind) = backups::parse_key(key)?;
+    let object_key = match kind {
+        BackupObjectKind::Metadata => backups::metadata_key(backup.id()),
+        BackupObjectKind::Archive | BackupObjectKind::DirectoryBackup => backups::archive_key(&backup),
+    };
+    Some((backup.id().clone(), object_key))
 }
 
 /// Parses the `meta.json` of a backup.

@@ -356,6 +356,18 @@ export interface Summary {
   checkedAt?: string;
   /** When it expires; absent if it has no expiration time. */
   expiresAt?: string;
+  /**
+   * The format of its archive; absent while it is being taken, and for snapshots of earlier releases.
+   *
+   * - `squashfs`: A squashfs: the only format of the SDK (0.12), whose metadata does not name it.
+   * - `tar`: A tar that is not compressed.
+   * - `tar+gzip`: A tar compressed by gzip.
+   * - `tar+zstd`: A tar compressed by zstd.
+   * - `tar+zstd/1`: A tar compressed by zstd, as the class `DirectoryBackup` of the SDK 1.0 stores it:
+   * without metadata beside it.
+   * - `unknown`: A format of another version.
+   */
+  format?: 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | 'tar+zstd/1' | 'unknown';
   /** Its ref; absent while it is being taken. */
   ref?: SnapshotRef;
   /** Whether it is a rescue snapshot: one of a container that was not the sandbox's own. */
@@ -487,7 +499,7 @@ export interface Verification {
 /** One check of a backup. */
 export interface Check {
   /** What was checked. */
-  name: 'objects' | 'header' | 'checksum';
+  name: 'objects' | 'header' | 'checksum' | 'sha256';
   /** What was found. */
   detail: string;
   /** Whether the check passed; absent if there is nothing to compare with. */
@@ -529,7 +541,10 @@ export type DeleteOptions = Selection & {
 export interface ImportOptions {
   /** The sandbox that the backup was taken of. */
   sandboxId: string;
-  /** The handle that `createBackup` returned. */
+  /**
+   * The handle that `createBackup` returned, or the record that `DirectoryBackup` of the SDK 1.0
+   * returned.
+   */
   backup: BackupHandle;
   /**
    * The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy
@@ -596,6 +611,18 @@ export interface TreeSnapshot {
   createdAt?: string;
   /** When it expires. */
   expiresAt?: string;
+  /**
+   * The format of its archive; absent for snapshots of earlier releases.
+   *
+   * - `squashfs`: A squashfs: the only format of the SDK (0.12), whose metadata does not name it.
+   * - `tar`: A tar that is not compressed.
+   * - `tar+gzip`: A tar compressed by gzip.
+   * - `tar+zstd`: A tar compressed by zstd.
+   * - `tar+zstd/1`: A tar compressed by zstd, as the class `DirectoryBackup` of the SDK 1.0 stores it:
+   * without metadata beside it.
+   * - `unknown`: A format of another version.
+   */
+  format?: 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | 'tar+zstd/1' | 'unknown';
   /** Its label. */
   label?: string;
   /** The size of its archive, in bytes. */

@@ -49,6 +49,7 @@ fn check_metadata(id: &BackupId, object: &[u8]) {
         created_at: metadata.created_at,
         size_bytes: metadata.size_bytes,
         checksum: None,
+        format: None,
         usable_until,
         imported: true,
         checked_at: metadata.created_at,

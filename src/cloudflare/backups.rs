@@ -1,12 +1,15 @@
-//! The backups in the R2 bucket, in the layout of the SDK (0.12): `backups/<id>/data.sqsh` and
-//! `backups/<id>/meta.json`.
+//! The backups in the R2 bucket: pairs of objects in the layout of the SDK (0.12), `backups/<id>/data.sqsh` and
+//! `backups/<id>/meta.json`; and the objects of the class `DirectoryBackup` of the SDK 1.0, `<prefix><id>.tar.zst`, with the
+//! name of the backup in their custom metadata.
 
-use worker::{Bucket, Range};
+use worker::{Bucket, Object, Range};
 
 use super::archive_reader::read_archive;
+use super::digest::sha256;
 use crate::model::archive::{Outcome, Request};
 use crate::model::{
-    ArchiveInfo, BackupId, BackupMetadata, BackupObject, BackupObjectKind, BackupObjectPage, Failure, Timestamp, json,
+    ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObject, BackupObjectKind,
+    BackupObjectPage, BackupOwner, Failure, LocatedBackup, Timestamp, json,
 };
 use crate::ports::BackupStore;
 
@@ -19,26 +22,79 @@ const ARCHIVE_SUFFIX: &str = "/data.sqsh";
 /// The suffix of the key of the metadata, after the id of the backup.
 const METADATA_SUFFIX: &str = "/meta.json";
 
+/// The suffix of the key of a `DirectoryBackup`, after the id of the backup.
+const DIRECTORY_BACKUP_SUFFIX: &str = ".tar.zst";
+
+/// The begin of a cursor of the listing that has reached the objects of `DirectoryBackup`. The rest is that of R2.
+const DIRECTORY_BACKUPS_CURSOR: &str = "directory-backups ";
+
 /// The largest `meta.json` that the Worker reads, in bytes; those of the SDK are under 1 kB.
 const MAX_METADATA_BYTES: u64 = 16 * 1024;
 
 /// Backups in an R2 bucket.
 pub struct R2Backups {
     bucket: Bucket,
+    directory_backup_prefix: String,
 }
 
 impl R2Backups {
-    /// Returns the backups in `bucket`.
-    pub fn new(bucket: Bucket) -> Self {
-        Self { bucket }
+    /// Returns the backups in `bucket`. The keys of `DirectoryBackup` have the prefix `directory_backup_prefix`.
+    pub fn new(bucket: Bucket, directory_backup_prefix: String) -> Self {
+        Self { bucket, directory_backup_prefix }
+    }
+
+    /// Returns a page of the pairs of objects.
+    async fn list_pairs(&self, cursor: Option<&str>) -> Result<BackupObjectPage, Failure> {
+        let page = self.list_objects(KEY_PREFIX, None, cursor, parse_key).await?;
+        // The objects of `DirectoryBackup` follow.
+        let cursor = page.cursor.or_else(|| Some(DIRECTORY_BACKUPS_CURSOR.to_owned()));
+        Ok(BackupObjectPage { cursor, ..page })
+    }
+
+    /// Returns a page of the objects of `DirectoryBackup`. Passes over what applications store in folders below the prefix.
+    async fn list_directory_backups(&self, cursor: Option<&str>) -> Result<BackupObjectPage, Failure> {
+        let prefix = &self.directory_backup_prefix;
+        let parse = |key: &str| {
+            let id = key.strip_prefix(prefix)?.strip_suffix(DIRECTORY_BACKUP_SUFFIX)?;
+            let id = BackupId::parse(id).ok()?;
+            Some((BackupLocation::DirectoryBackup { id, key: key.to_owned() }, BackupObjectKind::DirectoryBackup))
+        };
+        let page = self.list_objects(prefix, Some("/"), cursor, parse).await?;
+        let cursor = page.cursor.map(|cursor| format!("{DIRECTORY_BACKUPS_CURSOR}{cursor}"));
+        Ok(BackupObjectPage { cursor, ..page })
+    }
+
+    async fn list_objects(
+        &self,
+        prefix: &str,
+        delimiter: Option<&str>,
+        cursor: Option<&str>,
+        parse: impl Fn(&str) -> Option<(BackupLocation, BackupObjectKind)>,
+    ) -> Result<BackupObjectPage, Failure> {
+        let mut request = self.bucket.list().prefix(prefix);
+        if let Some(delimiter) = delimiter {
+            request = request.delimiter(delimiter);
+        }
+        if let Some(cursor) = cursor {
+            request = request.cursor(cursor);
+        }
+        let page = request.execute().await.map_err(r2_failure)?;
+        let objects = page.objects();
+        let objects = objects.iter().filter_map(|object| {
+            let (location, kind) = parse(&object.key())?;
+            Some(BackupObject { location, kind, size_bytes: object.size(), uploaded_at: uploaded_at(object) })
+        });
+        Ok(BackupObjectPage { objects: objects.collect(), cursor: page.cursor().filter(|_| page.truncated()) })
     }
 }
 
 impl BackupStore for R2Backups {
+    fn locate(&self, handle: BackupHandle) -> LocatedBackup {
+        LocatedBackup::new(handle, |id| format!("{}{id}{DIRECTORY_BACKUP_SUFFIX}", self.directory_backup_prefix))
+    }
+
     async fn get_metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
-        let Some(object) =
-            self.bucket.get(object_key(id, BackupObjectKind::Metadata)).execute().await.map_err(r2_failure)?
-        else {
+        let Some(object) = self.bucket.get(metadata_key(id)).execute().await.map_err(r2_failure)? else {
             return Ok(None);
         };
         if object.size() > MAX_METADATA_BYTES {
@@ -49,67 +105,95 @@ impl BackupStore for R2Backups {
         parse_metadata(id, &bytes).map(Some)
     }
 
-    async fn head_archive(&self, id: &BackupId) -> Result<Option<ArchiveInfo>, Failure> {
-        let object = self.bucket.head(object_key(id, BackupObjectKind::Archive)).await.map_err(r2_failure)?;
-        Ok(object.map(|object| ArchiveInfo {
-            size_bytes: object.size(),
-            checksum: object.checksum().md5.map(|md5| format!("md5:{}", to_hex(&md5))),
-        }))
+    async fn head_archive(&self, backup: &BackupLocation) -> Result<Option<ArchiveInfo>, Failure> {
+        let object = self.bucket.head(archive_key(backup)).await.map_err(r2_failure)?;
+        object.as_ref().map(archive_info).transpose()
     }
 
-    async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+    async fn read_archive_prefix(&self, backup: &BackupLocation, length: u32) -> Result<Option<Vec<u8>>, Failure> {
         let range = Range::Prefix { length: length.into() };
-        let object = match self.bucket.get(object_key(id, BackupObjectKind::Archive)).range(range).execute().await {
+        let object = match self.bucket.get(archive_key(backup)).range(range).execute().await {
             Ok(Some(object)) => object,
             Ok(None) => return Ok(None),
             // R2 fails for a range of an empty object.
-            Err(error) => match self.head_archive(id).await? {
+            Err(error) => match self.head_archive(backup).await? {
                 Some(ArchiveInfo { size_bytes: 0, .. }) => return Ok(Some(Vec::new())),
                 _ => return Err(r2_failure(error)),
             },
         };
-        let body = object.body().ok_or_else(|| Failure::protocol("R2", format!("the archive of {id} has no body")))?;
+        let body = object.body().ok_or_else(|| no_body(backup))?;
         body.bytes().await.map(Some).map_err(r2_failure)
     }
 
-    async fn read_archive(&self, id: &BackupId, request: &Request) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        read_archive(&self.bucket, &object_key(id, BackupObjectKind::Archive), request).await
+    async fn hash_archive(&self, backup: &BackupLocation) -> Result<Option<String>, Failure> {
+        let Some(object) = self.bucket.get(archive_key(backup)).execute().await.map_err(r2_failure)? else {
+            return Ok(None);
+        };
+        let body = object.body().ok_or_else(|| no_body(backup))?;
+        let digest = sha256(body.response_body().map_err(r2_failure)?).await?;
+        Ok(Some(to_hex(&digest)))
     }
 
-    fn object_keys(&self, id: &BackupId) -> Vec<String> {
-        vec![object_key(id, BackupObjectKind::Archive), object_key(id, BackupObjectKind::Metadata)]
+    async fn read_archive(
+        &self,
+        backup: &BackupLocation,
+        request: &Request,
+    ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
+        read_archive(&self.bucket, &archive_key(backup), request).await
+    }
+
+    fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {
+        let metadata = match backup {
+            BackupLocation::Pair(id) => Some(metadata_key(id)),
+            BackupLocation::DirectoryBackup { .. } => None,
+        };
+        std::iter::once(archive_key(backup)).chain(metadata).collect()
     }
 
     async fn list(&self, cursor: Option<&str>) -> Result<BackupObjectPage, Failure> {
-        let request = self.bucket.list().prefix(KEY_PREFIX);
-        let request = match cursor {
-            Some(cursor) => request.cursor(cursor),
-            None => request,
-        };
-        let page = request.execute().await.map_err(r2_failure)?;
-        let objects = page.objects();
-        let objects = objects.iter().filter_map(|object| {
-            let (id, kind) = parse_key(&object.key())?;
-            #[allow(clippy::cast_possible_wrap)] // Milliseconds far below 2^63.
-            let uploaded_at = Timestamp::from_millis(object.uploaded().as_millis() as i64);
-            Some(BackupObject { id, kind, size_bytes: object.size(), uploaded_at })
-        });
-        Ok(BackupObjectPage { objects: objects.collect(), cursor: page.cursor().filter(|_| page.truncated()) })
+        match cursor.map(|cursor| cursor.strip_prefix(DIRECTORY_BACKUPS_CURSOR).ok_or(cursor)) {
+            None => self.list_pairs(None).await,
+            Some(Err(cursor)) => self.list_pairs(Some(cursor)).await,
+            Some(Ok(cursor)) => self.list_directory_backups(Some(cursor).filter(|cursor| !cursor.is_empty())).await,
+        }
     }
 
-    async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
+    async fn delete(&self, backup: &BackupLocation) -> Result<(), Failure> {
         // The metadata goes last: it contains the mark that identifies the archive as the snapshotter's.
-        self.bucket.delete(object_key(id, BackupObjectKind::Archive)).await.map_err(r2_failure)?;
-        self.bucket.delete(object_key(id, BackupObjectKind::Metadata)).await.map_err(r2_failure)
+        for key in self.object_keys(backup) {
+            self.bucket.delete(key).await.map_err(r2_failure)?;
+        }
+        Ok(())
     }
 }
 
-/// Returns the id of the backup that an object belongs to, and the kind of the object.
-pub(crate) fn parse_key(key: &str) -> Option<(BackupId, BackupObjectKind)> {
+/// Returns what R2 reports about an archive.
+fn archive_info(object: &Object) -> Result<ArchiveInfo, Failure> {
+    let metadata = object.custom_metadata().map_err(r2_failure)?;
+    Ok(ArchiveInfo {
+        size_bytes: object.size(),
+        checksum: object.checksum().md5.map(|md5| format!("md5:{}", to_hex(&md5))),
+        uploaded_at: uploaded_at(object),
+        mark: metadata.values().find_map(|name| BackupOwner::parse(name)),
+    })
+}
+
+/// Returns when an object was written.
+fn uploaded_at(object: &Object) -> Timestamp {
+    #[allow(clippy::cast_possible_wrap)] // Milliseconds far below 2^63.
+    Timestamp::from_millis(object.uploaded().as_millis() as i64)
+}
+
+fn no_body(backup: &BackupLocation) -> Failure {
+    Failure::protocol("R2", format!("the archive of {backup} has no body"))
+}
+
+/// Returns the pair that an object belongs to, and the kind of the object.
+pub(crate) fn parse_key(key: &str) -> Option<(BackupLocation, BackupObjectKind)> {
     let key = key.strip_prefix(KEY_PREFIX)?;
     let metadata = key.strip_suffix(METADATA_SUFFIX).map(|id| (id, BackupObjectKind::Metadata));
     let (id, kind) = metadata.or_else(|| key.strip_suffix(ARCHIVE_SUFFIX).map(|id| (id, BackupObjectKind::Archive)))?;
-    Some((BackupId::parse(id).ok()?, kind))
+    Some((BackupLocation::Pair(BackupId::parse(id).ok()?), kind))
 }
 
 /// Parses a `meta.json`. Returns a protocol failure when it is malformed.
@@ -126,13 +210,17 @@ fn to_hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Returns the key of an object of a backup.
-pub(crate) fn object_key(id: &BackupId, kind: BackupObjectKind) -> String {
-    let name = match kind {
-        BackupObjectKind::Archive => ARCHIVE_SUFFIX,
-        BackupObjectKind::Metadata => METADATA_SUFFIX,
-    };
-    format!("{KEY_PREFIX}{id}{name}")
+/// Returns the key of an archive.
+pub(crate) fn archive_key(backup: &BackupLocation) -> String {
+    match backup {
+        BackupLocation::Pair(id) => format!("{KEY_PREFIX}{id}{ARCHIVE_SUFFIX}"),
+        BackupLocation::DirectoryBackup { key, .. } => key.clone(),
+    }
+}
+
+/// Returns the key of the metadata of a pair.
+pub(crate) fn metadata_key(id: &BackupId) -> String {
+    format!("{KEY_PREFIX}{id}{METADATA_SUFFIX}")
 }
 
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.

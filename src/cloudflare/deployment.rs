@@ -26,19 +26,24 @@ use crate::service::{CloudflareSandboxSnapshotter, Config};
 const SANDBOXES: &str = "SANDBOXES";
 const SANDBOX_BINDING: &str = "SANDBOX_BINDING";
 const BACKUP_R2_BINDING: &str = "BACKUP_R2_BINDING";
+const DIRECTORY_BACKUP_PREFIX: &str = "DIRECTORY_BACKUP_PREFIX";
 const DEFAULT_DIR: &str = "DEFAULT_DIR";
 const LOCAL_BUCKET: &str = "LOCAL_BUCKET";
 const API_TOKEN: &str = "API_TOKEN";
 const ALLOWED_ORIGINS: &str = "ALLOWED_ORIGINS";
 
+/// The longest prefix of the keys of `DirectoryBackup`, in bytes. R2 permits keys of 1,024 bytes.
+const MAX_PREFIX_BYTES: usize = 512;
+
 /// A check that fails when the value of a var is not valid.
 type VarCheck = fn(&Env) -> Result<()>;
 
 /// The vars and secrets that the Worker reads, each with the check of its value.
-pub const VARS: [(&str, VarCheck); 7] = [
+pub const VARS: [(&str, VarCheck); 8] = [
     (SANDBOXES, |env| sandbox_bindings(env, None).map(drop)),
     (SANDBOX_BINDING, |env| SandboxBindings::parse(None, var(env, SANDBOX_BINDING)?.as_deref()).map(drop)),
     (BACKUP_R2_BINDING, |env| var(env, BACKUP_R2_BINDING).map(drop)),
+    (DIRECTORY_BACKUP_PREFIX, |env| directory_backup_prefix(env).map(drop)),
     (DEFAULT_DIR, |env| default_dir(env).map(drop)),
     (LOCAL_BUCKET, |env| is_local_bucket(env).map(drop)),
     (API_TOKEN, |env| api_token(env).map(drop)),
@@ -52,8 +57,8 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// Reads the configuration: the vars `SANDBOXES`, `SANDBOX_BINDING`, `BACKUP_R2_BINDING`, `DEFAULT_DIR` and
-    /// `LOCAL_BUCKET`, and the bindings that the first three name.
+    /// Reads the configuration: the vars `SANDBOXES`, `SANDBOX_BINDING`, `BACKUP_R2_BINDING`, `DIRECTORY_BACKUP_PREFIX`,
+    /// `DEFAULT_DIR` and `LOCAL_BUCKET`, and the bindings that the first three name.
     ///
     /// # Errors
     /// [`Code::ConfigInvalid`] when a var is not valid. A missing binding is an error of the operation that needs it.
@@ -123,10 +128,12 @@ impl WorkerPorts {
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
         let sandbox_bindings = sandbox_bindings(env, var(env, SANDBOX_BINDING)?.as_deref())?;
         let r2_binding = var(env, BACKUP_R2_BINDING)?.unwrap_or_else(|| "BACKUP_BUCKET".into());
+        let prefix = directory_backup_prefix(env)?;
+        let backups = env.bucket(&r2_binding).map(|bucket| R2Backups::new(bucket, prefix));
         Ok(Self {
             sandboxes: sandbox_bindings.iter().map(|binding| open_sandboxes(env, &binding.name)).collect(),
             sandbox_bindings,
-            backups: env.bucket(&r2_binding).map(R2Backups::new).map_err(|_| Error::r2_binding_missing(&r2_binding)),
+            backups: backups.map_err(|_| Error::r2_binding_missing(&r2_binding)),
             sandbox_ledgers: WorkspaceObjects::open(env),
             named_workspaces: NamedWorkspaceObjects::open(env),
             background: WaitUntil::of(ctx),
@@ -205,6 +212,15 @@ fn sandbox_bindings(env: &Env, sandbox_binding: Option<&str>) -> Result<SandboxB
 fn open_sandboxes(env: &Env, binding: &str) -> Result<TimeLimited<SandboxStubs, WorkerClock>> {
     let namespace = env.durable_object(binding).map_err(|_| Error::sandbox_binding_missing(binding))?;
     Ok(TimeLimited::new(Rc::new(SandboxStubs::new(namespace)), Rc::new(WorkerClock)))
+}
+
+/// Returns the prefix of the keys of `DirectoryBackup`; empty when the var `DIRECTORY_BACKUP_PREFIX` is not set.
+fn directory_backup_prefix(env: &Env) -> Result<String> {
+    let prefix = var(env, DIRECTORY_BACKUP_PREFIX)?.unwrap_or_default();
+    if prefix.len() > MAX_PREFIX_BYTES || prefix.contains(char::is_control) {
+        return Err(Error::directory_backup_prefix_invalid(MAX_PREFIX_BYTES));
+    }
+    Ok(prefix)
 }
 
 fn default_dir(env: &Env) -> Result<Directory> {

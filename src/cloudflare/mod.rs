@@ -5,7 +5,7 @@
 //!   request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
 //!   commands
-//! - [`backups`]: the R2 bucket; `archive_reader`: the content of archives in it
+//! - [`backups`]: the R2 bucket; `archive_reader`: the content of archives in it; `digest`: their SHA-256
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`workspace_store`]: the tables of a `NamedWorkspace` object; [`directory_store`]: the tables of a Directory
 //!   object; `sql`: the code that they share
@@ -22,6 +22,7 @@ mod archive_reader;
 pub mod backups;
 pub(crate) mod checkpoints;
 pub mod deployment;
+mod digest;
 pub mod directory_store;
 mod git_ignored;
 pub mod health;

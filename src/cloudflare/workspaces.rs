@@ -19,7 +19,7 @@ use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::LineageScope;
 use crate::model::{
-    BackupId, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
@@ -62,7 +62,7 @@ pub enum Message {
     /// [`SandboxLedgerClient::sweep`]
     Sweep {
         /// The backups with the mark of this workspace, and the snapshots that they name.
-        backups: Vec<(BackupId, SnapshotId)>,
+        backups: Vec<(BackupLocation, SnapshotId)>,
         /// Whether to count the backups without deleting them.
         dry_run: bool,
     },
@@ -149,7 +149,12 @@ impl SandboxLedgerClient for WorkspaceObjects {
         self.0.try_call(id.as_str(), &Message::Describe).await
     }
 
-    async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
+    async fn sweep(
+        &self,
+        id: &SandboxId,
+        backups: &[(BackupLocation, SnapshotId)],
+        dry_run: bool,
+    ) -> Result<usize, Failure> {
         self.0.try_call(id.as_str(), &Message::Sweep { backups: backups.to_vec(), dry_run }).await
     }
 

@@ -5,8 +5,8 @@
 //! types are pure: no I/O, no clock, no randomness.
 
 pub mod archive;
-pub mod archive_format;
 pub mod backup_credentials;
+pub mod backup_location;
 pub mod backup_owner;
 pub mod checkpoint_call;
 pub mod exclude;
@@ -21,7 +21,7 @@ pub mod stored_backup;
 pub mod task;
 pub mod web_origin;
 
-pub use archive_format::ArchiveFormat;
+pub use backup_location::{BackupLocation, LocatedBackup};
 pub use backup_owner::BackupOwner;
 pub use mint::{ShortId, derivation_kind_of, is_minted_with, mint_sandbox_id, mint_snapshot_id, root_of};
 pub use sandbox::{

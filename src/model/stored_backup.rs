@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ArchiveFormat, BackupId, Compression, ContainerIdentity, Directory, Timestamp};
+use super::{
+    ArchiveFormat, BackupId, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, Timestamp,
+};
 
 /// The longest time to live, in seconds: 100 years of 365 days. All backups are stored with it, because the retention
 /// policy of the workspace decides when a snapshot expires.
@@ -84,14 +86,18 @@ pub struct ArchiveInfo {
     pub size_bytes: u64,
     /// R2's checksum of the archive, if it has one: `md5:<hexadecimal>`.
     pub checksum: Option<String>,
+    /// When it was written.
+    pub uploaded_at: Timestamp,
+    /// The owner mark that is stored with the archive: that of a `DirectoryBackup`. A pair has it in its metadata.
+    pub mark: Option<BackupOwner>,
 }
 
-/// One of the two objects of a backup, as a listing of the bucket shows it.
+/// An object of a backup, as a listing of the bucket shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupObject {
-    /// The id of the backup.
-    pub id: BackupId,
-    /// Which of the two objects it is.
+    /// The backup.
+    pub location: BackupLocation,
+    /// Which of its objects it is.
     pub kind: BackupObjectKind,
     /// The size of the object, in bytes.
     pub size_bytes: u64,
@@ -106,10 +112,12 @@ pub enum BackupObjectKind {
     Archive,
     /// `meta.json`
     Metadata,
+    /// The one object of a `DirectoryBackup`.
+    DirectoryBackup,
 }
 
-/// A page of a listing of the bucket. The archive of a backup comes directly before its metadata, which may be on the
-/// next page.
+/// A page of a listing of the bucket. The archive of a pair comes directly before its metadata, which may be on the next
+/// page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupObjectPage {
     /// The backup objects on the page.

@@ -14,7 +14,7 @@ use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::{
-    BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupLocation, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 
 /// The client for the ledgers of other sandboxes.
@@ -42,7 +42,7 @@ pub trait SandboxLedgerClient {
     fn sweep(
         &self,
         id: &SandboxId,
-        backups: &[(BackupId, SnapshotId)],
+        backups: &[(BackupLocation, SnapshotId)],
         dry_run: bool,
     ) -> impl Future<Output = Result<usize, Failure>>;
 

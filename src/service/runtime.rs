@@ -77,9 +77,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 /// unpacks only squashfs.
 pub(super) fn ensure_restorable_in(runtime: Option<Runtime>, format: ArchiveFormat) -> Result<()> {
     match (runtime, format) {
-        (Some(runtime @ Runtime::Sdk012), ArchiveFormat::Tar | ArchiveFormat::TarGzip | ArchiveFormat::TarZstd) => {
-            Err(Error::archive_not_restorable(format.as_str(), runtime))
-        }
+        (
+            Some(runtime @ Runtime::Sdk012),
+            ArchiveFormat::Tar | ArchiveFormat::TarGzip | ArchiveFormat::TarZstd | ArchiveFormat::DirectoryBackup,
+        ) => Err(Error::archive_not_restorable(format.as_str(), runtime)),
         _ => Ok(()),
     }
 }

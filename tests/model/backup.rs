@@ -1,7 +1,7 @@
 //! Backup handles and metadata of the SDK.
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::{ArchiveFormat, BackupHandle, BackupMetadata, Timestamp};
+use sandbox_snapshotter::model::{ArchiveFormat, BackupHandle, BackupMetadata, Code, DirectoryBackup, Timestamp};
 use serde_json::{Value, json};
 
 use super::support::cases;
@@ -45,6 +45,33 @@ fn handle_requires_id_and_directory() {
     for value in wrong {
         assert_eq!(handle(value.clone()), None, "{value}");
     }
+}
+
+#[test]
+fn record_of_directory_backup_states_size_and_sha256() {
+    let record = |size: Value, sha256: &str, format: &str| {
+        handle(
+            json!({ "id": "b1", "dir": "/workspace", "size": size, "sha256": sha256, "format": format, "name": "it" }),
+        )
+    };
+    let hash = "AB".repeat(32);
+    let whole = record(json!(5), &hash, "tar+zstd/1").unwrap();
+    let stated = DirectoryBackup { size_bytes: 5, sha256: hash.to_lowercase() };
+    assert_eq!(whole.directory_backup(), Some(&stated));
+    assert_eq!(json!(whole)["sha256"], hash, "the record is passed back without changes");
+    assert!(whole.is_extracted());
+    for format in ["tar+zstd", "squashfs", "other/1"] {
+        assert_eq!(record(json!(-1), "", format).unwrap().directory_backup(), None, "{format}");
+    }
+    for (size, sha256) in
+        [(json!(-1), &hash[..]), (json!("5"), &hash), (json!(5), &hash[1..]), (json!(5), &"g".repeat(64))]
+    {
+        assert_eq!(record(size.clone(), sha256, "tar+zstd/1"), None, "{size} {sha256}");
+    }
+    let later = json!({ "id": "b1", "dir": "/workspace", "size": 5, "sha256": hash, "format": "tar+zstd/2" });
+    let error = BackupHandle::try_from(later.as_object().unwrap().clone()).unwrap_err();
+    assert_eq!(error.code(), Code::Unsupported);
+    assert!(error.message().contains("\"tar+zstd/2\""), "{error}");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

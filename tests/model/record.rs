@@ -9,7 +9,9 @@ use sandbox_snapshotter::model::record::{
     CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, Stage, Verification,
     WorkspaceRecord,
 };
-use sandbox_snapshotter::model::{BackupId, PendingTask, Runtime, Timestamp, is_signed_by};
+use sandbox_snapshotter::model::{
+    BackupHandle, BackupId, BackupLocation, LocatedBackup, PendingTask, Runtime, Timestamp, is_signed_by,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -243,6 +245,14 @@ fn at(time: &str) -> Timestamp {
     time.to_owned().try_into().unwrap()
 }
 
+/// A record of `DirectoryBackup`.
+fn record() -> Value {
+    json!({
+        "id": "6b1f0c1e-0000-4000-8000-000000000001", "dir": "/workspace", "size": 5, "sha256": "a".repeat(64),
+        "format": "tar+zstd/1",
+    })
+}
+
 fn row(stage: Value) -> SnapshotRecord {
     serde_json::from_value(snapshot(stage)).unwrap()
 }
@@ -256,10 +266,33 @@ fn creation_time_is_that_of_the_backup_or_before_that_of_the_capture() {
 
 #[test]
 fn snapshot_may_own_any_backup_while_creating_and_none_when_deleted() {
-    let other = BackupId::parse("other").unwrap();
-    let own = BackupId::parse("6b1f0c1e-0000-4000-8000-000000000001").unwrap();
+    let [own, other] =
+        ["6b1f0c1e-0000-4000-8000-000000000001", "other"].map(|id| BackupLocation::Pair(BackupId::parse(id).unwrap()));
     let owns = stages().map(|(_, stage)| (row(stage.clone()).may_own(&own), row(stage).may_own(&other)));
     assert_eq!(owns, [(true, true), (true, false), (true, false), (false, false)]);
+}
+
+#[test]
+fn object_of_a_directory_backup_at_another_key_does_not_belong_to_its_snapshot() {
+    let located = LocatedBackup::new(serde_json::from_value(record()).unwrap(), |id| format!("saved/{id}.tar.zst"));
+    let other = LocatedBackup::new(serde_json::from_value(record()).unwrap(), |id| format!("copies/{id}.tar.zst"));
+    let owns = stages().map(|(state, mut stage)| {
+        if state != SnapshotState::Creating {
+            stage[state.as_str()]["stored"]["backup"] = json!(located);
+        }
+        (row(stage.clone()).may_own(located.location()), row(stage).may_own(other.location()))
+    });
+    assert_eq!(owns, [(true, true), (true, false), (true, false), (false, false)]);
+}
+
+#[test]
+fn row_of_a_directory_backup_has_its_key_and_is_refused_by_an_earlier_release() {
+    let located = LocatedBackup::new(serde_json::from_value(record()).unwrap(), |id| format!("saved/{id}.tar.zst"));
+    let stored = json!(located);
+    assert_eq!(stored, json!({ "record": record(), "key": "saved/6b1f0c1e-0000-4000-8000-000000000001.tar.zst" }));
+    assert_eq!(serde_json::from_value::<LocatedBackup>(stored.clone()).unwrap(), located);
+    // Earlier releases read a handle here, and refuse the row without one.
+    serde_json::from_value::<BackupHandle>(stored).unwrap_err();
 }
 
 #[test]

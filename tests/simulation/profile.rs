@@ -56,7 +56,11 @@ impl FaultProfile {
             _ => [0, 1, 2, 5][rng.below(4)],
         };
         let runtime = if rng.one_in(2) { Runtime::Container } else { Runtime::Sdk012 };
-        let has_squashfs = runtime == Runtime::Sdk012 || !rng.one_in(4);
+        let archive_format = match runtime {
+            Runtime::Container if rng.one_in(4) => ArchiveFormat::TarZstd,
+            Runtime::Container if rng.one_in(4) => ArchiveFormat::DirectoryBackup,
+            _ => ArchiveFormat::Squashfs,
+        };
         Self {
             failure_rate: draw([0, 0, 50, 300, 1200]),
             lost_answer_rate: draw([0, 0, 50, 300, 1200]),
@@ -69,7 +73,7 @@ impl FaultProfile {
             image_has_files: rng.one_in(3),
             has_platform: runtime == Runtime::Container && rng.one_in(2),
             runtime,
-            archive_format: if has_squashfs { ArchiveFormat::Squashfs } else { ArchiveFormat::TarZstd },
+            archive_format,
             sandbox_count: 1 + rng.below(3),
             caller_count: 1 + rng.below(4),
             calls_per_caller: 6 + rng.below(if rng.one_in(4) { 60 } else { 24 }),

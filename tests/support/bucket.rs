@@ -7,15 +7,15 @@ use bytes::Bytes;
 use sandbox_snapshotter::model::archive::{Outcome, Request};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
-    ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupMetadata, BackupObject, BackupObjectKind,
-    BackupObjectPage, BackupOptions, BackupOwner, ContainerIdentity, Failure, SandboxId, Timestamp,
+    ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObject, BackupObjectKind,
+    BackupObjectPage, BackupOptions, BackupOwner, ContainerIdentity, Failure, LocatedBackup, SandboxId, Timestamp,
 };
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
 use snapshot_archive::Source;
 use snapshot_archive::protocol::answer;
 
-use super::containers::Files;
+use super::containers::{Files, sha256};
 use super::{Event, Method, Scheduler, World};
 
 /// The size of the archive of an empty directory, in bytes.
@@ -42,7 +42,7 @@ pub struct Capture<N> {
     pub captured_at: i64,
 }
 
-/// The two objects of a backup.
+/// The objects of a backup. A `DirectoryBackup` has one: what `metadata` has is in the archive's object.
 pub struct Backup<S: Scheduler> {
     /// `meta.json`
     pub metadata: Option<BackupMetadata>,
@@ -61,9 +61,21 @@ impl<S: Scheduler> Backup<S> {
         &self.id
     }
 
-    /// Returns the owner that its name states.
+    /// Returns the owner that its name states. The name of a `DirectoryBackup` is in the archive's object.
     pub fn owner(&self) -> Option<BackupOwner> {
+        if self.capture.format == ArchiveFormat::DirectoryBackup && self.archive.is_none() {
+            return None;
+        }
         BackupOwner::parse(self.metadata.as_ref()?.name.as_deref()?)
+    }
+
+    /// Returns the location of its objects.
+    pub fn location(&self) -> BackupLocation {
+        let id = self.id.clone();
+        if self.capture.format == ArchiveFormat::DirectoryBackup {
+            return BackupLocation::DirectoryBackup { key: directory_backup_key(&id), id };
+        }
+        BackupLocation::Pair(id)
     }
 
     /// Returns whether both objects exist.
@@ -79,10 +91,17 @@ impl<S: Scheduler> Backup<S> {
 
     /// Returns the existing objects, in the order of their keys.
     fn list_objects(&self) -> Vec<BackupObject> {
-        let object =
-            |kind, size_bytes| BackupObject { id: self.id.clone(), kind, size_bytes, uploaded_at: self.uploaded_at };
-        let archive = self.archive.as_ref().map(|archive| object(BackupObjectKind::Archive, archive.len() as u64));
-        archive.into_iter().chain(self.metadata.as_ref().map(|_| object(BackupObjectKind::Metadata, 200))).collect()
+        let object = |kind, size_bytes| BackupObject {
+            location: self.location(),
+            kind,
+            size_bytes,
+            uploaded_at: self.uploaded_at,
+        };
+        let is_pair = matches!(self.location(), BackupLocation::Pair(_));
+        let kind = if is_pair { BackupObjectKind::Archive } else { BackupObjectKind::DirectoryBackup };
+        let archive = self.archive.as_ref().map(|archive| object(kind, archive.len() as u64));
+        let metadata = self.metadata.as_ref().filter(|_| is_pair);
+        archive.into_iter().chain(metadata.map(|_| object(BackupObjectKind::Metadata, 200))).collect()
     }
 
     /// Returns the archive in a form that the reader of archives can read, unless it was changed.
@@ -103,8 +122,18 @@ impl<S: Scheduler> Backup<S> {
             archive.hash(&mut hasher);
             format!("md5:{:032x}", hasher.finish())
         };
-        Some(ArchiveInfo { size_bytes: archive.len() as u64, checksum: self.has_checksum.then(checksum) })
+        Some(ArchiveInfo {
+            size_bytes: archive.len() as u64,
+            checksum: self.has_checksum.then(checksum),
+            uploaded_at: self.uploaded_at,
+            mark: self.owner().filter(|_| matches!(self.location(), BackupLocation::DirectoryBackup { .. })),
+        })
     }
+}
+
+/// Returns the key of a `DirectoryBackup`.
+fn directory_backup_key(id: &BackupId) -> String {
+    format!("saved/{id}.tar.zst")
 }
 
 /// Builds the archive of `files` in a format.
@@ -201,7 +230,11 @@ impl<S: Scheduler> World<S> {
         if format != ArchiveFormat::Squashfs {
             handle["format"] = json!(format);
         }
-        if options.local_bucket || self.owns_containers() {
+        if format == ArchiveFormat::DirectoryBackup {
+            handle["size"] = json!(archive.len());
+            handle["sha256"] = json!(sha256(&archive));
+            handle["name"] = json!(options.name);
+        } else if options.local_bucket || self.owns_containers() {
             handle["localBucket"] = json!(true);
         }
         handle.as_object_mut().unwrap().extend(self.handle_fields.borrow().clone());
@@ -217,7 +250,8 @@ impl<S: Scheduler> World<S> {
         let missing = || Failure::new("BackupNotFoundError", "Backup not found").with_code("BACKUP_NOT_FOUND");
         let bucket = self.bucket.borrow();
         let backup = bucket.get(id).ok_or_else(missing)?;
-        if backup.metadata.as_ref().ok_or_else(missing)?.is_expired(self.current_time()) {
+        let is_expired = backup.metadata.as_ref().ok_or_else(missing)?.is_expired(self.current_time());
+        if is_expired && backup.capture.format != ArchiveFormat::DirectoryBackup {
             return Err(Failure::new("BackupExpiredError", "Backup has expired").with_code("BACKUP_EXPIRED"));
         }
         backup.archive.as_ref().ok_or_else(missing)?;
@@ -228,32 +262,49 @@ impl<S: Scheduler> World<S> {
     async fn read_object<T: 'static>(
         &self,
         method: Method,
-        id: &BackupId,
+        location: &BackupLocation,
         read: impl FnOnce(&Backup<S>) -> Option<T> + 'static,
     ) -> Result<Option<T>, Failure> {
-        let id = id.clone();
-        let target = id.to_string();
-        let read = move |world: Rc<Self>| async move { Ok(world.bucket.borrow().get(&id).and_then(read)) };
+        let location = location.clone();
+        let target = location.to_string();
+        let read = move |world: Rc<Self>| async move {
+            let bucket = world.bucket.borrow();
+            Ok(bucket.get(location.id()).filter(|backup| backup.location() == location).and_then(read))
+        };
         S::call(&self.this(), method, &target, read).await
     }
 }
 
 impl<S: Scheduler> BackupStore for World<S> {
+    fn locate(&self, handle: BackupHandle) -> LocatedBackup {
+        LocatedBackup::new(handle, directory_backup_key)
+    }
+
     async fn get_metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
-        self.read_object(Method::GetMetadata, id, |backup| backup.metadata.clone()).await
+        let location = BackupLocation::Pair(id.clone());
+        self.read_object(Method::GetMetadata, &location, |backup| backup.metadata.clone()).await
     }
 
-    async fn head_archive(&self, id: &BackupId) -> Result<Option<ArchiveInfo>, Failure> {
-        self.read_object(Method::HeadArchive, id, Backup::archive_info).await
+    async fn head_archive(&self, backup: &BackupLocation) -> Result<Option<ArchiveInfo>, Failure> {
+        self.read_object(Method::HeadArchive, backup, Backup::archive_info).await
     }
 
-    async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+    async fn hash_archive(&self, backup: &BackupLocation) -> Result<Option<String>, Failure> {
+        let hash = |backup: &Backup<S>| backup.archive.as_ref().map(sha256);
+        self.read_object(Method::HashArchive, backup, hash).await
+    }
+
+    async fn read_archive_prefix(&self, backup: &BackupLocation, length: u32) -> Result<Option<Vec<u8>>, Failure> {
         let prefix = move |archive: &Vec<u8>| archive.iter().take(length as usize).copied().collect();
-        self.read_object(Method::ReadArchivePrefix, id, move |backup| backup.archive.as_ref().map(prefix)).await
+        self.read_object(Method::ReadArchivePrefix, backup, move |backup| backup.archive.as_ref().map(prefix)).await
     }
 
-    async fn read_archive(&self, id: &BackupId, request: &Request) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        let archive = self.read_object(Method::ReadArchive, id, Backup::readable_archive).await?;
+    async fn read_archive(
+        &self,
+        backup: &BackupLocation,
+        request: &Request,
+    ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
+        let archive = self.read_object(Method::ReadArchive, backup, Backup::readable_archive).await?;
         let Some(archive) = archive else { return Ok(None) };
         Ok(Some(match answer(InMemory(archive.into()), request.clone()).await {
             Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
@@ -261,15 +312,18 @@ impl<S: Scheduler> BackupStore for World<S> {
         }))
     }
 
-    fn object_keys(&self, id: &BackupId) -> Vec<String> {
-        vec![format!("backups/{id}/data.sqsh"), format!("backups/{id}/meta.json")]
+    fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {
+        match backup {
+            BackupLocation::Pair(id) => vec![format!("backups/{id}/data.sqsh"), format!("backups/{id}/meta.json")],
+            BackupLocation::DirectoryBackup { key, .. } => vec![key.clone()],
+        }
     }
 
     async fn list(&self, cursor: Option<&str>) -> Result<BackupObjectPage, Failure> {
         let cursor = cursor.map(str::to_owned);
         let list = |world: Rc<Self>| async move {
             let bucket = world.bucket.borrow();
-            let key = |object: &BackupObject| format!("{} {:?}", object.id, object.kind);
+            let key = |object: &BackupObject| format!("{} {:?}", object.location, object.kind);
             let objects = bucket.values().flat_map(Backup::list_objects);
             let mut remaining = objects.filter(|object| cursor.as_ref().is_none_or(|cursor| key(object) > *cursor));
             let objects: Vec<BackupObject> = remaining.by_ref().take(world.list_page_size()).collect();
@@ -279,11 +333,13 @@ impl<S: Scheduler> BackupStore for World<S> {
         S::call(&self.this(), Method::List, "", list).await
     }
 
-    async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
-        let id = id.clone();
-        let target = id.to_string();
+    async fn delete(&self, backup: &BackupLocation) -> Result<(), Failure> {
+        let location = backup.clone();
+        let target = location.to_string();
         let delete = |world: Rc<Self>| async move {
-            let deleted = world.bucket.borrow_mut().remove(&id);
+            let has_object = |backup: &Backup<S>| backup.location() == location && !backup.list_objects().is_empty();
+            let is_stored = world.bucket.borrow().get(location.id()).is_some_and(has_object);
+            let deleted = if is_stored { world.bucket.borrow_mut().remove(location.id()) } else { None };
             if let Some(backup) = deleted {
                 S::observe(&world, Event::Deleted(&backup));
             }

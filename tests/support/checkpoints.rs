@@ -150,5 +150,5 @@ fn changed_paths(left: &Files, right: &Files, dir: &str) -> Vec<String> {
 }
 
 fn commit_hash(content: &impl std::fmt::Debug) -> String {
-    sha256(&format!("{content:?}"))[..40].to_owned()
+    sha256(format!("{content:?}"))[..40].to_owned()
 }

@@ -163,10 +163,10 @@ impl<S: Scheduler> Container<S> {
     /// Unpacks a backup. The class for containers replaces the directory. The files that exist stay in the local mode of the
     /// SDK 0.12; in production mode, the mount hides them.
     pub(super) fn unpack(&mut self, backup: &BackupHandle, files: Files, runtime: Runtime) {
-        if runtime == Runtime::Container || !backup.is_local() {
+        if runtime == Runtime::Container || !backup.is_extracted() {
             self.retain_files(|path| !is_under(path, backup.dir().as_str()));
         }
-        if !backup.is_local() {
+        if !backup.is_extracted() {
             self.mounted = Some(backup.id().clone());
         }
         self.write_files(files);
@@ -196,7 +196,7 @@ impl<S: Scheduler> Container<S> {
     /// Returns the hash of the contents of `dir`; `None` if it is empty.
     pub fn content_hash(&self, dir: &str) -> Option<String> {
         let lines: Vec<_> = self.files_in(dir).iter().map(|(path, content)| format!("{path:?} {content:?}")).collect();
-        (!lines.is_empty()).then(|| sha256(&lines.join("\n")))
+        (!lines.is_empty()).then(|| sha256(lines.join("\n")))
     }
 
     /// Returns the image and the hash of the contents of `dir`. Creates `dir` if it is missing.
@@ -216,7 +216,7 @@ impl<S: Scheduler> Container<S> {
     /// Returns the SHA-256 of each file; empty for a missing file.
     pub(super) fn hashes(&self, dir: &Directory, files: &[String]) -> BTreeMap<String, String> {
         let path = |file: &String| if file.starts_with('/') { file.clone() } else { format!("{dir}/{file}") };
-        let hash = |file| self.files.get(&path(file)).map(|content| sha256(content)).unwrap_or_default();
+        let hash = |file| self.files.get(&path(file)).map(sha256).unwrap_or_default();
         files.iter().map(|file| (file.clone(), hash(file))).collect()
     }
 
@@ -299,9 +299,9 @@ pub fn is_under(path: &str, dir: &str) -> bool {
     path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Returns the SHA-256 of a text, in hexadecimal.
-pub(super) fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text);
+/// Returns the SHA-256 of a content, in hexadecimal.
+pub(super) fn sha256(content: impl AsRef<[u8]>) -> String {
+    let digest = Sha256::digest(content);
     digest
         .iter()
         .flat_map(|byte| [byte >> 4, byte & 15])

@@ -32,6 +32,7 @@ pub enum Method {
     HeadArchive,
     ReadArchivePrefix,
     ReadArchive,
+    HashArchive,
     List,
     Delete,
     Claim,

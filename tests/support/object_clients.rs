@@ -12,7 +12,7 @@ use sandbox_snapshotter::model::named::messages::{
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::{
-    BackupId, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    BackupLocation, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
@@ -46,7 +46,12 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         self.try_ask(Method::Describe, id, (), |own, ()| async move { own.describe() }).await
     }
 
-    async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
+    async fn sweep(
+        &self,
+        id: &SandboxId,
+        backups: &[(BackupLocation, SnapshotId)],
+        dry_run: bool,
+    ) -> Result<usize, Failure> {
         let arguments = (backups.to_vec(), dry_run);
         self.try_ask(Method::Sweep, id, arguments, |own, (backups, dry_run)| async move {
             own.sweep(&backups, dry_run).await

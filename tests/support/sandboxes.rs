@@ -304,7 +304,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 }
                 let content = container.directory_content(backup.dir().as_str());
                 let has_arrived = match content {
-                    _ if !backup.is_local() => container.mounted.as_ref() == Some(backup.id()),
+                    _ if !backup.is_extracted() => container.mounted.as_ref() == Some(backup.id()),
                     DirectoryContent::NonEmpty => true,
                     DirectoryContent::Empty => may_be_empty,
                     _ => false,

@@ -204,7 +204,7 @@ pub struct Import {
     /// The sandbox that the backup was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The handle that `createBackup` returned, in JSON
+    /// The handle that `createBackup` returned, or the record of `DirectoryBackup`, in JSON
     #[arg(long, value_name = "FILE|-")]
     pub backup: PathBuf,
     /// The label of the snapshot [default: snap-YYYYMMDD-HHMMSS, in UTC]

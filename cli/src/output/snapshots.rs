@@ -177,6 +177,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("restorable", format!("{restorable}{why}")),
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
+        ("format", snapshot.format.map_or_else(String::new, |format| format.as_str().to_owned())),
         ("taken", exact_time(snapshot.created_at, now)),
         ("last used", exact_time(snapshot.last_used_at, now)),
         ("expires", snapshot.expires_at.map_or_else(String::new, |end| exact_time(end, now))),

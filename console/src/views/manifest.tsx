@@ -45,6 +45,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
           )}
         </Fact>
         <Fact name="Size">{of.sizeBytes !== undefined && size(of.sizeBytes)}</Fact>
+        <Fact name="Format">{of.format}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>
         </Fact>

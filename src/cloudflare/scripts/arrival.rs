@@ -31,7 +31,7 @@ pub(in crate::cloudflare) fn verify_arrival(
     let unpacked =
         if may_be_empty { r#"[ "$place" = full ] || [ "$place" = empty ]"# } else { r#"[ "$place" = full ]"# };
     let mounted = r#"[ "$kind" = fuse.fuse-overlayfs ] && [ -z "${lower##*/$backup[_/]*}" ] && [ -n "$lower" ]"#;
-    let wanted = if backup.is_local() {
+    let wanted = if backup.is_extracted() {
         unpacked.to_owned()
     } else {
         format!("if [ -e {CLASS_FILE} ]; then {unpacked}; else {mounted}; fi")

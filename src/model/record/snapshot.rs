@@ -9,8 +9,8 @@ use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
-    BackupHandle, BackupId, BackupOwner, Compression, ContainerIdentity, Directory, Label, PendingTask, SandboxId,
-    SandboxStatus, SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, Label, LocatedBackup,
+    PendingTask, SandboxId, SandboxStatus, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -121,7 +121,7 @@ pub struct CaptureInProgress {
     pub takes_label: Option<Label>,
     /// The handle that the sandbox returned; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backup: Option<BackupHandle>,
+    pub backup: Option<LocatedBackup>,
     /// Whether the capture was discarded, so that its backup must be deleted.
     #[serde(default)]
     pub discarded: bool,
@@ -200,8 +200,8 @@ impl ContainerObservation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredBackup {
-    /// The SDK's handle.
-    pub backup: BackupHandle,
+    /// The SDK's handle, and where the objects are.
+    pub backup: LocatedBackup,
     /// When the backup was stored.
     pub created_at: Timestamp,
     /// The size of the archive, in bytes.
@@ -209,6 +209,9 @@ pub struct StoredBackup {
     /// The checksum of the archive from R2, where R2 has one: `md5:<hexadecimal>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+    /// The format of the archive. Absent in rows of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<ArchiveFormat>,
     /// The time until which the SDK restores the backup.
     pub usable_until: Timestamp,
     /// Whether `import` added the backup. An imported backup may lack the product's mark.
@@ -261,12 +264,11 @@ impl SnapshotRecord {
         self.stored().map_or(self.began_at, |stored| stored.created_at)
     }
 
-    /// Returns whether the backup with the id `backup` may belong to this snapshot. Any backup may, while the snapshot
-    /// is being created.
-    pub fn may_own(&self, backup: &BackupId) -> bool {
+    /// Returns whether a backup may belong to this snapshot. Any backup may, while the snapshot is being created.
+    pub fn may_own(&self, backup: &BackupLocation) -> bool {
         match &self.stage {
             Stage::Creating(_) => true,
-            Stage::Ready { stored } | Stage::Deleting { stored, .. } => stored.backup.id() == backup,
+            Stage::Ready { stored } | Stage::Deleting { stored, .. } => stored.backup.location() == backup,
             Stage::Deleted { .. } => false,
         }
     }
@@ -298,7 +300,7 @@ impl SnapshotRecord {
             self.snapshot_id.clone(),
             workspace.sandbox_id.clone(),
             workspace.root_id.clone(),
-            stored.backup.clone(),
+            stored.backup.handle().clone(),
             stored.created_at,
             |message| key.sign(message),
         ))

@@ -34,7 +34,7 @@ const ASSUMED_ARCHIVE_BYTES: u64 = 1024 * MIB;
 /// The number of newest snapshots from which the size of the next one is estimated.
 const SAMPLED_SNAPSHOTS: u32 = 20;
 
-/// The kinds of calls to a sandbox, each with its time limit.
+/// The kinds of calls with a time limit. All of them are to a sandbox, except the read of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallKind {
     /// A read of the status of the container.
@@ -57,6 +57,8 @@ pub enum CallKind {
     Restore(u64),
     /// A platform snapshot, or a start from one.
     PlatformSnapshot,
+    /// A read of a whole archive in R2 with its size in bytes.
+    HashArchive(u64),
 }
 
 impl CallKind {
@@ -75,7 +77,7 @@ impl CallKind {
             Self::PlatformSnapshot => 600,
             Self::Backup(Some(bytes)) => add_transfer_time(600, bytes),
             Self::Backup(None) => add_transfer_time(600, ASSUMED_ARCHIVE_BYTES),
-            Self::Restore(bytes) => add_transfer_time(300, bytes),
+            Self::Restore(bytes) | Self::HashArchive(bytes) => add_transfer_time(300, bytes),
         };
         Duration::from_secs(seconds)
     }
@@ -92,6 +94,7 @@ impl CallKind {
             Self::Backup(_) => "the backup",
             Self::Restore(_) => "the restore",
             Self::PlatformSnapshot => "the platform snapshot",
+            Self::HashArchive(_) => "the read of the archive",
         }
     }
 }
@@ -125,7 +128,7 @@ impl<S, C: Clock> TimeLimited<S, C> {
 }
 
 /// Waits for the answer of a call, up to the time limit of its kind.
-async fn with_timeout<T>(
+pub(in crate::service) async fn with_timeout<T>(
     clock: &impl Clock,
     kind: CallKind,
     call: impl Future<Output = Result<T, Failure>>,

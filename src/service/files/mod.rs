@@ -7,9 +7,8 @@ mod stat;
 use crate::model::archive::{Answer, Attributes, EntryKind, Outcome, Request};
 use crate::model::files::{FileAttributes, FilePath, FileType};
 use crate::model::{Error, Result, Selection, SnapshotId, Timestamp};
-use crate::ports::{BackupStore, Ports};
+use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::calls::failures::from_storage;
 use crate::service::snapshot::select::{Selected, require_ready};
 
 /// An answer about the archive of a snapshot.
@@ -25,17 +24,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn read_archive(&self, selection: &Selection, path: &FilePath, request: &Request) -> Result<Read> {
         self.prepare_call().await?;
         let Selected { snapshot, .. } = self.select(selection).await?;
-        let id = require_ready(&snapshot)?.backup.id();
-        let failed = |failure| from_storage(failure, &format!("reading the archive of the backup {id}"));
-        let found = self
-            .retry(async || {
-                let read = self.backups()?.read_archive(id, request).await.map_err(failed)?;
-                match read {
-                    Some((Outcome::SourceFailed(message), _)) => Err(Error::archive_source_failed(id, &message)),
-                    read => Ok(read),
-                }
-            })
-            .await?;
+        let backup = &require_ready(&snapshot)?.backup;
+        let id = backup.id();
+        let found = self.ask_archive(backup.location(), request).await?;
         let snapshot_id = snapshot.snapshot_id.clone();
         let (outcome, bytes) = found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))?;
         match outcome {

@@ -39,9 +39,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             .await
         };
         let mut arrival = complete(false).await?;
-        if arrival == Arrival::FilesMissing(DirectoryContent::Empty)
-            && self.is_empty_archive(stored.backup.id()).await?
-        {
+        if arrival == Arrival::FilesMissing(DirectoryContent::Empty) && self.is_empty_archive(&stored.backup).await? {
             arrival = complete(true).await?;
         }
         match arrival {

@@ -1,7 +1,7 @@
 //! Rollback: deletes the backup or destroys the sandbox that a failed operation left.
 
 use crate::model::record::{Derivation, DerivedState};
-use crate::model::{BackupId, BackupOwner, Code, Error, Result, SandboxId, Status};
+use crate::model::{BackupLocation, BackupOwner, Code, Error, Result, SandboxId, Status};
 use crate::ports::{BackupStore, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -15,11 +15,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// the bucket. Returns the error with a note on the result, and whether no object with that mark remains.
     pub(in crate::service) async fn discard_backup(
         &self,
-        id: &BackupId,
+        backup: &BackupLocation,
         mark: &BackupOwner,
         error: Error,
     ) -> (Error, bool) {
-        match self.delete_marked(id, mark).await {
+        let id = backup.id();
+        match self.delete_marked(backup, mark).await {
             Ok(true) => (error.with_note(&format!("The backup {id} was deleted.")), true),
             Ok(false) => (
                 error.with_note(&format!(
@@ -36,14 +37,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Deletes a backup if it carries the owner mark `mark`. Returns whether it was deleted.
-    pub(in crate::service) async fn delete_marked(&self, id: &BackupId, mark: &BackupOwner) -> Result<bool> {
-        if read_mark(&*self.ports, id).await?.as_ref() != Some(mark) {
+    pub(in crate::service) async fn delete_marked(&self, backup: &BackupLocation, mark: &BackupOwner) -> Result<bool> {
+        if read_mark(&*self.ports, backup).await?.as_ref() != Some(mark) {
             return Ok(false);
         }
         self.retry(async || {
-            let failed = |failure| from_storage(failure, &format!("deleting the backup {id}"));
-            self.backups()?.delete(id).await.map_err(failed)?;
-            call_context::record_discarded(id);
+            let failed = |failure| from_storage(failure, &format!("deleting the backup {backup}"));
+            self.backups()?.delete(backup).await.map_err(failed)?;
+            call_context::record_discarded(backup.id());
             Ok(true)
         })
         .await

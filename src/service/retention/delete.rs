@@ -5,7 +5,7 @@ use std::slice;
 use crate::model::answer::{Deletion, Removal};
 use crate::model::record::{DerivedState, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupOwner, Code, Error, Result, Selector, SnapshotId, Status};
+use crate::model::{BackupLocation, BackupOwner, Code, Error, Result, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -116,23 +116,31 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
-    /// Deletes both objects of the backup. Imported backups and backups that carry another mark stay.
+    /// Deletes the objects of the backup. Imported backups and backups that carry another mark stay.
     async fn delete_objects(&self, stored: &StoredBackup, mark: &BackupOwner) -> Result<()> {
-        let id = stored.backup.id();
-        let to_error = |failure| from_storage(failure, &format!("deleting the backup {id}"));
+        let backup = stored.backup.location();
+        let to_error = |failure| from_storage(failure, &format!("deleting the backup {backup}"));
         if stored.imported {
             return Ok(());
         }
         self.retry(async || {
             let backups = self.backups()?;
-            let is_ours = match backups.get_metadata(id).await {
-                Ok(Some(metadata)) => metadata.name.as_deref().and_then(BackupOwner::parse).as_ref() == Some(mark),
-                Ok(None) => true,
+            let found = match backup {
+                BackupLocation::Pair(id) => backups
+                    .get_metadata(id)
+                    .await
+                    .map(|found| found.map(|metadata| metadata.name.as_deref().and_then(BackupOwner::parse))),
+                BackupLocation::DirectoryBackup { .. } => {
+                    backups.head_archive(backup).await.map(|found| found.map(|archive| archive.mark))
+                }
+            };
+            let is_ours = match found {
+                Ok(found) => found.is_none_or(|found| found.as_ref() == Some(mark)),
                 // Unreadable metadata carries no mark.
                 Err(failure) if failure.is_protocol() => false,
                 Err(failure) => return Err(to_error(failure)),
             };
-            if is_ours { backups.delete(id).await.map_err(to_error) } else { Ok(()) }
+            if is_ours { backups.delete(backup).await.map_err(to_error) } else { Ok(()) }
         })
         .await
     }

@@ -2,14 +2,15 @@
 //!
 //! Recovery deletes what an interrupted operation left; the sweep finds any other leftovers. It never touches a backup
 //! without the mark, which is the application's own, a backup of another deployment, or a backup younger than the grace
-//! period. An archive without metadata carries no mark: the sweep counts and lists it, and does not touch it.
+//! period. An archive of a pair without its metadata carries no mark: the sweep counts and lists it, and does not touch it.
 
 use futures_util::{StreamExt, stream};
 
 use crate::model::answer::{MAX_UNOWNED, Sweep, UnownedObject};
 use crate::model::request::SweepRequest;
 use crate::model::{
-    BackupId, BackupObject, BackupObjectKind, BackupOwner, Result, SandboxId, SnapshotId, Timestamp, is_minted_with,
+    BackupLocation, BackupObject, BackupObjectKind, BackupOwner, Result, SandboxId, SnapshotId, Timestamp,
+    is_minted_with,
 };
 use crate::ports::{BackupStore, Clock, Ledger, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::from_storage;
@@ -44,7 +45,7 @@ pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Sweep> 
             without_metadata.extend(archive.take());
         }
         for archive in without_metadata.into_iter().filter(|archive| archive.uploaded_at <= recent_after) {
-            add_unowned(&mut totals, backups.object_keys(&archive.id), &archive, now);
+            add_unowned(&mut totals, backups.object_keys(&archive.location), &archive, now);
         }
         totals.scanned += with_metadata.len();
         let (too_recent, old): (Vec<_>, Vec<_>) =
@@ -57,7 +58,7 @@ pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Sweep> 
     }
 }
 
-/// Separates backups with metadata from archives without. Keeps the last archive of a page in `archive`, because its
+/// Separates backups with their own metadata from archives without. Keeps the last archive of a page in `archive`, because its
 /// metadata may be the first object of the next page.
 fn pair_objects(
     archive: &mut Option<BackupObject>,
@@ -68,7 +69,11 @@ fn pair_objects(
         match object.kind {
             BackupObjectKind::Archive => without_metadata.extend(archive.replace(object)),
             BackupObjectKind::Metadata => {
-                without_metadata.extend(archive.take().filter(|archive| archive.id != object.id));
+                without_metadata.extend(archive.take().filter(|archive| archive.location != object.location));
+                with_metadata.push(object);
+            }
+            BackupObjectKind::DirectoryBackup => {
+                without_metadata.extend(archive.take());
                 with_metadata.push(object);
             }
         }
@@ -87,13 +92,13 @@ fn add_unowned(totals: &mut Sweep, keys: Vec<String>, archive: &BackupObject, no
 
 /// Passes the backups that carry an owner mark to the workspaces that the marks name.
 async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &mut Sweep) -> Result<()> {
-    let mut marked: Vec<(SandboxId, Vec<(BackupId, SnapshotId)>)> = Vec::new();
-    let reads = backups.into_iter().map(async |object| (read_mark(ports, &object.id).await, object.id));
+    let mut marked: Vec<(SandboxId, Vec<(BackupLocation, SnapshotId)>)> = Vec::new();
+    let reads = backups.into_iter().map(async |object| (read_mark(ports, &object.location).await, object.location));
     let marks: Vec<_> = stream::iter(reads).buffered(CONCURRENCY).collect().await;
-    for (mark, id) in marks {
+    for (mark, location) in marks {
         match mark {
             Ok(Some(mark)) => {
-                let backup = (id, mark.snapshot_id);
+                let backup = (location, mark.snapshot_id);
                 match marked.iter_mut().find(|(origin_id, _)| *origin_id == mark.origin_id) {
                     Some((_, backups)) => backups.push(backup),
                     None => marked.push((mark.origin_id, vec![backup])),
@@ -118,7 +123,7 @@ async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes the backups that carry this workspace's owner mark and that its ledger does not own. Returns their
     /// number; with `dry_run`, deletes nothing.
-    pub async fn sweep(&self, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize> {
+    pub async fn sweep(&self, backups: &[(BackupLocation, SnapshotId)], dry_run: bool) -> Result<usize> {
         // Another deployment may keep backups of a sandbox with the same id in this bucket.
         let Some(id_key) = self.workspace()?.id_key else { return Ok(0) };
         let mut swept = 0;

@@ -3,8 +3,8 @@
 use futures_util::future::join;
 
 use super::stored_backup::BackupHead;
-use crate::model::{BackupHandle, BackupOptions, BackupOwner, Code, Directory, Error, Result};
-use crate::ports::{Ports, SandboxSession, SandboxSessionOf};
+use crate::model::{BackupOptions, BackupOwner, Code, Directory, Error, LocatedBackup, Result};
+use crate::ports::{BackupStore, Ports, SandboxSession, SandboxSessionOf};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox, is_definite};
 use crate::service::container::identity::ContainerExpectation;
@@ -26,9 +26,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         session: &SandboxSessionOf<'_, P>,
         options: &BackupOptions,
         expectation: &ContainerExpectation,
-    ) -> Result<BackupHandle, FailedBackup> {
+    ) -> Result<LocatedBackup, FailedBackup> {
         let failure = match session.create_backup(options, self.expected_bytes()).await {
-            Ok(backup) => return Ok(backup),
+            Ok(handle) => {
+                // The bucket is bound: it was checked before the capture began.
+                let located = self.backups().map(|backups| backups.locate(handle));
+                return located.map_err(|error| FailedBackup { error, is_definite: false });
+            }
             Err(failure) => failure,
         };
         let is_definite = is_definite(&failure);
@@ -58,7 +62,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) async fn verify_backup(
         &self,
         session: Option<&SandboxSessionOf<'_, P>>,
-        backup: &BackupHandle,
+        backup: &LocatedBackup,
         mark: &BackupOwner,
         dir: &Directory,
         expectation: &ContainerExpectation,
@@ -70,9 +74,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.verify_container(session, dir, expectation).await?;
             self.verify_was_own(expectation)
         };
-        let (found, container_check) = join(self.head_backup(backup.id()), container_check).await;
+        let (found, container_check) = join(self.head_backup(backup), container_check).await;
         let found = found.map_err(|error| match error.code() {
-            Code::BackupNotFound => Error::backup_not_stored(backup.id(), &mark.origin_id),
+            Code::BackupNotFound => Error::backup_not_stored(backup.id(), &mark.origin_id).with_note(error.message()),
             _ => error,
         })?;
         if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {

@@ -14,7 +14,7 @@ use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, Verification};
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
-    BackupHandle, BackupOptions, Capture, Directory, Error, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupOptions, Capture, Directory, Error, LocatedBackup, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -194,7 +194,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Records the backup handle that the sandbox returned.
-    fn record_backup(&self, mut record: SnapshotRecord, backup: &BackupHandle) -> Result<SnapshotRecord> {
+    fn record_backup(&self, mut record: SnapshotRecord, backup: &LocatedBackup) -> Result<SnapshotRecord> {
         let is_discarded = self.ledger.snapshot(&record.snapshot_id)?.is_some_and(|known| known.is_discarded());
         if let Stage::Creating(progress) = &mut record.stage {
             progress.backup = Some(backup.clone());
@@ -211,7 +211,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn finish_capture(
         &self,
         mut record: SnapshotRecord,
-        backup: BackupHandle,
+        backup: LocatedBackup,
         found: BackupHead,
     ) -> Result<TakenSnapshot> {
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };

@@ -39,7 +39,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             .inherit_from_capture(&mut record)
             .and_then(|()| self.refresh_label(&mut record))
             .and_then(|()| self.ledger.put_snapshot(&record));
-        let (error, is_gone) = self.discard_backup(backup.id(), &mark, error).await;
+        let (error, is_gone) = self.discard_backup(backup.location(), &mark, error).await;
         let result = if is_gone { self.ledger.delete_snapshot(&record.snapshot_id) } else { saved };
         match result {
             Ok(()) => error,

@@ -10,7 +10,7 @@ use crate::model::answer::SnapshotState;
 use crate::model::record::{SnapshotRecord, Stage};
 use crate::model::request::ImportRequest;
 use crate::model::{BackupHandle, BackupOwner, Capture, Error, Result, SnapshotId, TakenSnapshot, is_minted_with};
-use crate::ports::{Ledger, Ports};
+use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -21,9 +21,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn import_in_runtime(&self, request: ImportRequest) -> Result<TakenSnapshot> {
-        let backup = &request.backup;
+        let backup = self.backups()?.locate(request.backup.clone());
         backup.dir().check_restorable()?;
-        let found = self.head_backup(backup.id()).await?;
+        let found = self.head_backup(&backup).await?;
         let now = self.now();
         if found.metadata.is_expired(now) {
             return Err(Error::import_expired(backup.id()));
@@ -40,8 +40,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (workspace, key) = self.ensure_initialized()?;
         let snapshot_id = match &owner {
             Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
-            None => id_from_backup(backup)?,
+            None => id_from_backup(&backup)?,
         };
+        if let Some(directory_backup) = backup.directory_backup() {
+            let is_intact = self.check_sha256(&backup, directory_backup).await?;
+            is_intact.map_err(|damage| Error::backup_damaged(backup.id(), &damage))?;
+        }
         // A backup that was made elsewhere belongs to the application, or to another deployment.
         let is_same_origin = owner.is_some() && is_minted_with(&snapshot_id, &key);
         let snapshot = match self.ledger.snapshot(&snapshot_id)? {
@@ -59,11 +63,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // If the backup was made elsewhere, its objects may still exist after its snapshot was deleted here.
             _ => {
                 let (label, label_to_take) = self.choose_label(request.label.as_ref(), request.replace, now)?;
-                let stored = found.into_stored(request.backup.clone(), !is_same_origin, now);
+                let stored = found.into_stored(backup.clone(), !is_same_origin, now);
                 let mut snapshot = SnapshotRecord {
                     snapshot_id,
                     label,
-                    dir: request.backup.dir().clone(),
+                    dir: backup.dir().clone(),
                     excludes: Vec::new(),
                     gitignore: None,
                     compression: None,

@@ -128,6 +128,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             created_at,
             age_seconds: now.millis_since(created_at).max(0) / 1000,
             size_bytes: snapshot.stored().map(|stored| stored.size_bytes),
+            format: snapshot.stored().and_then(|stored| stored.format),
             last_used_at: snapshot.last_used_at,
             expires_at: snapshot.expires_at,
             pinned: snapshot.pinned,

@@ -36,7 +36,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             expiration_seconds: snapshot.expiration_seconds,
             usable_until: stored.map(|stored| stored.usable_until),
             checksum: stored.and_then(|stored| stored.checksum.clone()),
-            objects: stored.map(|stored| backups.object_keys(stored.backup.id())).unwrap_or_default(),
+            objects: stored.map(|stored| backups.object_keys(stored.backup.location())).unwrap_or_default(),
             imported: stored.is_some_and(|stored| stored.imported),
             derived: derived.iter().filter(|row| row.task().is_none()).map(to_derived).collect(),
             removal,

@@ -2,7 +2,7 @@
 
 use crate::model::record::{SnapshotRecord, Stage, Verification};
 use crate::model::{
-    BackupHandle, BackupObjectKind, BackupOwner, Code, Error, PendingTask, Result, SnapshotId, Timestamp,
+    BackupObjectKind, BackupOwner, Code, Error, LocatedBackup, PendingTask, Result, SnapshotId, Timestamp,
 };
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -32,10 +32,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let found = match progress.backup.clone() {
             Some(backup) if !progress.discarded => match self.complete_capture(&capture, &backup, &mark).await {
                 Ok(true) => return Ok(()),
-                Ok(false) => self.delete_marked(backup.id(), &mark).await,
+                Ok(false) => self.delete_marked(backup.location(), &mark).await,
                 Err(error) => Err(error),
             },
-            Some(backup) => self.delete_marked(backup.id(), &mark).await,
+            Some(backup) => self.delete_marked(backup.location(), &mark).await,
             None => self.delete_by_mark(&mark, capture.began_at).await,
         };
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
@@ -61,7 +61,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn complete_capture(
         &self,
         capture: &SnapshotRecord,
-        backup: &BackupHandle,
+        backup: &LocatedBackup,
         mark: &BackupOwner,
     ) -> Result<bool> {
         let Stage::Creating(progress) = &capture.stage else { return Err(Error::internal()) };
@@ -105,10 +105,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         loop {
             let listing = self.retry(async || backups.list(cursor.as_deref()).await.map_err(failed)).await?;
             for listed in listing.objects {
-                if listed.kind == BackupObjectKind::Metadata
+                if listed.kind != BackupObjectKind::Archive
                     && listed.uploaded_at >= began_at.plus_millis(-CLOCK_SKEW_MILLIS)
                 {
-                    removed |= self.delete_marked(&listed.id, mark).await?;
+                    removed |= self.delete_marked(&listed.location, mark).await?;
                 }
             }
             cursor = listing.cursor;

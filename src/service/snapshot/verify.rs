@@ -13,8 +13,9 @@ use crate::service::CloudflareSandboxSnapshotter;
 const HEADER_BYTES: u32 = 512;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Checks the two objects of a snapshot, their sizes, the archive's header and its checksum. Returns the result of
-    /// each check, and records damage in the ledger.
+    /// Checks the objects of a snapshot, their sizes, the archive's header and its checksum; for a `DirectoryBackup`, also
+    /// its SHA-256, for which it reads the whole archive. Returns the result of each check, and records damage in the
+    /// ledger.
     ///
     /// # Errors
     /// Only when R2 does not answer: damage is part of the result.
@@ -28,10 +29,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(error) if !is_definite(error) => return Err(error.clone()),
             Err(error) => checks.push(failed("objects", error.message())),
             Ok(found) => {
-                checks.push(passed("objects", format!("archive and metadata, {} bytes", found.archive.size_bytes)));
-                let head = self.read_archive_prefix(stored.backup.id(), HEADER_BYTES).await?;
+                let directory_backup = stored.backup.directory_backup();
+                let objects = if directory_backup.is_some() { "archive" } else { "archive and metadata" };
+                checks.push(passed("objects", format!("{objects}, {} bytes", found.archive.size_bytes)));
+                let head = self.read_archive_prefix(stored.backup.location(), HEADER_BYTES).await?;
                 checks.push(check_header_bytes(found.metadata.format, &head, stored.size_bytes));
                 checks.push(check_checksum(stored, found));
+                if let Some(directory_backup) = directory_backup {
+                    checks.push(match self.check_sha256(&stored.backup, directory_backup).await? {
+                        Ok(()) => passed("sha256", directory_backup.sha256.clone()),
+                        Err(damage) => failed("sha256", &format!("The archive is damaged: {damage}.")),
+                    });
+                }
             }
         }
         let ok = checks.iter().all(|check| check.ok != Some(false));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::archive::{Answer, Outcome, Request};
-use sandbox_snapshotter::model::{BackupId, BackupObject, BackupObjectKind, Timestamp};
+use sandbox_snapshotter::model::{BackupId, BackupLocation, BackupObject, BackupObjectKind, Timestamp};
 use sandbox_snapshotter::ports::{BackupStore, Clock};
 
 use super::Case;
@@ -32,10 +32,11 @@ async fn missing_backup_is_not_found(world: &impl World) {
     let backups = world.backups();
     let id = BackupId::parse("6b1f0c1e-ffff-4fff-8fff-ffffffffffff").unwrap();
     assert_eq!(backups.get_metadata(&id).await, Ok(None));
-    assert_eq!(backups.head_archive(&id).await, Ok(None));
-    assert_eq!(backups.read_archive_prefix(&id, 4).await, Ok(None));
-    assert_eq!(backups.read_archive(&id, &Request::Stat { path: "/".into() }).await, Ok(None));
-    assert_eq!(backups.delete(&id).await, Ok(()));
+    assert_eq!(backups.head_archive(&pair(&id)).await, Ok(None));
+    assert_eq!(backups.read_archive_prefix(&pair(&id), 4).await, Ok(None));
+    assert_eq!(backups.hash_archive(&pair(&id)).await, Ok(None));
+    assert_eq!(backups.read_archive(&pair(&id), &Request::Stat { path: "/".into() }).await, Ok(None));
+    assert_eq!(backups.delete(&pair(&id)).await, Ok(()));
 }
 
 async fn metadata_match_the_archive(world: &impl World) {
@@ -47,7 +48,7 @@ async fn metadata_match_the_archive(world: &impl World) {
     assert_eq!(metadata.name.as_deref(), Some("agent"));
     assert_eq!(metadata.usable_until().millis_since(metadata.created_at), 3540 * 1000);
     assert_recent(world, metadata.created_at);
-    let archive = backups.head_archive(handle.id()).await.unwrap().unwrap();
+    let archive = backups.head_archive(&pair(handle.id())).await.unwrap().unwrap();
     assert_eq!(metadata.size_bytes, archive.size_bytes);
     assert!(archive.size_bytes > 0);
 }
@@ -56,9 +57,9 @@ async fn archive_has_a_stable_size_and_checksum(world: &impl World) {
     let (handle, other) =
         (create_backup(world, "agent", "content").await, create_backup(world, "other", "other content").await);
     let backups = world.backups();
-    let archive = backups.head_archive(handle.id()).await.unwrap().unwrap();
-    assert_eq!(backups.head_archive(handle.id()).await.unwrap().as_ref(), Some(&archive));
-    let other = backups.head_archive(other.id()).await.unwrap().unwrap();
+    let archive = backups.head_archive(&pair(handle.id())).await.unwrap().unwrap();
+    assert_eq!(backups.head_archive(&pair(handle.id())).await.unwrap().as_ref(), Some(&archive));
+    let other = backups.head_archive(&pair(other.id())).await.unwrap().unwrap();
     let Some(checksum) = archive.checksum else { return };
     let digits = checksum.strip_prefix("md5:").expect("the algorithm as a prefix");
     assert!(digits.len() == 32 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{checksum}");
@@ -68,9 +69,9 @@ async fn archive_has_a_stable_size_and_checksum(world: &impl World) {
 async fn archive_prefix_has_the_requested_length_or_that_of_the_archive(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
     let backups = world.backups();
-    let prefix = async |length| backups.read_archive_prefix(handle.id(), length).await.unwrap().unwrap();
+    let prefix = async |length| backups.read_archive_prefix(&pair(handle.id()), length).await.unwrap().unwrap();
     let whole = prefix(u32::MAX).await;
-    assert_eq!(whole.len() as u64, backups.head_archive(handle.id()).await.unwrap().unwrap().size_bytes);
+    assert_eq!(whole.len() as u64, backups.head_archive(&pair(handle.id())).await.unwrap().unwrap().size_bytes);
     for length in [1, 4, 96] {
         assert_eq!(prefix(length).await, whole[..length as usize]);
     }
@@ -78,7 +79,8 @@ async fn archive_prefix_has_the_requested_length_or_that_of_the_archive(world: &
 
 async fn content_of_an_archive_is_read_by_path(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
-    let read = async |request: Request| world.backups().read_archive(handle.id(), &request).await.unwrap().unwrap();
+    let read =
+        async |request: Request| world.backups().read_archive(&pair(handle.id()), &request).await.unwrap().unwrap();
     let (outcome, _) = read(Request::List { path: "/".into(), after: None, limit: 10 }).await;
     let Outcome::Answer(Answer::Page { entries, next: None }) = outcome else { panic!("{outcome:?}") };
     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_bytes()).collect();
@@ -94,12 +96,12 @@ async fn archive_and_metadata_are_independent_objects(world: &impl World) {
     let (first, second) = (create_backup(world, "agent", "1").await, create_backup(world, "agent", "2").await);
     let backups = world.backups();
     world.delete_object(&archive_key(world, first.id())).await;
-    assert_eq!(backups.head_archive(first.id()).await, Ok(None));
-    assert_eq!(backups.read_archive_prefix(first.id(), 4).await, Ok(None));
+    assert_eq!(backups.head_archive(&pair(first.id())).await, Ok(None));
+    assert_eq!(backups.read_archive_prefix(&pair(first.id()), 4).await, Ok(None));
     assert!(backups.get_metadata(first.id()).await.unwrap().is_some());
     world.delete_object(&metadata_key(world, second.id())).await;
     assert_eq!(backups.get_metadata(second.id()).await, Ok(None));
-    assert!(backups.head_archive(second.id()).await.unwrap().is_some());
+    assert!(backups.head_archive(&pair(second.id())).await.unwrap().is_some());
 }
 
 async fn listing_contains_each_backup_once(world: &impl World) {
@@ -132,19 +134,19 @@ async fn each_object_of_a_backup_is_listed_while_it_exists(world: &impl World) {
 async fn delete_removes_only_its_backup(world: &impl World) {
     let (gone, other) = (create_backup(world, "agent", "1").await, create_backup(world, "agent", "2").await);
     let backups = world.backups();
-    backups.delete(gone.id()).await.unwrap();
+    backups.delete(&pair(gone.id())).await.unwrap();
     assert_eq!(backups.get_metadata(gone.id()).await, Ok(None));
-    assert_eq!(backups.head_archive(gone.id()).await, Ok(None));
+    assert_eq!(backups.head_archive(&pair(gone.id())).await, Ok(None));
     assert!(!listed_uploads(world).await.contains_key(gone.id()));
     assert!(backups.get_metadata(other.id()).await.unwrap().is_some());
-    assert!(backups.head_archive(other.id()).await.unwrap().is_some());
+    assert!(backups.head_archive(&pair(other.id())).await.unwrap().is_some());
 }
 
 async fn delete_is_idempotent(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
     let backups = world.backups();
-    assert_eq!(backups.delete(handle.id()).await, Ok(()));
-    assert_eq!(backups.delete(handle.id()).await, Ok(()));
+    assert_eq!(backups.delete(&pair(handle.id())).await, Ok(()));
+    assert_eq!(backups.delete(&pair(handle.id())).await, Ok(()));
 }
 
 async fn delete_removes_an_incomplete_backup(world: &impl World) {
@@ -153,17 +155,18 @@ async fn delete_removes_an_incomplete_backup(world: &impl World) {
     world.delete_object(&metadata_key(world, first.id())).await;
     world.delete_object(&archive_key(world, second.id())).await;
     for handle in [first, second] {
-        backups.delete(handle.id()).await.unwrap();
-        assert_eq!(backups.head_archive(handle.id()).await, Ok(None));
+        backups.delete(&pair(handle.id())).await.unwrap();
+        assert_eq!(backups.head_archive(&pair(handle.id())).await, Ok(None));
         assert_eq!(backups.get_metadata(handle.id()).await, Ok(None));
     }
 }
 
 /// The kinds of a backup's listed objects, in the order of the listing. Checks the listed size of the archive.
 async fn listed_kinds(world: &impl World, id: &BackupId) -> Vec<BackupObjectKind> {
-    let objects: Vec<BackupObject> = list_all(world).await.into_iter().filter(|object| object.id == *id).collect();
+    let objects: Vec<BackupObject> =
+        list_all(world).await.into_iter().filter(|object| object.location == pair(id)).collect();
     for object in objects.iter().filter(|object| object.kind == BackupObjectKind::Archive) {
-        let archive = world.backups().head_archive(id).await.unwrap().unwrap();
+        let archive = world.backups().head_archive(&pair(id)).await.unwrap().unwrap();
         assert_eq!(object.size_bytes, archive.size_bytes);
     }
     objects.iter().map(|object| object.kind).collect()
@@ -173,7 +176,7 @@ async fn listed_kinds(world: &impl World, id: &BackupId) -> Vec<BackupObjectKind
 async fn listed_uploads(world: &impl World) -> BTreeMap<BackupId, Vec<Timestamp>> {
     let mut listed: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for object in list_all(world).await.into_iter().filter(|object| object.kind == BackupObjectKind::Metadata) {
-        listed.entry(object.id).or_default().push(object.uploaded_at);
+        listed.entry(object.location.id().clone()).or_default().push(object.uploaded_at);
     }
     listed
 }
@@ -193,6 +196,11 @@ async fn list_all(world: &impl World) -> Vec<BackupObject> {
     }
 }
 
+/// The location of a backup with metadata beside its archive.
+fn pair(id: &BackupId) -> BackupLocation {
+    BackupLocation::Pair(id.clone())
+}
+
 fn archive_key(world: &impl World, id: &BackupId) -> String {
     find_key(world, id, |key| !key.ends_with("/meta.json"))
 }
@@ -202,7 +210,7 @@ fn metadata_key(world: &impl World, id: &BackupId) -> String {
 }
 
 fn find_key(world: &impl World, id: &BackupId, matches: impl Fn(&str) -> bool) -> String {
-    let keys = world.backups().object_keys(id);
+    let keys = world.backups().object_keys(&pair(id));
     assert_eq!(keys.len(), 2, "{keys:?}");
     keys.into_iter().find(|key| matches(key)).unwrap()
 }

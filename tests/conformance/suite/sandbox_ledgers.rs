@@ -4,7 +4,7 @@ use std::slice;
 
 use sandbox_snapshotter::model::named::messages::ClaimRequest;
 use sandbox_snapshotter::model::record::ParentLink;
-use sandbox_snapshotter::model::{BackupId, BackupOwner, DerivationKind, SandboxId, SnapshotId};
+use sandbox_snapshotter::model::{BackupLocation, BackupOwner, DerivationKind, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::{BackupStore, SandboxLedgerClient, SandboxSession, Sandboxes};
 
 use super::Case;
@@ -87,9 +87,9 @@ async fn sweep_deletes_minted_backups_that_the_ledger_does_not_list(world: &impl
     let id = world.sandbox("agent");
     let backup = create_owned_backup(world, &id, &world.mint_snapshot_id(&id).await).await;
     assert_eq!(world.sandbox_ledgers().sweep(&id, slice::from_ref(&backup), true).await, Ok(1));
-    assert!(world.backups().get_metadata(&backup.0).await.unwrap().is_some(), "it was only counted");
+    assert!(world.backups().get_metadata(backup.0.id()).await.unwrap().is_some(), "it was only counted");
     assert_eq!(world.sandbox_ledgers().sweep(&id, slice::from_ref(&backup), false).await, Ok(1));
-    assert_eq!(world.backups().get_metadata(&backup.0).await, Ok(None));
+    assert_eq!(world.backups().get_metadata(backup.0.id()).await, Ok(None));
     assert_eq!(world.backups().head_archive(&backup.0).await, Ok(None));
     assert_eq!(world.sandbox_ledgers().sweep(&id, &[backup], false).await, Ok(0));
 }
@@ -120,18 +120,23 @@ async fn sweep_keeps_backups_of_another_owner(world: &impl World) {
     let owner = BackupOwner { snapshot_id: minted.clone(), origin_id: other };
     for name in [owner.to_string().as_str(), "the application's own"] {
         let handle = world.sandboxes().open_session(&id).create_backup(&backup_options(name), None).await.unwrap();
-        let backups = [(handle.id().clone(), minted.clone())];
+        let location = BackupLocation::Pair(handle.id().clone());
+        let backups = [(location.clone(), minted.clone())];
         assert_eq!(world.sandbox_ledgers().sweep(&id, &backups, false).await, Ok(0), "{name}");
-        assert!(world.backups().head_archive(handle.id()).await.unwrap().is_some(), "{name}");
+        assert!(world.backups().head_archive(&location).await.unwrap().is_some(), "{name}");
     }
 }
 
 /// Creates a backup whose name says that it belongs to a snapshot of the sandbox.
-async fn create_owned_backup(world: &impl World, id: &SandboxId, snapshot_id: &SnapshotId) -> (BackupId, SnapshotId) {
+async fn create_owned_backup(
+    world: &impl World,
+    id: &SandboxId,
+    snapshot_id: &SnapshotId,
+) -> (BackupLocation, SnapshotId) {
     let owner = BackupOwner { snapshot_id: snapshot_id.clone(), origin_id: id.clone() };
     let handle =
         world.sandboxes().open_session(id).create_backup(&backup_options(&owner.to_string()), None).await.unwrap();
-    (handle.id().clone(), snapshot_id.clone())
+    (BackupLocation::Pair(handle.id().clone()), snapshot_id.clone())
 }
 
 fn claim(root_id: &SandboxId, origin_id: &SandboxId) -> ClaimRequest {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sandbox_snapshotter::model::{Directory, DirectoryContent, Probe, SandboxId, SandboxStatus, Status};
+use sandbox_snapshotter::model::{
+    BackupLocation, Directory, DirectoryContent, Probe, SandboxId, SandboxStatus, Status,
+};
 use sandbox_snapshotter::ports::{BackupStore, Clock, SandboxSession, Sandboxes};
 
 use super::world::{World, backup_options, create_backup, work_dir};
@@ -127,7 +129,7 @@ async fn restored_sandbox_has_the_files_of_the_backup(world: &impl World) {
 async fn restore_of_a_missing_backup_fails(world: &impl World) {
     let (id, copy) = (world.sandbox("agent"), world.sandbox("copy"));
     let handle = create_backup(world, "agent", "content").await;
-    world.backups().delete(handle.id()).await.unwrap();
+    world.backups().delete(&BackupLocation::Pair(handle.id().clone())).await.unwrap();
     let failure = world.sandboxes().open_session(&copy).restore_backup(&handle, 0, None).await.unwrap_err();
     assert_eq!(failure.code.as_deref(), Some("BACKUP_NOT_FOUND"), "{failure:?}");
     assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("content"));

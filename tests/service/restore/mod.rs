@@ -286,7 +286,7 @@ fn every_restore_makes_another_sandbox() {
 #[test]
 fn sdk_gets_complete_backup_handle() {
     let fixture = Fixture::with_sandbox();
-    fixture.world.extend_handles(json!({ "format": "tar+zstd/1", "sizes": [1, 2.5, { "deep": [null, "ä"] }] }));
+    fixture.world.extend_handles(json!({ "format": "other/1", "sizes": [1, 2.5, { "deep": [null, "ä"] }] }));
     let snapshot = serde_json::to_value(fixture.snapshot().unwrap()).unwrap();
     fixture.restore(&SnapshotRef::decode(&snapshot).unwrap()).unwrap();
     assert_eq!(fixture.world.restored_handles(), [snapshot["ref"]["backup"].clone()]);

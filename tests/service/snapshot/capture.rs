@@ -205,7 +205,7 @@ fn deployment_decides_local_bucket_option() {
 #[test]
 fn backup_handle_is_kept_complete() {
     let fixture = Fixture::with_sandbox();
-    fixture.world.extend_handles(json!({ "format": "tar+zstd/1", "sha256": "ab", "parts": [{ "n": 1.5 }, null] }));
+    fixture.world.extend_handles(json!({ "format": "other/1", "sha256": "ab", "parts": [{ "n": 1.5 }, null] }));
     let snapshot = fixture.snapshot().unwrap();
     assert_eq!(
         json_of(&snapshot)["ref"]["backup"],
@@ -213,7 +213,7 @@ fn backup_handle_is_kept_complete() {
             "id": snapshot.backup().id(),
             "dir": "/workspace",
             "localBucket": true,
-            "format": "tar+zstd/1",
+            "format": "other/1",
             "sha256": "ab",
             "parts": [{ "n": 1.5 }, null],
         })

@@ -70,6 +70,7 @@ fn row_has_all_documented_fields() {
             "createdAt": metadata.created_at,
             "ageSeconds": 92,
             "sizeBytes": metadata.size_bytes,
+            "format": "squashfs",
             "lastUsedAt": row["lastUsedAt"],
             "pinned": false,
             "dependents": [dependent.sandbox_id()],

@@ -3,6 +3,7 @@
 mod capture;
 mod coalesce;
 mod directories;
+mod directory_backup;
 mod exclude;
 mod forgery;
 mod import;

@@ -1,7 +1,9 @@
 //! The bucket: answers that are misread.
 
 use sandbox_snapshotter::model::archive::{Outcome, Request};
-use sandbox_snapshotter::model::{ArchiveInfo, BackupId, BackupMetadata, BackupObjectPage, Failure};
+use sandbox_snapshotter::model::{
+    ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObjectPage, Failure, LocatedBackup,
+};
 use sandbox_snapshotter::ports::{BackupStore, Ports};
 
 use super::ports::Place;
@@ -28,6 +30,10 @@ impl PlantedPorts {
 }
 
 impl BackupStore for PlantedPorts {
+    fn locate(&self, handle: BackupHandle) -> LocatedBackup {
+        self.bucket().locate(handle)
+    }
+
     async fn get_metadata(&self, id: &BackupId) -> Result<Option<BackupMetadata>, Failure> {
         let mut metadata = self.misread_failure(id, self.bucket().get_metadata(id).await)?;
         if let Some(metadata) = &mut metadata
@@ -39,20 +45,28 @@ impl BackupStore for PlantedPorts {
         Ok(metadata)
     }
 
-    async fn head_archive(&self, id: &BackupId) -> Result<Option<ArchiveInfo>, Failure> {
-        self.misread_failure(id, self.bucket().head_archive(id).await)
+    async fn head_archive(&self, backup: &BackupLocation) -> Result<Option<ArchiveInfo>, Failure> {
+        self.misread_failure(backup.id(), self.bucket().head_archive(backup).await)
     }
 
-    async fn read_archive(&self, id: &BackupId, request: &Request) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        self.bucket().read_archive(id, request).await
+    async fn hash_archive(&self, backup: &BackupLocation) -> Result<Option<String>, Failure> {
+        self.bucket().hash_archive(backup).await
     }
 
-    async fn read_archive_prefix(&self, id: &BackupId, length: u32) -> Result<Option<Vec<u8>>, Failure> {
-        self.bucket().read_archive_prefix(id, length).await
+    async fn read_archive(
+        &self,
+        backup: &BackupLocation,
+        request: &Request,
+    ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
+        self.bucket().read_archive(backup, request).await
     }
 
-    fn object_keys(&self, id: &BackupId) -> Vec<String> {
-        self.bucket().object_keys(id)
+    async fn read_archive_prefix(&self, backup: &BackupLocation, length: u32) -> Result<Option<Vec<u8>>, Failure> {
+        self.bucket().read_archive_prefix(backup, length).await
+    }
+
+    fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {
+        self.bucket().object_keys(backup)
     }
 
     #[track_caller]
@@ -61,13 +75,13 @@ impl BackupStore for PlantedPorts {
         async move {
             let page = self.bucket().list(cursor).await?;
             if self.is_planted(Bug::BackupOwnerNotChecked) && place.is_in("snapshot/reconcile.rs") {
-                self.notes.listed.borrow_mut().extend(page.objects.iter().map(|object| object.id.clone()));
+                self.notes.listed.borrow_mut().extend(page.objects.iter().map(|object| object.location.id().clone()));
             }
             Ok(page)
         }
     }
 
-    async fn delete(&self, id: &BackupId) -> Result<(), Failure> {
-        self.bucket().delete(id).await
+    async fn delete(&self, backup: &BackupLocation) -> Result<(), Failure> {
+        self.bucket().delete(backup).await
     }
 }

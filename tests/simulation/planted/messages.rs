@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::named::messages::{
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::{
-    BackupId, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupLocation, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
     root_of,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxLedgerClient};
@@ -110,7 +110,12 @@ impl SandboxLedgerClient for PlantedPorts {
         self.client().describe(id).await
     }
 
-    async fn sweep(&self, id: &SandboxId, backups: &[(BackupId, SnapshotId)], dry_run: bool) -> Result<usize, Failure> {
+    async fn sweep(
+        &self,
+        id: &SandboxId,
+        backups: &[(BackupLocation, SnapshotId)],
+        dry_run: bool,
+    ) -> Result<usize, Failure> {
         self.client().sweep(id, backups, dry_run).await
     }
 

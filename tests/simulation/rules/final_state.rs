@@ -124,7 +124,11 @@ pub fn check_bucket(world: &Rc<World>) {
     for (id, backup) in &*world.bucket.borrow() {
         let Some(owner) = backup.owner() else { continue };
         let row = world.ledger(&owner.origin_id).snapshot(&owner.snapshot_id).unwrap();
-        if !row.is_some_and(|row| row.state() == SnapshotState::Ready && row.may_own(id)) {
+        let is_listed = |row: &SnapshotRecord| {
+            let stored = row.stored().filter(|_| row.state() == SnapshotState::Ready);
+            stored.is_some_and(|stored| *stored.backup.location() == backup.location())
+        };
+        if !row.as_ref().is_some_and(is_listed) {
             world.report_violation(
                 "rule 4, every backup in R2 has a row",
                 &format_args!("{id} of {}", owner.snapshot_id),

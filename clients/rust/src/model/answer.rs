@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
-use super::{Compression, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
+use super::{ArchiveFormat, Compression, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -33,6 +33,9 @@ pub struct Summary {
     /// The size of its archive, in bytes; absent while it is being taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
+    /// The format of its archive; absent while it is being taken, and for snapshots of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<ArchiveFormat>,
     /// When it was taken or last restored.
     pub last_used_at: Timestamp,
     /// When it expires; absent if it has no expiration time.
@@ -217,7 +220,7 @@ pub struct Verification {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// What was checked.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["objects", "header", "checksum"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["objects", "header", "checksum", "sha256"])))]
     pub name: Cow<'static, str>,
     /// Whether the check passed; absent if there is nothing to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,15 +15,53 @@ const MAX_DEPTH: usize = 16;
 /// The largest integer that JavaScript represents exactly, as all smaller ones.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
+/// The prefix of the formats of `DirectoryBackup`, before their version.
+const DIRECTORY_BACKUP_FORMATS: &str = "tar+zstd/";
+
 /// The handle that `createBackup` returns. It is opaque: stored and passed back without changes.
 ///
-/// Only `id` and `dir` are read, which every version of the SDK has.
+/// Only `id` and `dir` are read, which every version of the SDK has, and the members that make it a record of
+/// [`DirectoryBackup`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 pub struct BackupHandle {
     fields: Map<String, Value>,
     id: BackupId,
     dir: Directory,
+    directory_backup: Option<Box<DirectoryBackup>>,
+}
+
+/// What a handle states that is a record of the class `DirectoryBackup` of the SDK 1.0. Such a backup is one object: an
+/// archive of the format `tar+zstd/1`, without metadata beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirectoryBackup {
+    /// The size of the archive, in bytes.
+    pub size_bytes: u64,
+    /// The SHA-256 of the archive, in hexadecimal.
+    pub sha256: String,
+}
+
+impl DirectoryBackup {
+    /// The format of the archive.
+    pub const FORMAT: &str = "tar+zstd/1";
+
+    /// Returns what a handle states; `None` for a handle that is no record.
+    fn of(fields: &Map<String, Value>) -> Result<Option<Self>> {
+        let Some(format) = fields.get("format").and_then(Value::as_str) else { return Ok(None) };
+        if !format.starts_with(DIRECTORY_BACKUP_FORMATS) {
+            return Ok(None);
+        }
+        if format != Self::FORMAT {
+            return Err(Error::directory_backup_format_unsupported(format));
+        }
+        let size_bytes = fields.get("size").and_then(Value::as_u64);
+        let sha256 = fields.get("sha256").and_then(Value::as_str).map(str::to_ascii_lowercase);
+        let sha256 = sha256.filter(|hash| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match (size_bytes, sha256) {
+            (Some(size_bytes), Some(sha256)) => Ok(Some(Self { size_bytes, sha256 })),
+            _ => Err(Error::directory_backup_invalid()),
+        }
+    }
 }
 
 impl BackupHandle {
@@ -37,22 +75,27 @@ impl BackupHandle {
         &self.dir
     }
 
-    /// Whether the archive was stored through the R2 binding. The SDK extracts such an archive into the directory, and
-    /// mounts any other archive over it.
-    pub fn is_local(&self) -> bool {
-        self.fields.get("localBucket") == Some(&Value::Bool(true))
+    /// What the handle states if it is a record of `DirectoryBackup`.
+    pub fn directory_backup(&self) -> Option<&DirectoryBackup> {
+        self.directory_backup.as_deref()
+    }
+
+    /// Whether a restore extracts the archive into the directory: one that was stored through the R2 binding, or that of
+    /// a [`DirectoryBackup`]. The SDK (0.12) mounts any other archive over the directory.
+    pub fn is_extracted(&self) -> bool {
+        self.directory_backup.is_some() || self.fields.get("localBucket") == Some(&Value::Bool(true))
     }
 
     /// Returns the directory that must exist before the backup is restored. The SDK creates all parents when it mounts
     /// the archive, but only the last directory when it extracts it.
     pub fn required_parent(&self) -> Option<Directory> {
-        if self.is_local() { self.dir.parent() } else { None }
+        if self.is_extracted() { self.dir.parent() } else { None }
     }
 
-    /// Refuses a backup whose restore would never end: one that is mounted over a directory in use. A backup that was
-    /// stored through the R2 binding is extracted and not mounted, so it is accepted.
+    /// Refuses a backup whose restore would never end: one that is mounted over a directory in use. A backup that is
+    /// extracted is accepted.
     pub fn check_restorable(&self) -> Result<()> {
-        if self.is_local() { Ok(()) } else { self.dir.check_restorable() }
+        if self.is_extracted() { Ok(()) } else { self.dir.check_restorable() }
     }
 
     /// Whether the handle stays the same when JavaScript reads and writes it. The SDK's handles do; handles from
@@ -98,7 +141,8 @@ impl TryFrom<Map<String, Value>> for BackupHandle {
         }
         let id = BackupId::parse(text("id")?)?;
         let dir = Directory::parse(text("dir")?)?;
-        Ok(Self { fields, id, dir })
+        let directory_backup = DirectoryBackup::of(&fields)?.map(Box::new);
+        Ok(Self { fields, id, dir, directory_backup })
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::SnapshotState;
 use super::named::Address;
-use super::{Label, Runtime, SandboxId, SnapshotId, Timestamp};
+use super::{ArchiveFormat, Label, Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,9 @@ pub struct SnapshotNode {
     /// The size of its archive, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
+    /// The format of its archive; absent for snapshots of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<ArchiveFormat>,
     /// Whether it is pinned: the retention policy never removes it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]

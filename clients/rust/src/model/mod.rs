@@ -4,6 +4,7 @@
 //! randomness.
 
 pub mod answer;
+pub mod archive_format;
 pub mod backup;
 pub mod checkpoint;
 pub mod code;
@@ -30,7 +31,8 @@ pub mod similar;
 pub mod time;
 pub mod tool;
 
-pub use backup::{BackupHandle, Compression, CompressionFormat};
+pub use archive_format::ArchiveFormat;
+pub use backup::{BackupHandle, Compression, CompressionFormat, DirectoryBackup};
 pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use code::{Code, Kind};
 pub use directory::Directory;

@@ -104,7 +104,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         if let Some(newest) = self.newest_restorable(&self.binding()?.dir)? {
-            let found = self.head_backup(require_ready(&newest)?.backup.id()).await?;
+            let found = self.head_backup(&require_ready(&newest)?.backup).await?;
             return ensure_restorable_in(Some(runtime), found.metadata.format);
         }
         let Some(parent) = self.workspace()?.parent else { return Ok(()) };

@@ -14,8 +14,8 @@ use sandbox_snapshotter::model::record::{
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
-    BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory, Label, PendingTask,
-    Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
+    ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory, Label,
+    LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
 };
 use serde_json::json;
 
@@ -223,7 +223,7 @@ pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
         expected_marker: Some(ExpectedMarker::Foreign("kept k3f9x2ab".into())),
         adopts: false,
         takes_label: Some(label("the next one")),
-        backup: Some(handle(number)),
+        backup: Some(located(number)),
         discarded: true,
         key: Some("it's a key".into()),
         task: PENDING_TASK,
@@ -237,10 +237,11 @@ fn removal(at: Timestamp) -> Removal {
 
 fn stored(number: i64) -> StoredBackup {
     StoredBackup {
-        backup: handle(number),
+        backup: located(number),
         created_at: minute_after_start(number),
         size_bytes: u64::MAX,
         checksum: Some("md5:d41d8cd98f00b204e9800998ecf8427e".into()),
+        format: Some(ArchiveFormat::TarZstd),
         usable_until: Timestamp::MAX,
         imported: true,
         checked_at: minute_after_start(number),
@@ -249,8 +250,19 @@ fn stored(number: i64) -> StoredBackup {
     }
 }
 
+/// A pair of objects, or a `DirectoryBackup`.
+fn located(number: i64) -> LocatedBackup {
+    LocatedBackup::new(handle(number), |id| format!("it's a prefix/{id}.tar.zst"))
+}
+
 fn handle(number: i64) -> BackupHandle {
     let backup = format!("6b1f0c1e-0000-4000-8000-{number:012}");
+    if number % 2 == 1 {
+        let record = json!({
+            "id": backup, "dir": "/workspace", "size": 5, "sha256": "a".repeat(64), "format": "tar+zstd/1", "name": "it",
+        });
+        return serde_json::from_value(record).unwrap();
+    }
     serde_json::from_value(json!({
         "id": backup, "dir": "/workspace", "localBucket": true,
         "more": { "list": [1, -2.5, null, "🗂"], "empty": {}, "large": u64::MAX },

@@ -13,6 +13,16 @@ impl Error {
         )
     }
 
+    /// [`Code::BackupNotFound`], when the bucket does not contain the object of a `DirectoryBackup`.
+    pub fn directory_backup_not_found(id: &BackupId, key: &str) -> Self {
+        Self::new(
+            Code::BackupNotFound,
+            format!("The backup {id} is not in the bucket that is bound to this Worker, which has no object {key:?}."),
+            "Bind this Worker to the bucket of the class, and set the var DIRECTORY_BACKUP_PREFIX to the option `prefix` \
+             that the class passes to DirectoryBackup. If the backup was deleted, use another snapshot.",
+        )
+    }
+
     /// [`Code::BackupIncomplete`], when an object of the backup is missing or differs from what was stored.
     pub fn backup_damaged(id: &BackupId, why: &str) -> Self {
         Self::new(

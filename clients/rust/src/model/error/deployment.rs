@@ -84,6 +84,15 @@ impl Error {
         )
     }
 
+    /// [`Code::ConfigInvalid`], for the var `DIRECTORY_BACKUP_PREFIX`.
+    pub fn directory_backup_prefix_invalid(max_bytes: usize) -> Self {
+        Self::new(
+            Code::ConfigInvalid,
+            format!("The var DIRECTORY_BACKUP_PREFIX must have at most {max_bytes} bytes and no control characters."),
+            "Set it to the option `prefix` that your class passes to DirectoryBackup.",
+        )
+    }
+
     /// [`Code::ConfigInvalid`], for the var `ALLOWED_ORIGINS`.
     pub fn allowed_origins_invalid() -> Self {
         Self::new(

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::model::ids::quoted;
-use crate::model::{BackupId, Code, Error, PROVIDER_ID, SCHEMA_VERSION, SandboxId, SnapshotRef};
+use crate::model::{BackupId, Code, DirectoryBackup, Error, PROVIDER_ID, SCHEMA_VERSION, SandboxId, SnapshotRef};
 
 const PASS_UNCHANGED: &str = "Pass the ref back exactly as snapshot() returned it.";
 
@@ -50,6 +50,32 @@ impl Error {
                  {max_levels} levels."
             ),
             PASS_UNCHANGED,
+        )
+    }
+
+    /// [`Code::InvalidRef`], for a record of `DirectoryBackup` whose size or SHA-256 is missing or malformed.
+    pub fn directory_backup_invalid() -> Self {
+        Self::new(
+            Code::InvalidRef,
+            format!(
+                "A record of DirectoryBackup with the format {:?} must have a `size` in bytes and a `sha256` of 64 \
+                 hexadecimal digits.",
+                DirectoryBackup::FORMAT,
+            ),
+            PASS_UNCHANGED,
+        )
+    }
+
+    /// [`Code::Unsupported`], for a record of `DirectoryBackup` of another format.
+    pub fn directory_backup_format_unsupported(format: &str) -> Self {
+        Self::new(
+            Code::Unsupported,
+            format!(
+                "The backup handle has the format {}. This version of the snapshotter supports {:?}.",
+                quoted(format),
+                DirectoryBackup::FORMAT,
+            ),
+            "Deploy a release of the snapshotter that supports the format.",
         )
     }
 

@@ -23,7 +23,7 @@ request! {
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
-        /// The handle that `createBackup` returned.
+        /// The handle that `createBackup` returned, or the record that `DirectoryBackup` of the SDK 1.0 returned.
         pub backup: BackupHandle = check_backup,
         /// The label of the snapshot, a name for people; derived from the time if absent.
         pub label: Option<Label>,

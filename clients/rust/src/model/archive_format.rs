@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The format of the archive of a backup, as its `meta.json` names it.
+use super::DirectoryBackup;
+
+/// The format of the archive of a backup, as its `meta.json` or its handle names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum ArchiveFormat {
     /// A squashfs: the only format of the SDK (0.12), whose metadata does not name it.
     #[default]
@@ -18,8 +21,11 @@ pub enum ArchiveFormat {
     /// A tar compressed by zstd.
     #[serde(rename = "tar+zstd")]
     TarZstd,
+    /// A tar compressed by zstd, as the class `DirectoryBackup` of the SDK 1.0 stores it: without metadata beside it.
+    #[serde(rename = "tar+zstd/1")]
+    DirectoryBackup,
     /// A format of another version.
-    #[serde(other)]
+    #[serde(rename = "unknown", other)]
     Unknown,
 }
 
@@ -36,7 +42,7 @@ impl ArchiveFormat {
             Self::Squashfs => Some((0, b"hsqs")),
             Self::Tar => Some((257, b"ustar")),
             Self::TarGzip => Some((0, b"\x1f\x8b")),
-            Self::TarZstd => Some((0, b"\x28\xb5\x2f\xfd")),
+            Self::TarZstd | Self::DirectoryBackup => Some((0, b"\x28\xb5\x2f\xfd")),
             Self::Unknown => None,
         }
     }
@@ -48,6 +54,7 @@ impl ArchiveFormat {
             Self::Tar => "tar",
             Self::TarGzip => "tar+gzip",
             Self::TarZstd => "tar+zstd",
+            Self::DirectoryBackup => DirectoryBackup::FORMAT,
             Self::Unknown => "unknown",
         }
     }
