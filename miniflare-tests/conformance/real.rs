@@ -42,6 +42,12 @@ impl Real {
         self.bucket.put(key, content.to_vec()).execute().await.unwrap();
     }
 
+    /// Stores an object with a name in its custom metadata.
+    pub async fn put_named_object(&self, key: &str, content: &[u8], name: &str) {
+        let put = self.bucket.put(key, content.to_vec());
+        put.custom_metadata([("name".to_owned(), name.to_owned())]).execute().await.unwrap();
+    }
+
     /// Runs an operation in the Workspace object of a sandbox.
     async fn run(&self, id: &SandboxId, operation: Operation, arguments: &Value) -> Value {
         let WorkspaceObjects(objects) = WorkspaceObjects::open(&self.env).unwrap();
