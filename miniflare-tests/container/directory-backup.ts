@@ -24,7 +24,7 @@ interface BackupRecord {
   size: number;
   sha256: string;
   format: 'tar+zstd/1';
-  name?: string;
+  name?: string | undefined;
 }
 
 /**
