@@ -93,7 +93,8 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
         return vec![disk_files(&platform), archive.filter(|(id, _)| same.is_some() && id.as_ref() == same)];
     }
     let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.dir));
-    let parent = workspace.parent.filter(|_| !is_own).map(|parent| parent.snapshot_id);
+    // A removed snapshot no longer leads to its platform snapshot.
+    let parent = workspace.parent.filter(|_| !is_own && archive.is_some()).map(|parent| parent.snapshot_id);
     let rows = world.platform_rows.borrow();
     let of_parent = rows.values().filter(|row| parent.is_some() && row.same_archive() == parent.as_ref());
     of_parent.map(disk_files).chain([archive]).collect()
