@@ -18,6 +18,11 @@ import { parseOptions } from './options.mjs';
 import { exampleOf, runtimeOf } from './runtimes.ts';
 import { readConfig } from './wrangler-config.ts';
 
+// run.mjs disconnects this process to end it.
+const ending = Promise.withResolvers<unknown>();
+process.once('disconnect', ending.resolve);
+if (process.connected === false) ending.resolve(undefined);
+
 const args = process.argv.slice(2);
 const options = parseOptions('dev', args);
 const port = Number(process.env.PORT ?? 8787);
@@ -63,8 +68,11 @@ const local = await startLocal({
 
 // Miniflare's own listeners would end workerd at once. A signal that arrives while they are replaced is lost, so the output, to
 // which a caller may react with one, comes after.
-for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
-const interruption = interrupted();
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}); // A closed terminal.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.removeAllListeners(signal).on(signal, ending.resolve);
+// The first Ctrl-C also ends run.mjs, and does not count as two.
+const aborted = once(process, 'SIGINT').then(() => once(process, 'SIGINT'));
 
 const width = Math.max(served.name.length, 'API reference'.length) + 2;
 const print = (label: string, value: string) => console.log(`${label}:`.padEnd(width) + value);
@@ -87,15 +95,11 @@ else
   );
 console.log('Callers with the token can run commands on this machine. Press Ctrl-C to stop.');
 
-await interruption;
+await ending.promise;
 console.log('\nSaving the active workspaces. Press Ctrl-C again to end without.');
-await Promise.race([saveWorkspaces(), interrupted()]);
+await Promise.race([saveWorkspaces(), aborted]);
 await local.close();
 process.exit(0);
-
-function interrupted(): Promise<unknown> {
-  return Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
-}
 
 /** Stops the active workspaces of the default tenant, which takes a snapshot of each. */
 async function saveWorkspaces() {

@@ -13,6 +13,7 @@ import {
   run,
   rust,
   schemathesis,
+  serve,
   squashfs,
 } from './setup.mjs';
 import { FOR_TEST_WORKERS, TEST_WORKERS, buildTestWorkers } from './test-workers.mjs';
@@ -114,8 +115,7 @@ const commands = {
   dev: () => {
     parseOptions('dev', args);
     prepareSandboxes({ optimized: false });
-    process.on('SIGINT', () => {}); // Waits for the server, which saves the workspaces first.
-    run('node', ['scripts/dev.ts', ...args]);
+    serve('node', ['scripts/dev.ts', ...args]);
   },
   pack: () => {
     packages();

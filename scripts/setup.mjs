@@ -1,6 +1,6 @@
 // Installs what a command needs, if it is missing. Runs on the machine's own Node, before any package is installed.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -62,6 +62,22 @@ function attempt(
   });
   if (error) console.error(`Failed to run ${command}: ${error.message}`);
   return status ?? 1;
+}
+
+/**
+ * Runs a server in the project, and exits this process with its status. A signal to this process, or its end, disconnects the
+ * server, which then ends by itself. The signal is not passed on: a terminal sends it to both, and the server would get it twice.
+ */
+export function serve(/** @type {string} */ command, /** @type {string[]} */ args) {
+  const server = spawn(command, args, {
+    cwd: ROOT,
+    env: environment(),
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => server.connected && server.disconnect());
+  server.on('error', (error) => fail(`Failed to run ${command}: ${error.message}`));
+  server.on('exit', (status) => process.exit(status ?? 1));
 }
 
 /** Runs a command, and returns its output, or `undefined` if it fails. */

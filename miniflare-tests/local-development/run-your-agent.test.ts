@@ -57,12 +57,14 @@ function run(program: string, args: string[], cwd: string): string {
 }
 
 /** Starts `npm run dev` with its own state and its own registry of local Workers. */
-function startDev(port: number, state: string, args: string[] = []): Command {
-  return new Command(['node', at('scripts/dev.ts'), '--state', join(folder, state), ...args], {
+function startDev(port: number, state: string, args: string[] = [], command = DEV): Command {
+  return new Command([...command, '--state', join(folder, state), ...args], {
     cwd: at(),
     env: { PORT: String(port), CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
   });
 }
+
+const DEV = ['node', at('scripts/dev.ts')];
 
 async function callAgent(address: string, command: string): Promise<{ how: string; stdout: string }> {
   const response = await fetch(address, { method: 'POST', body: command });
@@ -259,6 +261,50 @@ test('a second run with another state leaves the first one in the registry, and 
   assert.equal(await second.interrupt(), 0);
   assert.equal(entry(), registered);
   assert.equal(await first.interrupt(), 0);
+});
+
+const THROUGH_RUN = ['node', at('scripts/run.mjs'), 'dev'];
+const THROUGH_NPM = ['npm', 'run', 'dev', '--'];
+for (const [what, command, signal, isToGroup] of [
+  ['SIGTERM', DEV, 'SIGTERM', false],
+  ['SIGHUP', DEV, 'SIGHUP', false],
+  ['SIGTERM to scripts/run.mjs', THROUGH_RUN, 'SIGTERM', false],
+  ['SIGTERM to npm', THROUGH_NPM, 'SIGTERM', false],
+  ['Ctrl-C in a terminal', THROUGH_NPM, 'SIGINT', true],
+  ['SIGHUP to all processes of a terminal', THROUGH_NPM, 'SIGHUP', true],
+] as const)
+  test(`${what} saves the active workspaces, and ends the command`, async () => {
+    const port = await freePorts();
+    await using dev = startDev(port, 'signaled', ['--runtime', 'container'], [...command]);
+    const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
+    await dev.prints(/Press Ctrl-C to stop/);
+    const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
+    await workspaces.getOrCreate({ name: 'notebook' });
+    process.kill(isToGroup ? -dev.pid : dev.pid, signal);
+    await dev.closed();
+    assert.match(dev.output, /Saved notebook\./);
+    await assert.rejects(fetch(`http://127.0.0.1:${port}`), 'workerd has ended');
+  });
+
+test('the active workspaces are saved when the terminal is closed', async () => {
+  const start = async () => {
+    const port = await freePorts();
+    const dev = startDev(port, 'closed', ['--runtime', 'container']);
+    const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
+    await dev.prints(/Press Ctrl-C to stop/);
+    const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
+    return { dev, workspaces };
+  };
+  const first = await start();
+  await using dev = first.dev;
+  await first.workspaces.getOrCreate({ name: 'notebook' });
+  assert.equal(await dev.closeTerminal(), 0);
+
+  const second = await start();
+  await using again = second.dev;
+  const { state } = await second.workspaces.getByName({ name: 'notebook' });
+  assert.equal(state, 'stopped');
+  assert.equal(await again.interrupt(), 0);
 });
 
 test('a busy port is reported on one line that names PORT', async () => {

@@ -12,6 +12,7 @@ export class Command implements AsyncDisposable {
   output = '';
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
+  readonly #closed: Promise<unknown>;
   #changed = Promise.withResolvers<void>();
 
   constructor(command: string[], options: { cwd: string; env?: NodeJS.ProcessEnv }) {
@@ -23,6 +24,7 @@ export class Command implements AsyncDisposable {
       detached: true, // Its own process group, which ends as a whole.
     });
     this.#ended = once(this.#child, 'exit');
+    this.#closed = once(this.#child, 'close');
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => {
         this.output += text;
@@ -34,6 +36,11 @@ export class Command implements AsyncDisposable {
   #notify() {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
+  }
+
+  /** The id of the process. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
   /** The exit status; `null` while it runs. */
@@ -57,15 +64,28 @@ export class Command implements AsyncDisposable {
     return this.ended();
   }
 
+  /** Closes its terminal, so that it cannot print any more, and waits for the end. Returns the exit status. */
+  async closeTerminal(): Promise<number | null> {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    this.#child.kill('SIGHUP');
+    return this.ended();
+  }
+
   /** Waits for the end. Returns the exit status. */
   async ended(): Promise<number | null> {
     await this.#ended;
     return this.status;
   }
 
+  /** Waits until all of its processes have ended. */
+  async closed(): Promise<void> {
+    await this.#closed;
+  }
+
   async [Symbol.asyncDispose]() {
-    const { pid } = this.#child;
-    if (pid !== undefined && this.status === null) process.kill(-pid, 'SIGKILL');
+    const { pid, signalCode } = this.#child;
+    if (pid !== undefined && this.status === null && signalCode === null) process.kill(-pid, 'SIGKILL');
     await this.#ended;
   }
 }
