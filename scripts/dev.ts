@@ -11,7 +11,7 @@ import { getDefaultDevRegistryPath } from 'miniflare';
 
 import { SnapshotterClient, http } from '../client/src/index.ts';
 import { leftOut, missingIn } from './bindings.ts';
-import { claim } from './claim.ts';
+import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
 import { SNAPSHOTTER, containersOf, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
@@ -28,11 +28,13 @@ const options = parseOptions('dev', args);
 const port = Number(process.env.PORT ?? 8787);
 if (!(Number.isInteger(port) && port > 0 && port < 65535))
   fail(`PORT must be an integer from 1 to 65534, got ${JSON.stringify(process.env.PORT)}.`);
-for (const used of [port, port + 1])
-  if (await isBusy(used)) {
-    const same = args.length > 0 ? ` -- ${args.join(' ')}` : '';
-    fail(`Port ${used} is in use. Set PORT to another port: PORT=9000 npm run dev${same}`);
-  }
+for (const used of [port, port + 1]) {
+  const earlier = await claim(`port ${used}`, `${process.pid}`);
+  if (earlier === undefined && !(await isBusy(used))) continue;
+  const by = earlier && ` by an earlier \`npm run dev\`. To end it: kill ${earlier}`;
+  const same = args.length > 0 ? ` -- ${args.join(' ')}` : '';
+  fail(`Port ${used} is in use${by ?? ''}. Set PORT to another port: PORT=9000 npm run dev${same}`);
+}
 
 const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
@@ -42,13 +44,13 @@ const served = options.agent === undefined ? loadExample() : await loadApplicati
 
 const persist = resolve(options.state ?? served.state);
 const self = `${address}, with the state in ${persist}`;
-if ((await claim(persist, self)) !== undefined)
+if ((await claimFolder(persist, self)) !== undefined)
   fail(
     `Another \`npm run dev\` uses the state in ${persist}. End it, or pass another folder: --state <folder>`,
   );
 
 // All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
-const other = await claim(getDefaultDevRegistryPath(), self);
+const other = await claimFolder(getDefaultDevRegistryPath(), self);
 
 const local = await startLocal({
   workers: served.workers,

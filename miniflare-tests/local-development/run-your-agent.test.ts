@@ -307,6 +307,16 @@ test('the active workspaces are saved when the terminal is closed', async () => 
   assert.equal(await again.interrupt(), 0);
 });
 
+test('an earlier run that uses the port is named', async () => {
+  const port = await freePorts();
+  await using first = startDev(port, 'earlier', ['--runtime', 'container']);
+  await first.prints(/Press Ctrl-C to stop/);
+  await using second = startDev(port + 1, 'later');
+  assert.equal(await second.ended(), 1);
+  const message = `Port ${port + 1} is in use by an earlier \`npm run dev\`. To end it: kill ${first.pid}. `;
+  assert.ok(second.output.startsWith(message), second.output);
+});
+
 test('a busy port is reported on one line that names PORT', async () => {
   const port = await freePorts();
   const server = await listen(port + 1);
