@@ -5,18 +5,17 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { resolve } from 'node:path';
+import { join } from 'node:path';
 
 import { getDefaultDevRegistryPath } from 'miniflare';
 
 import { SnapshotterClient, http } from '../client/src/index.ts';
-import { leftOut, missingIn } from './bindings.ts';
+import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
-import { SNAPSHOTTER, containersOf, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
+import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
-import { exampleOf, runtimeOf } from './runtimes.ts';
-import { readConfig } from './wrangler-config.ts';
+import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
 
 // run.mjs disconnects this process to end it.
 const ending = Promise.withResolvers<unknown>();
@@ -40,13 +39,20 @@ const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
 const { workspaces } = new SnapshotterClient(http({ url: address, token }));
 const snapshotterVars = { API_TOKEN: token };
-const served = options.agent === undefined ? loadExample() : await loadApplication(options.agent);
+const served = options.agent === undefined ? loadExample() : await loadOwn(options.agent);
 
-const persist = resolve(options.state ?? served.state);
+const persist = options.state === undefined ? defaultState(served.runtime) : fromCaller(options.state);
 const self = `${address}, with the state in ${persist}`;
 if ((await claimFolder(persist, self)) !== undefined)
   fail(
     `Another \`npm run dev\` uses the state in ${persist}. End it, or pass another folder: --state <folder>`,
+  );
+// Its workspaces would be started in the runtime of this run, and fail in their own.
+const runtimeOfState = join(persist, 'runtime');
+const recorded = existsSync(runtimeOfState) ? readFileSync(runtimeOfState, 'utf8') : served.runtime;
+if (recorded !== served.runtime)
+  fail(
+    `The state in ${persist} is of the runtime ${recorded}, and this run of ${served.runtime}. Pass another folder: --state <folder>`,
   );
 
 // All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
@@ -68,6 +74,8 @@ const local = await startLocal({
   throw error;
 });
 
+writeFileSync(runtimeOfState, served.runtime);
+
 // Miniflare's own listeners would end workerd at once. A signal that arrives while they are replaced is lost, so the output, to
 // which a caller may react with one, comes after.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}); // A closed terminal.
@@ -81,8 +89,13 @@ const print = (label: string, value: string) => console.log(`${label}:`.padEnd(w
 print('Snapshotter', `${address} (the console, in a browser)`);
 print('API reference', `${address}/docs`);
 print(served.name, `http://127.0.0.1:${port + 1}`);
+print('State', `${persist}, of the runtime ${served.runtime}`);
 print(served.isExample ? 'Token of both' : 'Token', token);
-console.log();
+console.log(`
+For the command line, in another terminal:
+  export SNAPSHOTTER_ADDRESS=${address}
+  export SNAPSHOTTER_TOKEN="$(sed -n 's/^API_TOKEN=//p' '${at('.dev.vars')}' | tr -d '"')"
+`);
 if (served.isExample)
   console.log(`To run a command in the sandbox of an agent named ada:
   curl http://127.0.0.1:${port + 1}/ada/run -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '["echo hello"]'
@@ -123,11 +136,16 @@ interface Served {
   /** The name of the Worker that exports the class of the sandboxes. */
   sandboxesOf: string;
   mode: Mode;
-  /** The default folder of the state. */
-  state: string;
+  /** The runtime of that class. */
+  runtime: Runtime;
 }
 
-/** Returns the example agent of a runtime. Each runtime has its own state, because its sandboxes are other objects. */
+/** Returns the folder of the state, unless the caller selects one. Each runtime has its own: its sandboxes are other objects. */
+function defaultState(runtime: Runtime): string {
+  return at(runtime === 'container' ? '.local/state-container' : '.local/state');
+}
+
+/** Returns the example agent of a runtime. */
 function loadExample(): Served {
   const runtime = runtimeOf(options.runtime);
   const { agent, snapshotter, mode } = exampleOf(runtime);
@@ -140,39 +158,33 @@ function loadExample(): Served {
     ],
     sandboxesOf: snapshotter.sandboxesOf ?? 'sandbox-snapshotter',
     mode,
-    state: at(runtime === 'container' ? '.local/state-container' : '.local/state'),
+    runtime,
   };
 }
 
-/** Reads the wrangler.toml of an application's Worker, which calls the snapshotter and may export the class of the sandboxes. */
-async function loadApplication(path: string): Promise<Served> {
-  const file = resolve(process.env.INIT_CWD ?? '.', path);
-  if (!existsSync(file)) fail(`There is no ${file}. Pass the wrangler.toml of your Worker: --agent <path>`);
-  const config = await readConfig(file).catch((error: Error) => fail(error.message));
-  const name = config.name ?? fail(`${file} has no name.`);
-  const kinds = leftOut(config);
-  if (kinds.length > 0)
-    console.warn(`These bindings of ${name} do not run here, and are left out: ${kinds.join(', ')}.`);
-  for (const what of missingIn(config)) console.warn(`${file} has no ${what}.`);
-  const [sandboxes, ...more] = containersOf(config);
-  if (more.length > 0)
-    fail(`${file} has several [[containers]]. Only one class of sandboxes is supported here.`);
-  const bucket = config.r2_buckets.find(({ binding }: { binding: string }) => binding === 'BACKUP_BUCKET');
+/** Returns an application's Worker, which calls the snapshotter and may export the class of the sandboxes. */
+async function loadOwn(path: string): Promise<Served> {
+  const application = await loadApplication(path, options.runtime).catch((error: Error) =>
+    fail(error.message),
+  );
+  const { name, worker, runtime, sandboxClass, bucket, notes, warnings } = application;
+  for (const warning of warnings) console.warn(warning);
+  for (const note of notes) console.log(note);
   return {
     name,
     isExample: false,
     workers: [
       {
         config: SNAPSHOTTER,
-        vars: snapshotterVars,
-        ...(sandboxes && { sandboxesOf: name, sandboxClass: sandboxes.class_name }),
-        ...(bucket && { bindings: { BACKUP_BUCKET: { type: 'r2', name: bucket.bucket_name } } }),
+        vars: { ...named(runtime), ...snapshotterVars },
+        ...(sandboxClass && { sandboxesOf: name, sandboxClass }),
+        ...(bucket && { bindings: { BACKUP_BUCKET: { type: 'r2', name: bucket } } }),
       },
-      { config: file, developmentVars: true, port: port + 1 },
+      { ...worker, port: port + 1 },
     ],
-    sandboxesOf: sandboxes ? name : 'sandbox-snapshotter',
+    sandboxesOf: sandboxClass ? name : 'sandbox-snapshotter',
     mode: modeOfRun(),
-    state: at('.local/state'),
+    runtime,
   };
 }
 

@@ -66,6 +66,8 @@ export interface LocalWorker {
   sandboxesOf?: string;
   /** The name of that class in `sandboxesOf`. Default: `Sandbox`. */
   sandboxClass?: string;
+  /** The image that its containers have here. Default: {@link localImageOf} of each. */
+  localImage?: LocalImage;
 }
 
 /** The options of {@link startLocal}. */
@@ -190,7 +192,7 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
       {
         type: 'durable-object' as const,
         storage: 'sqlite' as const,
-        ...containerOf(config, className, mode),
+        ...containerOf(config, className, mode === 'container' ? 'debian' : worker.localImage),
       },
     ]),
   );
@@ -212,21 +214,29 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
   };
 }
 
-/** Returns the container of a class. Images without the server of SDK 0.12 run as the engine's `debian`. */
-function containerOf(config: Config, className: string, mode: Mode) {
+/** An image of the local engine: with the server of SDK 0.12, or without. */
+export type LocalImage = 'local' | 'debian';
+
+/** Returns the container of a class. */
+function containerOf(config: Config, className: string, localImage: LocalImage | undefined) {
   const container = containersOf(config).find(({ class_name }) => class_name === className);
   if (container === undefined) return {};
-  const localImage = (image: string) =>
-    mode !== 'container' && /cloudflare\/sandbox\b/.test(imageOf(image)) ? 'local' : 'debian';
   const images = Object.entries(container.images).map(([name, image]) => ({
     name,
-    image: localImage(image),
+    image: localImage ?? localImageOf(image),
   }));
-  return { container: images.length > 0 ? { images } : { imageName: localImage(container.image) } };
+  const imageName = localImage ?? localImageOf(container.image);
+  return { container: images.length > 0 ? { images } : { imageName } };
+}
+
+/** Returns the image of the local engine for an image, or for the path of its Dockerfile. */
+export function localImageOf(image: string): LocalImage {
+  const text = existsSync(image) ? readFileSync(image, 'utf8') : image;
+  return /cloudflare\/sandbox\b/.test(text) ? 'local' : 'debian';
 }
 
 /** A container in a wrangler.toml. */
-interface ContainerConfig {
+export interface ContainerConfig {
   class_name: string;
   /** Its image, or the path of the Dockerfile. */
   image: string;
@@ -243,11 +253,6 @@ export function containersOf(config: Config): ContainerConfig[] {
       Object.entries(images).map(([name, it]) => [name, 'dockerfile' in it ? it.dockerfile : it.image]),
     ),
   }));
-}
-
-/** Returns the name of an image, or the text of the Dockerfile that describes it. */
-function imageOf(image: string): string {
-  return existsSync(image) ? readFileSync(image, 'utf8') : image;
 }
 
 /** The bundles that this process has built, by their arguments. */

@@ -20,8 +20,10 @@ ${RUNTIME}
 Serves the Worker, its console and an agent, with local sandboxes. Needs no Docker and no account.
 
 ${RUNTIME}
-  --agent <path>     The wrangler.toml of your own Worker, in place of the example agent
-  --state <folder>   The folder that stores snapshots and workspaces. Default: one in .local/
+  --agent <path>     Your own Worker, in place of the example agent: its wrangler.toml, or the folder of it. The runtime of
+                     the class that it exports follows from its image; --runtime overrides that
+  --state <folder>   The folder that stores snapshots and workspaces, of one runtime. Default: .local/state, and
+                     .local/state-container for container
 
 The environment variable PORT selects the port, by default 8787. The agent gets the next one.
 `,
@@ -55,12 +57,9 @@ export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @t
   }
 }
 
-function check(/** @type {{ runtime?: string, agent?: string }} */ { runtime, agent }) {
-  if (runtime === undefined) return;
-  if (!RUNTIMES.some((name) => name === runtime))
+function check(/** @type {{ runtime?: string }} */ { runtime }) {
+  if (runtime !== undefined && !RUNTIMES.some((name) => name === runtime))
     throw new Error(`--runtime must be ${RUNTIMES.join(' or ')}, got ${JSON.stringify(runtime)}.`);
-  if (agent !== undefined)
-    throw new Error('--runtime selects the example agent, and --agent replaces it. Pass one of them.');
 }
 
 /** @returns {never} */

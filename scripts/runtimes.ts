@@ -2,7 +2,14 @@
 
 import { fileURLToPath } from 'node:url';
 
-import { modeOfRun, SNAPSHOTTER, type LocalWorker, type Mode } from './local.ts';
+import {
+  localImageOf,
+  modeOfRun,
+  SNAPSHOTTER,
+  type ContainerConfig,
+  type LocalWorker,
+  type Mode,
+} from './local.ts';
 import { RUNTIMES } from './options.mjs';
 
 export { RUNTIMES };
@@ -24,6 +31,13 @@ export function runtimeOf(option: string | undefined): Runtime {
   return RUNTIMES.find((name) => name === option) ?? fallback;
 }
 
+/** Returns the runtime of a class with a container: `sdk-0.12` if its image has the server of SDK 0.12. */
+export function runtimeOfContainer({ image, images }: ContainerConfig): Runtime {
+  if (modeOfRun() === 'container') return 'container';
+  const hasServer = [image, ...Object.values(images)].some((each) => localImageOf(each) === 'local');
+  return hasServer ? 'sdk-0.12' : 'container';
+}
+
 /** Returns the example agent of a runtime, and the snapshotter for it. */
 export function exampleOf(runtime: Runtime): Example {
   const at = (name: string) => fileURLToPath(new URL(`../examples/${name}/wrangler.toml`, import.meta.url));
@@ -42,6 +56,6 @@ export function exampleOf(runtime: Runtime): Example {
 }
 
 /** Returns the var that names the runtime of the binding `Sandbox`, so that lists show it. */
-function named(runtime: Runtime): Record<string, string> {
+export function named(runtime: Runtime): Record<string, string> {
   return { SANDBOXES: JSON.stringify([{ binding: 'Sandbox', runtime }]) };
 }

@@ -28,10 +28,6 @@ for (const [args, message] of [
   [['demo', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
   [['dev', '--runtme', 'container'], "Unknown option '--runtme'"],
   [['demo', '--agent', 'wrangler.toml'], "Unknown option '--agent'"],
-  [
-    ['dev', '--runtime', 'container', '--agent', 'wrangler.toml'],
-    '--runtime selects the example agent, and --agent replaces it. Pass one of them.',
-  ],
 ] as const)
   test(`\`${args.join(' ')}\` is refused on one line, before the build`, async () => {
     const { status, output } = await run(...args);

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 
 import { http, SnapshotterClient } from '../../client/src/index.ts';
 import type { Output } from '../../examples/shared/answers.ts';
+import { claimFolder } from '../../scripts/claim.ts';
 import { at, environment } from '../../scripts/setup.mjs';
 import { Command, freePorts, listen } from './terminal.ts';
 
@@ -109,17 +110,21 @@ test('an agent of the runtime `container` runs by `npm run dev -- --agent`, and 
   const [Dockerfile = ''] = blocks(CONTAINER, 'dockerfile');
   const files = { 'wrangler.toml': config, 'src/index.ts': source, Dockerfile };
   const project = createProject('own-container', files);
-  const command = ['--agent', join(project, 'wrangler.toml')];
 
   for (const [how, notes] of [
     ['empty', 'hello'],
     ['restored', 'hello\nhello'],
   ] as const) {
-    await using dev = startDev(await freePorts(), 'container', command);
+    const port = await freePorts();
+    await using dev = startDev(port, 'container', ['--agent', project]);
     const [, address = ''] = await dev.prints(/my-agent: +(http:\S+)/);
+    const [, token = ''] = await dev.prints(/Token: +(\S+)/);
     await dev.prints(/Press Ctrl-C to stop/);
     const answer = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
     assert.deepEqual([answer.how, answer.stdout.trim()], [how, notes]);
+    const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
+    const { runtime } = await workspaces.getByName({ name: 'notebook' });
+    assert.equal(runtime, 'container');
     assert.equal(await dev.interrupt(), 0);
     assert.match(dev.output, /Saved notebook\./);
   }
@@ -148,6 +153,46 @@ describe('an agent that exports the class itself', () => {
     assert.match(dev.output, /Saved notebook\./);
   });
 
+  test('has the state of its runtime, which follows from its image or is named', async () => {
+    const [config = ''] = blocks(YOURS, 'toml');
+    const [ownState, sdkState] = [at('.local/state-container'), at('.local/state')];
+    // Holds both, so that no run of this test begins.
+    for (const state of [ownState, sdkState]) await claimFolder(state, 'a test');
+    const create = (name: string, image: string) =>
+      createProject(name, { 'wrangler.toml': config.replace('./Dockerfile', image) });
+    const sdk = create('of-sdk-image', 'docker.io/cloudflare/sandbox:0.12.10');
+    const other = create('of-other-image', 'docker.io/library/debian:12-slim');
+    for (const [project, args, state] of [
+      [sdk, [], sdkState],
+      [sdk, ['--runtime', 'container'], ownState],
+      [other, [], ownState],
+      [other, ['--runtime', 'sdk-0.12'], sdkState],
+    ] as const) {
+      await using dev = new Command([...DEV, '--agent', project, ...args], {
+        cwd: at(),
+        env: { PORT: String(await freePorts()) },
+      });
+      assert.equal(await dev.ended(), 1);
+      assert.ok(dev.output.includes(`Another \`npm run dev\` uses the state in ${state}. `), dev.output);
+      const assumed = /^The runtime of the class Sandbox is (\S+), according to its image\./m.exec(
+        dev.output,
+      );
+      assert.equal(assumed?.[1], args.length > 0 ? undefined : state === sdkState ? 'sdk-0.12' : 'container');
+    }
+  });
+
+  test('is named where the folder has no configuration, or one that is invalid', async () => {
+    for (const [name, files, message] of [
+      ['empty', {}, /^There is no wrangler\.toml in \S+empty\. Pass that of your Worker: --agent <path>\n$/],
+      ['nameless', { 'wrangler.jsonc': '{}' }, /^\S+nameless\/wrangler\.jsonc has no name\.\n$/],
+    ] as const) {
+      const project = createProject(name, { ...files });
+      await using dev = startDev(await freePorts(), 'third', ['--agent', project]);
+      assert.equal(await dev.ended(), 1);
+      assert.match(dev.output, message);
+    }
+  });
+
   test('is named where its wrangler.toml does not exist', async () => {
     await using dev = startDev(await freePorts(), 'third', ['--agent', 'missing.toml']);
     assert.equal(await dev.ended(), 1);
@@ -174,6 +219,9 @@ test('the example agent of the runtime `container` works in a workspace, which t
   const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token: token ?? '' }));
   const { runtime } = await workspaces.getByName({ name: 'notebook' });
   assert.equal(runtime, 'container', 'lists show the runtime');
+  const [variables] = await dev.prints(/export SNAPSHOTTER_ADDRESS=.+\n.*export SNAPSHOTTER_TOKEN=.+/);
+  const script = `${variables}\necho "$SNAPSHOTTER_ADDRESS $SNAPSHOTTER_TOKEN"`;
+  assert.equal(run('sh', ['-c', script], folder), `http://127.0.0.1:${port} ${token}\n`);
   const [curl] = await dev.prints(/curl http.+/);
   assert.match(run('sh', ['-c', curl], folder), /"stdout":"hello\\n"/);
   assert.equal(await dev.interrupt(), 0);
@@ -196,9 +244,9 @@ test('a binding that an application lacks is named at the start', async () => {
   ].entries()) {
     const files = { 'wrangler.toml': toml ?? '', 'src/index.ts': source, Dockerfile };
     const project = createProject(`lacking-${index}`, files);
-    await using dev = startDev(await freePorts(), 'lacking', ['--agent', join(project, 'wrangler.toml')]);
+    await using dev = startDev(await freePorts(), `lacking-${index}`, ['--agent', project]);
     await dev.prints(/Press Ctrl-C to stop/);
-    assert.ok(dev.output.startsWith(`${join(project, 'wrangler.toml')} has no ${missing}: `), dev.output);
+    assert.ok(dev.output.includes(`${join(project, 'wrangler.toml')} has no ${missing}: `), dev.output);
     assert.equal(await dev.interrupt(), 0);
   }
 });
@@ -261,6 +309,18 @@ test('a second run with another state leaves the first one in the registry, and 
   assert.equal(await second.interrupt(), 0);
   assert.equal(entry(), registered);
   assert.equal(await first.interrupt(), 0);
+});
+
+test('the state of another runtime is refused', async () => {
+  await using first = startDev(await freePorts(), 'recorded', ['--runtime', 'container']);
+  await first.prints(/recorded, of the runtime container\n[^]*Press Ctrl-C to stop/);
+  assert.equal(await first.interrupt(), 0);
+  await using second = startDev(await freePorts(), 'recorded', ['--runtime', 'sdk-0.12']);
+  assert.equal(await second.ended(), 1);
+  assert.match(
+    second.output,
+    /^The state in \S+recorded is of the runtime container, and this run of sdk-0\.12\. .+--state <folder>\n$/,
+  );
 });
 
 const THROUGH_RUN = ['node', at('scripts/run.mjs'), 'dev'];
