@@ -331,6 +331,21 @@ describe('an unknown sandbox', () => {
       assert.equal(error.remediation, 'Did you mean the workspace @notebook?');
     });
 
+  for (const [code, ...command] of [
+    ['SANDBOX_UNKNOWN', 'lineage', 'notebook'],
+    ['SANDBOX_UNKNOWN', 'snapshot', 'list', 'notebook'],
+    ['SANDBOX_NOT_RUNNING', 'snapshot', 'create', 'notebook'],
+    ['SNAPSHOT_NOT_FOUND', 'restore', 'notebook', 'before'],
+  ])
+    test(`with the name of a workspace suggests the @ after \`${command.join(' ')}\``, async () => {
+      await world.workspace('notebook').getOrCreate();
+      const { error } = await cli.failure(...command);
+      assert.deepEqual(
+        [error.code, error.remediation],
+        [code, '`notebook` is a workspace: write @notebook.'],
+      );
+    });
+
   test('is not a running sandbox without snapshots', async () => {
     assert.match(await cli.print('snapshot', 'list', origin), /^There are no snapshots/);
     assert.match(await cli.print('lineage', origin), new RegExp(`^${origin}  running`));

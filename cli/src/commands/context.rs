@@ -51,7 +51,7 @@ impl Context {
         let _spinner = Spinner::start(format!("{operation}…"));
         let answer = self.server.call(operation, options.clone()).and_then(Answer::of);
         let answer = answer.map_err(|failure| {
-            let failure = self.suggest_similar_workspace(failure, &options);
+            let failure = self.suggest_workspace(failure, &options);
             self.with_searched_sandboxes(failure).with_key(key.as_deref())
         })?;
         Ok(Answer { key, ..answer })

@@ -1,10 +1,10 @@
-//! Suggestions of a named workspace, after a name that the server does not know.
+//! Suggestions of a named workspace, after a name or an id that the server does not know.
 
-use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::named::Tenant;
 use sandbox_snapshotter_client::model::named::answer::WorkspacePage;
 use sandbox_snapshotter_client::model::request::ListWorkspacesRequest;
 use sandbox_snapshotter_client::model::similar::most_similar;
+use sandbox_snapshotter_client::model::{Code, SandboxId};
 use serde_json::Value;
 
 use super::context::Context;
@@ -40,16 +40,45 @@ impl Context {
         }
     }
 
-    /// As [`suggest_similar`](Self::suggest_similar), for the failure of a call with `options`. Changes only the failure of
-    /// a workspace that does not exist.
-    pub fn suggest_similar_workspace(&self, failure: Failure, options: &Value) -> Failure {
-        if failure.code() != Some(Code::WorkspaceNotFound.as_str()) {
+    /// Suggests the named workspace that the user may mean with the id of an unknown sandbox: the one of this name, or else
+    /// the most similar one.
+    pub fn suggest_for_unknown_id(&self, failure: Failure, id: &SandboxId) -> Failure {
+        match self.workspace_without_at(id.as_str()) {
+            Some(remediation) => failure.with_remediation(remediation),
+            None => self.suggest_similar(failure, &Tenant::default_tenant(), [id.as_str()]),
+        }
+    }
+
+    /// Suggests a named workspace for the failure of a call with `options`: a similar one if a workspace does not exist, or
+    /// the one whose name was passed as the id of a sandbox.
+    pub fn suggest_workspace(&self, failure: Failure, options: &Value) -> Failure {
+        let option = |name: &str| options.get(name).and_then(Value::as_str);
+        let is = |code: Code| failure.code() == Some(code.as_str());
+        if is(Code::WorkspaceNotFound) {
+            let tenant = option("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse);
+            return match tenant {
+                Ok(tenant) => self.suggest_similar(failure, &tenant, NAMES.into_iter().filter_map(option)),
+                Err(_) => failure,
+            };
+        }
+        if !is(Code::SandboxNotRunning) && !is(Code::SnapshotNotFound) {
             return failure;
         }
-        let option = |name: &str| options.get(name).and_then(Value::as_str);
-        let Ok(tenant) = option("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse) else {
-            return failure;
+        match option("sandboxId").and_then(|id| self.workspace_without_at(id)) {
+            Some(remediation) => failure.with_remediation(remediation),
+            None => failure,
+        }
+    }
+
+    /// Returns the remediation for an id of a sandbox that is the name of a workspace: the `@` is missing.
+    fn workspace_without_at(&self, id: &str) -> Option<String> {
+        let request = ListWorkspacesRequest {
+            prefix: Some(id.to_owned()),
+            limit: 1,
+            ..ListWorkspacesRequest::of(Tenant::default_tenant())
         };
-        self.suggest_similar(failure, &tenant, NAMES.into_iter().filter_map(option))
+        let page = self.call_read_only::<WorkspacePage>("workspaces/list", &request).ok()?;
+        let is_name = page.value.workspaces.iter().any(|workspace| workspace.name.as_str() == id);
+        is_name.then(|| format!("`{id}` is a workspace: write @{id}."))
     }
 }

@@ -89,7 +89,7 @@ impl Context {
         let remediation =
             "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists them.";
         let failure = Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, remediation);
-        self.suggest_similar(failure, &Tenant::default_tenant(), [id.as_str()])
+        self.suggest_for_unknown_id(failure, id)
     }
 
     /// Returns the lineage scope of the caller.
