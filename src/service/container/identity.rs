@@ -50,6 +50,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match status.status {
             Status::Healthy => Ok(status),
             Status::Starting => Err(Error::container_starting(&self.id)),
+            Status::Down if self.ledger.workspace()?.is_none() => Err(Error::sandbox_unknown(&self.id)),
             Status::Down => Err(Error::sandbox_not_running(&self.id)),
         }
     }

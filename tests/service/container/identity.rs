@@ -36,6 +36,19 @@ fn snapshot_refuses_sandbox_whose_container_ended_and_does_not_start_it() {
 }
 
 #[test]
+fn files_are_reported_gone_only_of_sandbox_with_record() {
+    let unknown = Fixture::empty().snapshot().expect_code(Code::SandboxNotRunning);
+    assert!(unknown.message().starts_with("There is no record of a sandbox \"agent-42\""), "{}", unknown.message());
+    assert!(unknown.remediation().starts_with("Check the id: "), "{}", unknown.remediation());
+    let fixture = Fixture::with_sandbox();
+    fixture.snapshot().unwrap();
+    fixture.world.end_container("agent-42");
+    let ended = fixture.snapshot().expect_code(Code::SandboxNotRunning);
+    assert!(ended.message().contains("its files are gone"), "{}", ended.message());
+    assert!(ended.remediation().contains("Restore an earlier snapshot"), "{}", ended.remediation());
+}
+
+#[test]
 fn snapshot_of_starting_sandbox_fails_with_retryable_error() {
     let fixture = Fixture::empty();
     fixture.world.set_starting("agent-42");

@@ -21,7 +21,7 @@ impl Error {
         )
     }
 
-    /// [`Code::SandboxNotRunning`], for an operation that requires a running container.
+    /// [`Code::SandboxNotRunning`], for an operation that requires a running container, after it ended with its files.
     pub fn sandbox_not_running(id: &SandboxId) -> Self {
         Self::new(
             Code::SandboxNotRunning,
@@ -31,6 +31,19 @@ impl Error {
             ),
             "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
              true` to start the sandbox and capture it as it starts.",
+        )
+    }
+
+    /// [`Code::SandboxNotRunning`], for a sandbox that is not running and of which there is no record.
+    pub fn sandbox_unknown(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!(
+                "There is no record of a sandbox {:?}, and it is not running, so a snapshot would be empty.",
+                id.as_str()
+            ),
+            "Check the id: pass the one that the application passes to getSandbox(), not the name of a workspace. If it is \
+             right, start the sandbox first, or pass `wake: true` to start it and capture the files of its image.",
         )
     }
 
