@@ -6,8 +6,7 @@ export const COMMANDS: Record<string, string> = {
   --label 'before the refactoring' \\
   --exclude node_modules \\
   --idempotency-key 5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11`,
-  restore: `snapshotter restore --ref ref.json \\
-  --idempotency-key 0b9ad0b8-2c5e-4c53-8b0e-6a3b1f6d9c20`,
+  restore: "snapshotter restore agent-42 'before the refactoring'",
   branch: "snapshotter branch agent-42 'before the refactoring'",
   list: 'snapshotter snapshot list agent-42 --limit 20',
   manifest: "snapshotter snapshot show agent-42 'before the refactoring'",
@@ -58,4 +57,4 @@ export const COMMANDS: Record<string, string> = {
 };
 
 /** The files that the commands read, with the option of the operation that each contains. */
-export const FILES: Record<string, string> = { 'ref.json': 'ref', 'handle.json': 'backup' };
+export const FILES: Record<string, string> = { 'handle.json': 'backup' };

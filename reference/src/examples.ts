@@ -4,6 +4,7 @@ import { format } from 'prettier';
 
 import { COMMANDS } from './commands.ts';
 import { allRoutes, answerOf, optionsOf, typeName, type Document, type Place } from './document.ts';
+import { fieldsOf } from './schema.ts';
 
 /** An example. */
 export interface Example {
@@ -25,38 +26,48 @@ export async function examplesOf(document: Document): Promise<Examples> {
 
 async function examplesOfRoute(document: Document, place: Place): Promise<Example[]> {
   if (!answerOf(document, place)) return [];
-  const examples: Example[] = [{ language: 'curl', title: 'curl', code: curl(place) }];
+  const options = exampleOptions(document, place);
+  const examples: Example[] = [{ language: 'curl', title: 'curl', code: curl(place, options) }];
   if (!place.path.startsWith('/v1/')) return examples;
-  examples.push({ language: 'typescript', title: 'TypeScript', code: await typescript(document, place) });
+  examples.push({
+    language: 'typescript',
+    title: 'TypeScript',
+    code: await typescript(document, place, options),
+  });
   const command = COMMANDS[place.name];
   if (command !== undefined) examples.push({ language: 'cli', title: 'Command line', code: command });
   return examples;
 }
 
-/** Returns a call with curl: one header on a line, and the indented body in single quotes. */
-function curl(place: Place): string {
+/** Returns the options of the example, with those first that the operation requires; undefined if it has none. */
+function exampleOptions(document: Document, place: Place): Record<string, unknown> | undefined {
   const body = optionsOf(place);
+  if (!body) return undefined;
+  const names = fieldsOf(document, body.schema).map(({ name }) => name);
+  const options = Object.entries(body.example ?? {});
+  return Object.fromEntries(options.sort(([one], [other]) => names.indexOf(one) - names.indexOf(other)));
+}
+
+/** Returns a call with curl: one header on a line, and the indented body in single quotes. */
+function curl(place: Place, options: Record<string, unknown> | undefined): string {
   const token = place.route.security ? [] : ['-H "Authorization: Bearer $SNAPSHOTTER_TOKEN"'];
-  const data = JSON.stringify(body?.example, null, 2)
+  const data = JSON.stringify(options, null, 2)
     ?.replaceAll("'", String.raw`'\''`)
     .replaceAll('\n', '\n  ');
-  const content = body ? ["-H 'Content-Type: application/json'", `-d '${data}'`] : [];
+  const content = options ? ["-H 'Content-Type: application/json'", `-d '${data}'`] : [];
   return [`curl "$SNAPSHOTTER_ADDRESS${place.path}"`, ...token, ...content].join(' \\\n  ');
 }
 
-/** Returns a call with the client. A ref is that of a snapshot, because applications do not write refs themselves. */
-async function typescript(document: Document, place: Place): Promise<string> {
-  const options = Object.entries(optionsOf(place)?.example ?? {});
+/** Returns a call with the client. */
+async function typescript(
+  document: Document,
+  place: Place,
+  options: Record<string, unknown> = {},
+): Promise<string> {
   const answer = typeName(answerOf(document, place)?.schema ?? {}) ?? 'answer';
-  const fields = options.map(([name, value]) =>
-    name === 'ref' ? name : `${name}: ${JSON.stringify(value)}`,
-  );
-  const origin = options.find(([name]) => name === 'ref')?.[1].ref.originId;
-  const lines = [
-    ...(origin === undefined ? [] : [`const ref = await snapshotter.snapshot({ sandboxId: '${origin}' });`]),
-    `const ${variable(answer)} = await snapshotter.${place.name.replace('/', '.')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : ''});`,
-  ];
-  return (await format(lines.join('\n'), { parser: 'typescript', singleQuote: true, printWidth: 64 })).trim();
+  const fields = Object.entries(options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const call = `const ${variable(answer)} = await snapshotter.${place.name.replace('/', '.')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : ''});`;
+  return (await format(call, { parser: 'typescript', singleQuote: true, printWidth: 64 })).trim();
 }
 
 function variable(type: string): string {

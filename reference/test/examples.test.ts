@@ -42,6 +42,13 @@ describe('an example with curl', () => {
       assert.deepEqual(JSON.parse(options.at(-1) ?? ''), optionsOf(place)?.example);
     });
 
+  test('has the required options first, then those that select the snapshot', () => {
+    const names = (id: string) => Object.keys(JSON.parse(argumentsOf(example(id, 'curl')).at(-1) ?? ''));
+    assert.equal(names('v1-snapshot')[0], 'sandboxId');
+    assert.deepEqual(names('v1-restore'), ['sandboxId', 'label']);
+    assert.deepEqual(names('v1-checkpoints-create'), ['name', 'sandboxId', 'description']);
+  });
+
   test('has one header on a line, and a body in several lines', () => {
     const lines = example('v1-setRetention', 'curl').split('\n');
     for (const line of lines) assert.ok(line.length <= 76 && line.split(' -H ').length <= 2, line);

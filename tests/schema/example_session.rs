@@ -50,18 +50,14 @@ impl ExampleRecorder {
     /// Takes, restores, reads and labels snapshots.
     fn snapshots(&mut self) {
         let label = json!({ "sandboxId": AGENT, "label": "before the refactoring" });
-        let taken = self.run(
+        self.run(
             Operation::Snapshot,
             json!({
                 "sandboxId": AGENT, "label": "before the refactoring", "excludes": ["node_modules"],
                 "idempotencyKey": "5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11",
             }),
         );
-        let snapshot = json!({ "providerId": taken["providerId"], "ref": taken["ref"] });
-        self.run(
-            Operation::Restore,
-            json!({ "ref": snapshot, "idempotencyKey": "0b9ad0b8-2c5e-4c53-8b0e-6a3b1f6d9c20" }),
-        );
+        self.run(Operation::Restore, label.clone());
         self.run(Operation::Branch, label.clone());
         self.run(Operation::List, json!({ "sandboxId": AGENT, "limit": 20 }));
         for operation in [Operation::Get, Operation::Manifest, Operation::Verify, Operation::Pin, Operation::Unpin] {

@@ -63,6 +63,7 @@ fn tag(operation: Operation) -> &'static str {
         (Operation::Sweep | Operation::Health, _) => "deployment",
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",
+        (_, Some(("files", _))) => "files",
         (_, Some(_)) => "tools",
         (_, None) => "snapshots",
     }
