@@ -186,6 +186,19 @@ test('`lineage` prints a tree with statuses and dependents', async () => {
   assert.deepEqual((await cli.print('lineage', origin, '--quiet')).trimEnd().split('\n'), [origin, one, two]);
 });
 
+test('`lineage` marks former sandboxes of a workspace, and omits the names of deleted workspaces', async () => {
+  const { sandboxId: first } = await world.workspace('trials').getOrCreate();
+  const attempt = (await cli.json('workspace', 'fork', 'trials', '--new-name', 'attempt')).forks[0].value;
+  await cli.print('workspace', 'promote', 'trials', '--from', 'attempt');
+  const { sandboxId: present } = await cli.json('workspace', 'show', 'trials');
+  assert.match(await cli.print('lineage', '@trials'), new RegExp(`${attempt.sandboxId} .* @attempt\n`));
+  await cli.print('workspace', 'delete', 'attempt', '--yes');
+  const tree = await cli.print('lineage', '@trials');
+  assert.match(tree, new RegExp(`${first}  ended  former @trials\n`));
+  assert.match(tree, new RegExp(`${present}  running .* @trials\n`));
+  assert.doesNotMatch(tree, /@attempt/);
+});
+
 test('`key rotate` rotates the key', async () => {
   await take('first');
   assert.match(

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use sandbox_snapshotter_client::Options;
 use sandbox_snapshotter_client::model::Code;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::args::{Global, common};
 use crate::exit::Exit;
@@ -44,17 +45,29 @@ impl Context {
         self.call(operation, options, Effect::Changes)
     }
 
+    /// As [`call_read_only`](Self::call_read_only), for a call whose failure is not reported.
+    pub fn call_without_suggestions<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        options: &impl Options,
+    ) -> Result<Answer<T>> {
+        self.send(operation, &options.to_json(), Effect::Reads)
+    }
+
     fn call<T: DeserializeOwned>(&self, operation: &str, options: &impl Options, effect: Effect) -> Result<Answer<T>> {
         let options = options.to_json();
-        let key = options.get("idempotencyKey").and_then(serde_json::Value::as_str).map(str::to_owned);
-        let _tracker = interrupt::track_call(effect, key.as_deref());
-        let _spinner = Spinner::start(format!("{operation}…"));
-        let answer = self.server.call(operation, options.clone()).and_then(Answer::of);
-        let answer = answer.map_err(|failure| {
+        self.send(operation, &options, effect).map_err(|failure| {
             let failure = self.suggest_workspace(failure, &options);
-            self.with_searched_sandboxes(failure).with_key(key.as_deref())
-        })?;
-        Ok(Answer { key, ..answer })
+            self.with_searched_sandboxes(failure).with_key(key_of(&options))
+        })
+    }
+
+    fn send<T: DeserializeOwned>(&self, operation: &str, options: &Value, effect: Effect) -> Result<Answer<T>> {
+        let key = key_of(options);
+        let _tracker = interrupt::track_call(effect, key);
+        let _spinner = Spinner::start(format!("{operation}…"));
+        let answer = self.server.call(operation, options.clone()).and_then(Answer::of)?;
+        Ok(Answer { key: key.map(str::to_owned), ..answer })
     }
 
     /// Returns the URL of a path on the server.
@@ -77,6 +90,11 @@ impl Context {
             _ => failure,
         }
     }
+}
+
+/// Returns the idempotency key in the options of a call.
+fn key_of(options: &Value) -> Option<&str> {
+    options.get("idempotencyKey").and_then(Value::as_str)
 }
 
 /// Returns the given idempotency key, or a random one: with it, an interrupted command can be repeated.

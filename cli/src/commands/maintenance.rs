@@ -1,22 +1,14 @@
-//! The commands for lineages, for signing keys and for the bucket.
+//! The commands for signing keys and for the bucket.
 
-use sandbox_snapshotter_client::model::answer::{KeyRotation, Sweep as Swept, Tree};
-use sandbox_snapshotter_client::model::request::{LineageRequest, SandboxRequest, SweepRequest};
+use sandbox_snapshotter_client::model::answer::{KeyRotation, Sweep as Swept};
+use sandbox_snapshotter_client::model::request::{SandboxRequest, SweepRequest};
 
 use super::confirm::confirm;
 use super::context::Context;
-use crate::args::maintenance::{Key, Lineage, Sweep};
+use crate::args::maintenance::{Key, Sweep};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::render::count;
-
-/// `lineage`
-pub fn lineage(context: &Context, command: &Lineage) -> Result<Exit> {
-    let lineage_scope = context.lineage_scope(&command.scope)?;
-    let request =
-        LineageRequest { sandbox_id: context.sandbox(&command.target)?, check: !command.no_check, lineage_scope };
-    context.show::<Tree>(&context.lineage_of_known(&request)?)
-}
 
 /// `key`
 pub fn key(context: &Context, command: &Key) -> Result<Exit> {

@@ -6,6 +6,7 @@ mod context;
 mod doctor;
 mod documents;
 mod files;
+mod lineage;
 mod lists;
 mod maintenance;
 mod retention;
@@ -36,7 +37,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),
-        Command::Lineage(command) => maintenance::lineage(&context()?, &command),
+        Command::Lineage(command) => lineage::run(&context()?, &command),
         Command::Key(command) => maintenance::key(&context()?, &command),
         Command::Sweep(command) => maintenance::sweep(&context()?, &command),
         Command::Tools(command) => tools::tools(&context()?, &command),

@@ -26,7 +26,9 @@ impl Context {
             limit: ListWorkspacesRequest::MAX_LIMIT,
             ..ListWorkspacesRequest::of(tenant.clone())
         };
-        let Ok(page) = self.call_read_only::<WorkspacePage>("workspaces/list", &request) else { return failure };
+        let Ok(page) = self.call_without_suggestions::<WorkspacePage>("workspaces/list", &request) else {
+            return failure;
+        };
         let existing = || page.value.workspaces.iter().map(|workspace| workspace.name.as_str());
         let unknown = names.into_iter().find(|name| existing().all(|existing| existing != *name));
         match unknown.and_then(|unknown| most_similar(unknown, existing())) {
@@ -77,7 +79,7 @@ impl Context {
             limit: 1,
             ..ListWorkspacesRequest::of(Tenant::default_tenant())
         };
-        let page = self.call_read_only::<WorkspacePage>("workspaces/list", &request).ok()?;
+        let page = self.call_without_suggestions::<WorkspacePage>("workspaces/list", &request).ok()?;
         let is_name = page.value.workspaces.iter().any(|workspace| workspace.name.as_str() == id);
         is_name.then(|| format!("`{id}` is a workspace: write @{id}."))
     }

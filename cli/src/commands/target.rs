@@ -141,7 +141,7 @@ impl Context {
         for sandbox_id in sandboxes {
             let selector = selector(sandbox_id, snapshot)?;
             let selection = Selection { selector, lineage_scope: lineage_scope.clone() };
-            match self.call_read_only::<Summary>("get", &selection) {
+            match self.call_without_suggestions::<Summary>("get", &selection) {
                 Ok(_) => return Ok(selection.selector),
                 Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {}
                 Err(failure) => return Err(failure),

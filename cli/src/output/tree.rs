@@ -1,8 +1,12 @@
 //! The text output of a lineage, as a tree.
 
+use std::collections::HashSet;
+
 use sandbox_snapshotter_client::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::named::Tenant;
-use sandbox_snapshotter_client::model::{DerivationKind, Timestamp};
+use sandbox_snapshotter_client::model::{DerivationKind, SandboxId, Timestamp};
+
+use serde::Deserialize;
 
 use super::Show;
 use super::render::{count, relative_time, size};
@@ -10,20 +14,74 @@ use super::sanitize::sanitize_for_terminal;
 use super::snapshots::names;
 use super::style::{BAD, FAINT, GOOD, LOCATION, STRONG, WARNING, styled};
 
-impl Show for Tree {
+/// A lineage, whose sandboxes have only the workspaces to which they belong or belonged.
+#[derive(Debug, Deserialize)]
+pub struct Lineage {
+    /// The tree.
+    #[serde(flatten)]
+    pub tree: Tree,
+    /// The sandboxes that their workspaces had before.
+    #[serde(skip)]
+    pub former: HashSet<SandboxId>,
+}
+
+impl Show for Lineage {
     /// Returns the sandboxes, each before the sandboxes that were derived from it.
     fn ids(&self) -> Vec<String> {
         let mut ids = Vec::new();
-        collect(&self.root, &mut ids);
+        collect(&self.tree.root, &mut ids);
         ids
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let mut lines = vec![sandbox(&self.root)];
-        branch(&self.root, "", now, &mut lines);
-        let more = if self.truncated { ", and more that are not shown" } else { "" };
-        lines.push(styled(FAINT, &format!("{}{more}", count(self.sandboxes, "sandbox", "sandboxes"))));
+        let Tree { root, sandboxes, truncated } = &self.tree;
+        let mut lines = vec![self.sandbox(root)];
+        self.branch(root, "", now, &mut lines);
+        let more = if *truncated { ", and more that are not shown" } else { "" };
+        lines.push(styled(FAINT, &format!("{}{more}", count(*sandboxes, "sandbox", "sandboxes"))));
         lines.join("\n") + "\n"
+    }
+}
+
+impl Lineage {
+    /// Appends the snapshots of a sandbox, and the sandboxes derived from them. Each line starts with `indent`.
+    fn branch(&self, branch: &TreeSandbox, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
+        let problem = branch.problem.as_ref().map(|problem| styled(BAD, &sanitize_for_terminal(problem)));
+        let count = branch.snapshots.len() + usize::from(problem.is_some());
+        for (index, node) in branch.snapshots.iter().enumerate() {
+            let (connector, inner) = connectors(index + 1 == count);
+            lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, now)));
+            self.derived(node, &format!("{indent}{inner}"), now, lines);
+        }
+        if let Some(problem) = problem {
+            lines.push(format!("{indent}{}{problem}", connectors(true).0));
+        }
+    }
+
+    fn derived(&self, node: &TreeSnapshot, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
+        for (index, derived) in node.derived.iter().enumerate() {
+            let (connector, inner) = connectors(index + 1 == node.derived.len());
+            lines.push(format!("{indent}{connector}{}", self.sandbox(derived)));
+            self.branch(derived, &format!("{indent}{inner}"), now, lines);
+        }
+    }
+
+    fn sandbox(&self, branch: &TreeSandbox) -> String {
+        let mut words = vec![styled(STRONG, &sanitize_for_terminal(branch.sandbox_id.as_str()))];
+        words.extend(
+            branch.running.map(|running| if running { styled(GOOD, "running") } else { styled(FAINT, "ended") }),
+        );
+        words.extend(branch.lineage.map(|lineage| match lineage {
+            DerivationKind::Restored => "restored".to_owned(),
+            DerivationKind::Branch => "branch".to_owned(),
+        }));
+        words.extend(branch.workspace.as_ref().map(|address| {
+            let is_default = address.tenant.as_str() == Tenant::DEFAULT;
+            let name = if is_default { format!("@{}", address.name) } else { format!("@{address}") };
+            let is_former = self.former.contains(&branch.sandbox_id);
+            if is_former { styled(FAINT, &format!("former {name}")) } else { styled(LOCATION, &name) }
+        }));
+        words.join("  ")
     }
 }
 
@@ -32,46 +90,9 @@ fn collect(sandbox: &TreeSandbox, ids: &mut Vec<String>) {
     sandbox.snapshots.iter().flat_map(|node| &node.derived).for_each(|derived| collect(derived, ids));
 }
 
-/// Appends the snapshots of a sandbox, and the sandboxes derived from them. Each line starts with `indent`.
-fn branch(branch: &TreeSandbox, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
-    let problem = branch.problem.as_ref().map(|problem| styled(BAD, &sanitize_for_terminal(problem)));
-    let count = branch.snapshots.len() + usize::from(problem.is_some());
-    for (index, node) in branch.snapshots.iter().enumerate() {
-        let (connector, inner) = connectors(index + 1 == count);
-        lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, now)));
-        derived(node, &format!("{indent}{inner}"), now, lines);
-    }
-    if let Some(problem) = problem {
-        lines.push(format!("{indent}{}{problem}", connectors(true).0));
-    }
-}
-
-fn derived(node: &TreeSnapshot, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
-    for (index, derived) in node.derived.iter().enumerate() {
-        let (connector, inner) = connectors(index + 1 == node.derived.len());
-        lines.push(format!("{indent}{connector}{}", sandbox(derived)));
-        branch(derived, &format!("{indent}{inner}"), now, lines);
-    }
-}
-
 /// Returns the connector before a line, and the indent of the lines below it.
 const fn connectors(is_last: bool) -> (&'static str, &'static str) {
     if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
-}
-
-fn sandbox(branch: &TreeSandbox) -> String {
-    let mut words = vec![styled(STRONG, &sanitize_for_terminal(branch.sandbox_id.as_str()))];
-    words.extend(branch.running.map(|running| if running { styled(GOOD, "running") } else { styled(FAINT, "ended") }));
-    words.extend(branch.lineage.map(|lineage| match lineage {
-        DerivationKind::Restored => "restored".to_owned(),
-        DerivationKind::Branch => "branch".to_owned(),
-    }));
-    words.extend(branch.workspace.as_ref().map(|address| {
-        let is_default = address.tenant.as_str() == Tenant::DEFAULT;
-        let name = if is_default { format!("@{}", address.name) } else { format!("@{address}") };
-        styled(LOCATION, &name)
-    }));
-    words.join("  ")
 }
 
 fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
@@ -101,8 +122,9 @@ mod tests {
     const NOW: i64 = 1_795_150_800_000; // 2026-11-20T05:00:00Z
 
     fn rendered(root: &Value, truncated: bool) -> String {
-        let tree: Tree = json::from_value(&json!({ "root": root, "sandboxes": 1, "truncated": truncated })).unwrap();
-        anstream::adapter::strip_str(&tree.text(Timestamp::from_millis(NOW))).to_string()
+        let lineage: Lineage =
+            json::from_value(&json!({ "root": root, "sandboxes": 1, "truncated": truncated })).unwrap();
+        anstream::adapter::strip_str(&lineage.text(Timestamp::from_millis(NOW))).to_string()
     }
 
     fn sandbox_node(sandbox: &str, snapshots: &[Value]) -> Value {
@@ -158,6 +180,16 @@ first
         root["running"] = false.into();
         root["workspace"]["tenant"] = "customer".into();
         assert!(rendered(&root, false).starts_with("first  ended  branch  @customer/notebook\n"));
+    }
+
+    #[test]
+    fn a_former_sandbox_of_a_workspace_is_marked() {
+        let mut root = sandbox_node("first", &[]);
+        root["workspace"] = json!({ "tenant": "default", "name": "notebook" });
+        let tree = json::from_value(&json!({ "root": root, "sandboxes": 1, "truncated": false })).unwrap();
+        let former = HashSet::from([SandboxId::parse("first").unwrap()]);
+        let text = Lineage { tree, former }.text(Timestamp::from_millis(NOW));
+        assert!(anstream::adapter::strip_str(&text).to_string().starts_with("first  former @notebook\n"));
     }
 
     #[test]
