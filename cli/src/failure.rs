@@ -204,7 +204,9 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
             "Pass the ref exactly as it was printed. If the key was rotated, `snapshot show --json` prints a newly signed \
              ref."
         }
-        Code::SnapshotNotFound => "Select another snapshot: `snapshotter snapshot list` lists the existing ones.",
+        Code::SnapshotNotFound => {
+            "Select another snapshot: `snapshotter snapshot list SANDBOX` lists the existing ones."
+        }
         Code::WorkspaceNotFound => {
             "Create it with `snapshotter workspace create`, or select another: `snapshotter workspace list` lists the \
              existing ones."

@@ -213,8 +213,16 @@ describe('one snapshot', () => {
 
   test('that never existed is not found', async () => {
     for (const name of ['never', 'snap-0123456789abcdef']) {
-      assert.deepEqual(await cli.code('restore', origin, name), ['SNAPSHOT_NOT_FOUND', 3]);
+      const { exitCode, error } = await cli.failure('restore', origin, name);
+      assert.deepEqual([error.code, exitCode], ['SNAPSHOT_NOT_FOUND', 3]);
+      assert.match(error.remediation, new RegExp(`\`snapshotter snapshot list ${origin}\` lists`));
     }
+  });
+
+  test('with a misspelled label suggests the most similar label', async () => {
+    await cli.print('snapshot', 'create', origin, '--fresh', '--label', 'before the upgrade');
+    const { error } = await cli.failure('restore', origin, 'before the upgrad');
+    assert.equal(error.remediation, 'Did you mean the snapshot "before the upgrade"?');
   });
 });
 

@@ -312,16 +312,23 @@ describe('an unknown workspace', () => {
     [['workspace', 'start', '@notebok'], NOTEBOOK],
     [['workspace', 'fork', 'Notebook'], NOTEBOOK],
     [['workspace', 'create', 'fresh', '--from-workspace', 'notebok'], NOTEBOOK],
-    [['workspace', 'promote', 'notebook', '--from', 'notebok'], NOTEBOOK],
+    [['workspace', 'promote', 'elsewhere', '--from', 'notebok'], NOTEBOOK],
     [['snapshot', 'list', '@notebok'], NOTEBOOK],
     [['workspace', 'show', 'shop/sketchs'], 'Did you mean the workspace @shop/sketches?'],
   ] as const)
     test(`is reported by \`${command.join(' ')}\`, with the workspace of a similar name`, async () => {
       await world.workspace('notebook').getOrCreate();
       await world.workspace('sketches', 'shop').getOrCreate();
+      await world.workspace('elsewhere').getOrCreate();
       const { exitCode, error } = await cli.failure(...command);
       assert.deepEqual([exitCode, error.code, error.remediation], [3, 'WORKSPACE_NOT_FOUND', remediation]);
     });
+
+  test('is never explained by the other workspace of the command', async () => {
+    await world.workspace('solitary').getOrCreate();
+    const { error } = await cli.failure('workspace', 'promote', 'solitary', '--from', 'solitary-fork');
+    assert.match(error.remediation, /^Create it with/);
+  });
 
   test('has the usual remediation if no name is similar', async () => {
     const { error } = await cli.failure('workspace', 'show', 'xyzzy');

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 
 use sandbox_snapshotter_client::Options;
-use sandbox_snapshotter_client::model::Code;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::snapshot_search::SnapshotSearch;
 use crate::args::{Global, common};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -22,8 +22,8 @@ pub struct Context {
     server: Server,
     /// The output settings.
     pub output: Output,
-    /// A sentence that lists the searched sandboxes, if a snapshot was searched in several.
-    pub(super) searched_sandboxes: RefCell<Option<String>>,
+    /// The search of the snapshot that the command selects.
+    pub(super) snapshot_search: RefCell<Option<SnapshotSearch>>,
 }
 
 impl Context {
@@ -31,7 +31,7 @@ impl Context {
     pub fn of(flags: &Global, output: Output) -> Result<Self> {
         let environment = |name: &str| std::env::var_os(name);
         let settings = Sources::read(flags, &environment, &mut |text| print_warning(&text))?.settings()?;
-        Ok(Self { server: Server::of(settings), output, searched_sandboxes: RefCell::new(None) })
+        Ok(Self { server: Server::of(settings), output, snapshot_search: RefCell::new(None) })
     }
 
     /// Calls an operation that changes nothing.
@@ -58,7 +58,7 @@ impl Context {
         let options = options.to_json();
         self.send(operation, &options, effect).map_err(|failure| {
             let failure = self.suggest_workspace(failure, &options);
-            self.with_searched_sandboxes(failure).with_key(key_of(&options))
+            self.explain_search(failure).with_key(key_of(&options))
         })
     }
 
@@ -79,16 +79,6 @@ impl Context {
     pub fn show<T: Show>(&self, answer: &Answer<T>) -> Result<Exit> {
         self.output.show(answer)?;
         Ok(Exit::Done)
-    }
-
-    /// Adds the searched sandboxes to the error of a snapshot that was not found.
-    fn with_searched_sandboxes(&self, failure: Failure) -> Failure {
-        match &*self.searched_sandboxes.borrow() {
-            Some(sentence) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {
-                failure.with_sentence(sentence)
-            }
-            _ => failure,
-        }
     }
 }
 

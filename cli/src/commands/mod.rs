@@ -14,6 +14,7 @@ mod settings;
 mod shell;
 mod similar;
 mod snapshot;
+mod snapshot_search;
 mod target;
 mod tools;
 mod workspace;

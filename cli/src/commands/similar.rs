@@ -29,9 +29,16 @@ impl Context {
         let Ok(page) = self.call_without_suggestions::<WorkspacePage>("workspaces/list", &request) else {
             return failure;
         };
-        let existing = || page.value.workspaces.iter().map(|workspace| workspace.name.as_str());
-        let unknown = names.into_iter().find(|name| existing().all(|existing| existing != *name));
-        match unknown.and_then(|unknown| most_similar(unknown, existing())) {
+        let names: Vec<_> = names.into_iter().collect();
+        // An existing workspace that the command names is not another one that the user may mean.
+        let (given, others): (Vec<_>, Vec<_>) = page
+            .value
+            .workspaces
+            .iter()
+            .map(|workspace| workspace.name.as_str())
+            .partition(|name| names.contains(name));
+        let unknown = names.into_iter().find(|name| !given.contains(name));
+        match unknown.and_then(|unknown| most_similar(unknown, others)) {
             Some(similar) if *tenant == Tenant::default_tenant() => {
                 failure.with_remediation(format!("Did you mean the workspace @{similar}?"))
             }
@@ -63,7 +70,7 @@ impl Context {
                 Err(_) => failure,
             };
         }
-        if !is(Code::SandboxNotRunning) && !is(Code::SnapshotNotFound) {
+        if !is(Code::SandboxNotRunning) {
             return failure;
         }
         match option("sandboxId").and_then(|id| self.workspace_without_at(id)) {
@@ -73,7 +80,7 @@ impl Context {
     }
 
     /// Returns the remediation for an id of a sandbox that is the name of a workspace: the `@` is missing.
-    fn workspace_without_at(&self, id: &str) -> Option<String> {
+    pub(super) fn workspace_without_at(&self, id: &str) -> Option<String> {
         let request = ListWorkspacesRequest {
             prefix: Some(id.to_owned()),
             limit: 1,

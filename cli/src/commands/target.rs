@@ -10,11 +10,11 @@ use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selec
 
 use super::context::Context;
 use super::documents;
+use super::snapshot_search::SnapshotSearch;
 use crate::args::common;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
-use crate::output::snapshots::names;
 
 /// A sandbox or a named workspace.
 pub enum Target {
@@ -131,10 +131,11 @@ impl Context {
     /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target)?;
-        if sandboxes.len() > 1 {
-            *self.searched_sandboxes.borrow_mut() =
-                Some(format!("Searched sandboxes of {target}: {}.", names(&sandboxes)));
-        }
+        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
+            target: target.to_owned(),
+            snapshot: snapshot.to_owned(),
+            sandboxes: sandboxes.clone(),
+        });
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
         };
