@@ -3,7 +3,7 @@
 use sandbox_snapshotter::model::request::{
     CallToolRequest, CreateRequest, HealthRequest, ListRequest, SnapshotRequest, StartRequest, Toolset,
 };
-use sandbox_snapshotter::model::{Failure, Result};
+use sandbox_snapshotter::model::{Error, Failure, Result};
 use serde_json::{Value, json};
 
 use super::support::expect_error;
@@ -68,6 +68,14 @@ fn missing_option_and_the_misspelled_one_are_both_named() {
     let error = expect_error(ListRequest::decode(&json!({ "sandboxID": "agent-42" })));
     assert_eq!(error.message(), "`sandboxId` is missing, and there is no option \"sandboxID\".");
     assert!(error.remediation().starts_with("Did you mean `sandboxId`? "), "{}", error.remediation());
+}
+
+#[test]
+fn similar_operation_is_suggested_for_unknown_route() {
+    let remediation = |path: &str| Error::route_not_found(path).remediation().to_owned();
+    assert!(remediation("/v1/workspace/start").starts_with("Did you mean POST /v1/workspaces/start?"));
+    assert!(remediation("/v1/snapshots").starts_with("Did you mean POST /v1/snapshot?"));
+    assert!(remediation("/v1/nonsense").contains("workspaces/start"));
 }
 
 #[test]

@@ -88,8 +88,17 @@ fn delete_of_pinned_snapshot_is_refused_until_unpin() {
     fixture.run(Operation::Pin, &by_ref(&snapshot)).unwrap();
     let error = delete(&fixture, &snapshot).expect_code(Code::SnapshotHasDependents);
     assert!(error.message().contains("is pinned"), "{error}");
+    assert!(error.remediation().starts_with("Unpin the snapshot, or pass"), "{}", error.remediation());
     fixture.run(Operation::Unpin, &by_ref(&snapshot)).unwrap();
     delete(&fixture, &snapshot).unwrap();
+}
+
+#[test]
+fn delete_of_snapshot_with_dependents_does_not_advise_to_unpin_it() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.restore(&snapshot).unwrap();
+    let error = delete(&fixture, &snapshot).expect_code(Code::SnapshotHasDependents);
+    assert!(error.remediation().starts_with("Take a snapshot of each sandbox"), "{}", error.remediation());
 }
 
 #[test]

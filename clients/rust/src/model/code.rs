@@ -114,7 +114,7 @@ codes! {
     SnapshotHasDependents = "SNAPSHOT_HAS_DEPENDENTS", Conflict;
     /// The snapshot is being taken, or a sandbox is being made from it.
     SnapshotBusy = "SNAPSHOT_BUSY", Transient;
-    /// Another snapshot of the workspace has this label.
+    /// Another snapshot of the sandbox has this label.
     LabelTaken = "LABEL_TAKEN", Conflict;
     /// The workspace's name or tenant is invalid.
     InvalidWorkspaceName = "INVALID_WORKSPACE_NAME", Permanent;

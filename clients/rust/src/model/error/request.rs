@@ -4,20 +4,22 @@ use std::fmt::Display;
 
 use crate::model::ids::quoted;
 use crate::model::operation::Operation;
+use crate::model::similar::most_similar;
 use crate::model::{Code, Error};
 
 impl Error {
     /// [`Code::RouteNotFound`], for a path without a route.
     pub fn route_not_found(path: &str) -> Self {
         let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
-        Self::new(
-            Code::RouteNotFound,
-            format!("There is no route {}.", quoted(path)),
-            format!(
+        let similar = path.strip_prefix("/v1/").and_then(|name| most_similar(name, names.iter().copied()));
+        let remediation = match similar {
+            Some(similar) => format!("Did you mean POST /v1/{similar}? GET /docs lists all operations."),
+            None => format!(
                 "Use POST /v1/<operation> with one of {}; POST /mcp; or GET /, /docs, /openapi.json or /healthz.",
                 names.join(", ")
             ),
-        )
+        };
+        Self::new(Code::RouteNotFound, format!("There is no route {}.", quoted(path)), remediation)
     }
 
     /// [`Code::MethodNotAllowed`], for a route that supports only the method `allowed`.

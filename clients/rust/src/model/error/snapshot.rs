@@ -115,17 +115,19 @@ impl Error {
     /// [`Code::SnapshotHasDependents`], for the deletion of a snapshot that is pinned or has dependents.
     pub fn snapshot_has_dependents(id: &SnapshotId, pinned: bool, dependents: &[SandboxId]) -> Self {
         let names: Vec<_> = dependents.iter().map(|dependent| format!("{:?}", dependent.as_str())).collect();
-        let reason = match (pinned, names.as_slice()) {
-            (true, []) => "is pinned".to_owned(),
-            (false, names) => format!("is needed by {}", names.join(", ")),
-            (true, names) => format!("is pinned and needed by {}", names.join(", ")),
+        let (reason, remediation) = match (pinned, names.as_slice()) {
+            (true, []) => ("is pinned".to_owned(), "Unpin the snapshot, or pass `force: true` to delete it anyway."),
+            (false, names) => (
+                format!("is needed by {}", names.join(", ")),
+                "Take a snapshot of each sandbox that depends on it, or pass `force: true` to delete it anyway.",
+            ),
+            (true, names) => (
+                format!("is pinned and needed by {}", names.join(", ")),
+                "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
+                 delete it anyway.",
+            ),
         };
-        Self::new(
-            Code::SnapshotHasDependents,
-            format!("The snapshot {id} {reason}."),
-            "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
-             delete it anyway.",
-        )
+        Self::new(Code::SnapshotHasDependents, format!("The snapshot {id} {reason}."), remediation)
     }
 
     /// [`Code::SnapshotHasDependents`], for the deletion of the snapshot from which a stopped workspace starts.
