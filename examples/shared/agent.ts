@@ -93,12 +93,15 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
       if (value) return this.#runIn(value.sandboxId, command);
       return { sandboxId: '', exitCode: 1, stdout: '', stderr: error?.message ?? 'The fork is missing.' };
     };
-    const outputs = await Promise.all(commands.map(run));
-    const kept = outputs.findIndex(({ exitCode }) => exitCode === 0);
-    const best = forks[kept];
-    if (best) await workspaces.promote({ name, from: best.name });
-    await Promise.all(forks.map(({ name }) => workspaces.delete({ name })));
-    return best ? { outputs, kept } : { outputs };
+    try {
+      const outputs = await Promise.all(commands.map(run));
+      const kept = outputs.findIndex(({ exitCode }) => exitCode === 0);
+      const best = forks[kept];
+      if (best) await workspaces.promote({ name, from: best.name });
+      return best ? { outputs, kept } : { outputs };
+    } finally {
+      await Promise.all(forks.map(({ name }) => workspaces.delete({ name })));
+    }
   }
 
   /** Stops a named workspace: saves its files in a snapshot, and ends its sandbox. */
