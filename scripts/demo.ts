@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { startLocal } from './local.ts';
+import { formatLogLine, isOfSnapshotter } from './log-lines.ts';
 import { parseOptions } from './options.mjs';
 import { exampleOf, runtimeOf } from './runtimes.ts';
 import type { Attempt, Best, Change, Output } from '../examples/shared/answers.ts';
@@ -96,20 +97,9 @@ function printOutput({ sandboxId, stdout }: Output) {
   for (const line of stdout.trimEnd().split('\n')) console.log(`    ${line}`);
 }
 
-/** Prints a log line of the snapshotter in short form. */
+/** Prints a log line of the snapshotter. */
 function printLogLine(line: string) {
-  if (!line.startsWith('{"')) return;
-  const { event, outcome, durationMs, snapshotId, sandboxId, originId, message, ...rest } = JSON.parse(line);
-  if (event === 'workspace.transition') {
-    console.log(`  · ${rest.name} is ${rest.to}: ${rest.cause}`);
-  } else if (event?.startsWith('checkpoints/') && outcome === 'success') {
-    console.log(`  · ${event}: ${durationMs} ms`);
-  } else if (event?.startsWith('workspaces/') && outcome === 'success') {
-    console.log(`  · ${event} ${rest.name}: ${durationMs} ms`);
-  } else if (outcome === 'success') {
-    const what = snapshotId ? `${snapshotId} of ${originId}` : `into ${sandboxId}`;
-    console.log(`  · ${event} ${what}: ${durationMs} ms`);
-  } else if (message && event) {
-    console.log(`  · ${event} failed: ${message}`);
-  }
+  if (!isOfSnapshotter(line)) return;
+  const formatted = formatLogLine(line);
+  if (formatted !== undefined) console.log(formatted);
 }

@@ -13,6 +13,7 @@ import { SnapshotterClient, http } from '../client/src/index.ts';
 import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
+import { formatLogLine, isOfSnapshotter } from './log-lines.ts';
 import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
 import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
@@ -63,7 +64,7 @@ const local = await startLocal({
   port,
   persist,
   isShared: other === undefined,
-  onLog: (line) => (!served.isExample || line.startsWith('{"')) && console.log(line),
+  onLog: printLogLine,
   mode: served.mode,
 }).catch((error: Error) => {
   // esbuild has printed what is wrong.
@@ -186,6 +187,13 @@ async function loadOwn(path: string): Promise<Served> {
     mode: modeOfRun(),
     runtime,
   };
+}
+
+/** Prints a log line. Those of the example agent, and of the class of its sandboxes, tell nothing. */
+function printLogLine(line: string) {
+  if (served.isExample && !isOfSnapshotter(line)) return;
+  const printed = options.log === 'json' ? line : formatLogLine(line);
+  if (printed !== undefined) console.log(printed);
 }
 
 /** Returns whether another process listens on a port of 127.0.0.1. */

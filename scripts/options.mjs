@@ -24,6 +24,7 @@ ${RUNTIME}
                      the class that it exports follows from its image; --runtime overrides that
   --state <folder>   The folder that stores snapshots and workspaces, of one runtime. Default: .local/state, and
                      .local/state-container for container
+  --log <format>     The log of the snapshotter: text, in short form, or json, as it is deployed. Default: text
 
 The environment variable PORT selects the port, by default 8787. The agent gets the next one.
 `,
@@ -34,21 +35,22 @@ const help = /** @type {const} */ ({ type: 'boolean', short: 'h' });
 
 const OPTIONS = {
   demo: { runtime: string, help },
-  dev: { runtime: string, agent: string, state: string, help },
+  dev: { runtime: string, agent: string, state: string, log: string, help },
 };
 
 /**
  * Returns the values of a command's options. Prints the help and ends the process for `--help`; ends the process with status 2
  * if an option is invalid.
  *
- * @returns {{ runtime?: string, agent?: string, state?: string }}
+ * @returns {{ runtime?: string, agent?: string, state?: string, log?: string }}
  */
 export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @type {string[]} */ args) {
   try {
     const parsed = /** @type {{ values: unknown }} */ (parseArgs({ args, options: OPTIONS[command] }));
-    const values = /** @type {{ runtime?: string, agent?: string, state?: string, help?: boolean }} */ (
-      parsed.values
-    );
+    const values =
+      /** @type {{ runtime?: string, agent?: string, state?: string, log?: string, help?: boolean }} */ (
+        parsed.values
+      );
     if (values.help) return end(HELP[command], 0);
     check(values);
     return values;
@@ -57,7 +59,11 @@ export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @t
   }
 }
 
-function check(/** @type {{ runtime?: string }} */ { runtime }) {
+/** The formats of the log of `npm run dev`. */
+const LOG_FORMATS = ['text', 'json'];
+
+function check(/** @type {{ runtime?: string, log?: string }} */ { runtime, log = 'text' }) {
+  if (!LOG_FORMATS.includes(log)) throw new Error(`--log must be text or json, got ${JSON.stringify(log)}.`);
   if (runtime !== undefined && !RUNTIMES.some((name) => name === runtime))
     throw new Error(`--runtime must be ${RUNTIMES.join(' or ')}, got ${JSON.stringify(runtime)}.`);
 }

@@ -26,6 +26,7 @@ for (const [command, option] of [
 for (const [args, message] of [
   [['dev', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
   [['demo', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
+  [['dev', '--log', 'xml'], '--log must be text or json, got "xml".'],
   [['dev', '--runtme', 'container'], "Unknown option '--runtme'"],
   [['demo', '--agent', 'wrangler.toml'], "Unknown option '--agent'"],
 ] as const)

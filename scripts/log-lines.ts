@@ -1,0 +1,35 @@
+// The log of the snapshotter, in short form for a terminal.
+
+/**
+ * Returns a line of a Worker's log as `npm run demo` and `npm run dev` print it. Returns undefined for a line of the snapshotter
+ * without anything to tell. A line of another Worker is returned as it is.
+ */
+export function formatLogLine(line: string): string | undefined {
+  const logged = parse(line);
+  if (logged === undefined) return line;
+  const { event, outcome, durationMs, snapshotId, sandboxId, originId, name, message, code, cause } = logged;
+  if (event === 'workspace.transition') return `  · ${name} is ${logged.to}: ${logged.cause}`;
+  if (outcome === 'success') {
+    const made = /^(restore|branch)$/.test(event) && sandboxId ? `into ${sandboxId}` : undefined;
+    const subject = name ?? made ?? (snapshotId ? `${snapshotId} of ${originId}` : (sandboxId ?? originId));
+    return `  · ${event}${subject === undefined ? '' : ` ${subject}`}: ${durationMs} ms`;
+  }
+  const reason = message ?? ([code, cause?.message ?? cause?.name].filter(Boolean).join(': ') || undefined);
+  return reason && `  · ${event} failed: ${reason}`;
+}
+
+/** Returns the members of a line that the snapshotter logged; undefined for any other line. */
+function parse(line: string): Record<string, any> | undefined {
+  if (!line.startsWith('{"')) return undefined;
+  try {
+    const value = JSON.parse(line);
+    return typeof value.event === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns whether the snapshotter logged a line. */
+export function isOfSnapshotter(line: string): boolean {
+  return parse(line) !== undefined;
+}
