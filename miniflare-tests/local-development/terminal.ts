@@ -1,8 +1,9 @@
 // Commands that run until they are interrupted, as in a terminal.
 
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
 import { environment } from '../../scripts/setup.mjs';
 
@@ -90,15 +91,16 @@ export class Command implements AsyncDisposable {
   }
 }
 
-/** Returns a free port of 127.0.0.1 whose next port is free as well. */
+/**
+ * Returns a free port of 127.0.0.1 whose next port is free as well. It is none of those that the system assigns by itself: a server
+ * of another test could get it before it is used.
+ */
 export async function freePorts(): Promise<number> {
   for (;;) {
-    const first = await listen(0);
-    const { port } = first.address() as AddressInfo;
-    const second = await listen(port + 1).catch(() => undefined);
-    first.close();
-    second?.close();
-    if (second) return port;
+    const port = randomInt(10_000, 32_000);
+    const servers = await Promise.all([port, port + 1].map((each) => listen(each).catch(() => undefined)));
+    for (const server of servers) server?.close();
+    if (servers.every((server) => server !== undefined)) return port;
   }
 }
 

@@ -29,6 +29,8 @@ pub struct FaultProfile {
     pub has_platform: bool,
     /// The runtime of the sandboxes.
     pub runtime: Runtime,
+    /// Whether the deployment names the runtime.
+    pub names_runtime: bool,
     /// The format of the archives that the image of the sandboxes can make.
     pub archive_format: ArchiveFormat,
     /// The number of sandboxes of the application.
@@ -73,6 +75,7 @@ impl FaultProfile {
             image_has_files: rng.one_in(3),
             has_platform: runtime == Runtime::Container && rng.one_in(2),
             runtime,
+            names_runtime: rng.one_in(2),
             archive_format,
             sandbox_count: 1 + rng.below(3),
             caller_count: 1 + rng.below(4),

@@ -19,9 +19,10 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::answer::WorkspaceEntry;
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot};
-use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId};
+use sandbox_snapshotter::model::{BackupId, Directory, SandboxBindings, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::DirectoryStore;
 use sandbox_snapshotter::service::Config;
+use serde_json::json;
 
 use crate::executor::{Executor, START_MILLIS};
 use crate::history::CallHistory;
@@ -118,6 +119,10 @@ impl Simulation {
         let config = Config { default_dir: Directory::parse(DIR).unwrap(), local_bucket: false };
         let world = World::new(simulation, config);
         world.runtime.set(world.profile.runtime);
+        if world.profile.names_runtime {
+            let sandboxes = json!([{ "binding": "Sandbox", "runtime": world.profile.runtime }]);
+            world.sandbox_bindings.replace(Rc::new(SandboxBindings::parse(Some(&sandboxes), None).unwrap()));
+        }
         sandboxes::plan_hooks(&world);
         world
     }

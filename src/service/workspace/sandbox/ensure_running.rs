@@ -15,7 +15,7 @@ use crate::model::named::binding::{RestoreBegun, SavedIn};
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::OnDiverged;
 use crate::model::named::{ContainerMarker, Settings};
-use crate::model::{Error, Result, Status};
+use crate::model::{Error, Result, Runtime, Status};
 use crate::ports::{Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -197,10 +197,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             StartSource::Snapshot { .. } => stale::paths_outside(&depends_on.files, dir),
         };
         self.set_env_before_start(request).await?;
-        // The SDK interrupts the call that starts a container after another one has ended. Nothing depends on the
-        // result of this call.
-        let started = self.sandboxes()?.probe(&self.id, dir).await;
-        drop(self.note_late_call(started.map_err(self.failed(During::Start))));
+        if self.runtime()? != Some(Runtime::Container) {
+            // SDK 0.12 interrupts the call that starts a container after another one has ended. Nothing depends on the
+            // result of this call.
+            let started = self.sandboxes()?.probe(&self.id, dir).await;
+            drop(self.note_late_call(started.map_err(self.failed(During::Start))));
+        }
         let (nonce, RestoreBegun { listing, hashes, container_id }) = self.mark_restoring(dir, &files, None).await?;
         self.check_class_image(*storage).await?;
         let restoring = ContainerMarker::Restoring(nonce.clone());

@@ -235,6 +235,22 @@ fn start_expects_the_container_in_which_the_restore_began() {
 }
 
 #[test]
+fn start_in_the_runtime_container_makes_no_call_that_only_starts_the_container() {
+    let fixture = Fixture::empty();
+    fixture.world.runtime.set(Runtime::Container);
+    fixture.deploy_sandboxes(&json!([{ "binding": "SnapshotSandbox", "runtime": "container" }]));
+    fixture.create_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "first");
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.world.reset_calls();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let calls = fixture.world.calls_about(&fixture.world_id(&fixture.sandbox_of(WORKSPACE)));
+    let in_container: Vec<_> = calls.into_iter().skip_while(|call| *call != Method::Configure).skip(1).collect();
+    assert_eq!(in_container, [Method::BeginRestore, Method::RestoreBackup, Method::CompleteRestore]);
+}
+
+#[test]
 fn start_fails_when_container_is_replaced_during_every_restore() {
     let fixture = Fixture::with_stopped_workspace();
     let id = fixture.sandbox_of(WORKSPACE);
