@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 
 import { modeOfRun, SNAPSHOTTER, startLocal, type Local } from '../scripts/local.ts';
+import { named } from '../scripts/runtimes.ts';
 import type { Bill, Counts, Span, Step, Timed } from './workers/steps.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -33,6 +34,7 @@ export class World implements AsyncDisposable {
           {
             config: SNAPSHOTTER,
             sandboxesOf: 'sandboxes',
+            ...(isContainer && { vars: named('container') }),
             ...main('workers/snapshotter-metered.mjs'),
             ...filled,
           },

@@ -12,6 +12,7 @@ import {
   type LocalWorker,
   type Mode,
 } from '../scripts/local.ts';
+import { named } from '../scripts/runtimes.ts';
 import type { Call, EngineOptions, StoredSnapshot } from '../local-engine/index.ts';
 import type { Page, SnapshotRef, Summary, TakenSnapshot, WorkspaceRef } from '../client/src/index.ts';
 import type { Answer, Step, Thrown } from './caller/steps.ts';
@@ -120,7 +121,7 @@ export class World implements AsyncDisposable {
         { config: application ? CALLER_WITH_SANDBOXES : CALLER, ...options.caller },
         {
           config: SNAPSHOTTER,
-          vars: { API_TOKEN: TOKEN, ...vars },
+          vars: { API_TOKEN: TOKEN, ...(world.mode === 'container' && named('container')), ...vars },
           ...(application ? { sandboxesOf: 'caller' } : {}),
           ...(options.clock ? { main: WITH_CLOCK } : {}),
           ...snapshotter,
