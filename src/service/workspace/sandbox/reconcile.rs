@@ -1,5 +1,6 @@
 //! Reconciles a sandbox whose start or stop did not finish, or that no longer belongs to a workspace. A restore may
-//! still run in it and start it again, so the Worker probes the sandbox until it stays ended.
+//! still run in it and start it again, so the Worker probes the sandbox until it stays ended, or keeps files of the
+//! application, for as long as a call can be late.
 
 use super::SandboxCondition;
 use crate::model::Result;
@@ -21,7 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let has_files = matches!(condition, Ok(SandboxCondition::Running(_) | SandboxCondition::Diverged { .. }));
         let WorkspaceBinding { superseded, address, .. } = self.binding()?;
         let keeps_running = has_files && !is_decommissioned && !superseded;
-        let (has_ended, outcome) = match condition {
+        let (is_settled, outcome) = match condition {
             // Calls of the interrupted operation may still take effect. A probe before the due time does not count,
             // however often the Worker restarts.
             Ok(SandboxCondition::Ended) if is_before_due => return self.schedule_alarm(task.due_at),
@@ -29,6 +30,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 return self.schedule_alarm(task.due_at);
             }
             Ok(SandboxCondition::Ended) => (true, self.allow_sleep().await),
+            // It ends by itself. A late call may then start an empty one.
+            Ok(SandboxCondition::Diverged { .. }) if keeps_running => (true, Ok(())),
             Ok(_) if keeps_running => {
                 self.note_unfinished_task()?;
                 return self.update_binding(|binding| binding.restore_task = None);
@@ -40,7 +43,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(_) => (false, self.destroy(&self.id).await),
             Err(error) => (false, Err(error)),
         };
-        let attempt = if has_ended { task.attempt + 1 } else { 0 };
+        let attempt = if is_settled { task.attempt + 1 } else { 0 };
         let next = self.schedule_check(Backoff::ENDED_SANDBOX, attempt)?;
         self.update_binding(|binding| {
             binding.restore_task = next;

@@ -267,6 +267,22 @@ fn container_started_by_crashed_start_after_stop_is_ended() {
 }
 
 #[test]
+fn container_started_by_late_call_after_one_with_files_ended_is_ended() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.before(Method::Probe).nth(1).hang();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::SandboxTimeout);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.write_file(&id, FILE, "second");
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert!(fixture.world.running_sandboxes().contains(&id), "its files are in no snapshot");
+    fixture.world.replace_container(&id);
+    fixture.advance_with_alarms(2 * HOUR);
+    assert!(fixture.world.running_sandboxes().is_empty());
+    fixture.assert_nothing_pending();
+}
+
+#[test]
 fn container_started_by_repeated_marker_update_after_stop_is_ended() {
     let fixture = Fixture::with_diverged_workspace();
     fixture.world.before(Method::UpdateMarker).nth(1).fail_transiently();
