@@ -85,7 +85,7 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
             "Pass a `lineageScope` of the same lineage, or `allowCrossLineage: true`.",
         ),
         Code::SnapshotNotFound => (
-            "The ledger has no snapshot snap-abcdefghij012345.",
+            "There is no snapshot snap-abcdefghij012345 of \"agent-42\".",
             "Use another snapshot: list() returns the existing ones.",
         ),
         Code::WorkspaceNotFound => {

@@ -38,10 +38,7 @@ impl Error {
     pub fn sandbox_unknown(id: &SandboxId) -> Self {
         Self::new(
             Code::SandboxNotRunning,
-            format!(
-                "There is no record of a sandbox {:?}, and it is not running, so a snapshot would be empty.",
-                id.as_str()
-            ),
+            format!("There is no record of a sandbox {:?}, and it is not running.", id.as_str()),
             "Check the id: pass the one that the application passes to getSandbox(), not the name of a workspace. If it is \
              right, start the sandbox first, or pass `wake: true` to start it and capture the files of its image.",
         )

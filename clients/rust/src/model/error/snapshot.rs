@@ -17,7 +17,7 @@ impl Error {
             Selector::Id { snapshot_id, .. } => format!("snapshot {snapshot_id} of {origin:?}"),
             Selector::Label { label, .. } => format!("snapshot of {origin:?} with the label {:?}", label.as_str()),
         };
-        Self::new(Code::SnapshotNotFound, format!("The ledger has no {what}."), USE_ANOTHER)
+        Self::new(Code::SnapshotNotFound, format!("There is no {what}."), USE_ANOTHER)
     }
 
     /// [`Code::SnapshotNotFound`], for a message of another object about a snapshot that the ledger of `origin` does not
@@ -25,7 +25,7 @@ impl Error {
     pub fn snapshot_not_listed(origin: &SandboxId, id: &SnapshotId) -> Self {
         Self::new(
             Code::SnapshotNotFound,
-            format!("The ledger of {:?} has no snapshot {id}.", origin.as_str()),
+            format!("The sandbox {:?} has no snapshot {id}.", origin.as_str()),
             USE_ANOTHER,
         )
     }
