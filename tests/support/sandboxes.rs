@@ -200,6 +200,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
+        S::observe(&self.this(), Event::DestroyRequested(id));
         let (own, requested_at) = (id.clone(), self.current_time().as_millis());
         let destroy = move |world: Rc<Self>| async move {
             S::observe(&world, Event::Destroyed(&own, requested_at));

@@ -147,6 +147,8 @@ pub enum Event<'a, S: Scheduler> {
     DiskStored(&'a SandboxId, &'a str, &'a Disk<S>),
     /// A container was started from a platform snapshot.
     DiskStarted(&'a SandboxId, &'a Disk<S>),
+    /// The destroy of a container is requested.
+    DestroyRequested(&'a SandboxId),
     /// A container is about to be destroyed. That was requested at the given time, in milliseconds.
     Destroyed(&'a SandboxId, i64),
     /// A hook runs.

@@ -37,7 +37,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             mark => mark.clone(),
         };
-        let (workspace, key) = self.ensure_initialized()?;
         let snapshot_id = match &owner {
             Some(BackupOwner { snapshot_id, .. }) => snapshot_id.clone(),
             None => id_from_backup(&backup)?,
@@ -46,6 +45,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let is_intact = self.check_sha256(&backup, directory_backup).await?;
             is_intact.map_err(|damage| Error::backup_damaged(backup.id(), &damage))?;
         }
+        // Not before: the policy may have changed while the archive was read.
+        let (workspace, key) = self.ensure_initialized()?;
         // A backup that was made elsewhere belongs to the application, or to another deployment.
         let is_same_origin = owner.is_some() && is_minted_with(&snapshot_id, &key);
         let snapshot = match self.ledger.snapshot(&snapshot_id)? {

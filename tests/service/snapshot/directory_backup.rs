@@ -4,6 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::record::SnapshotRecord;
 use sandbox_snapshotter::model::{ArchiveFormat, BackupHandle, Code, Error, Runtime, SnapshotRef};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use crate::support::{DAY, ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, by_ref, no_expiry};
@@ -73,6 +74,20 @@ fn workspace_is_stopped_and_started() {
     fixture.stop_workspace(WORKSPACE).unwrap();
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(fixture.world.files(id.as_str()).unwrap()[FILE], "work");
+}
+
+#[test]
+fn imported_record_expires_as_the_policy_that_was_set_while_it_was_read() {
+    let (fixture, record) = with_record(None);
+    let gate = fixture.world.before(Method::HashArchive).nth(1).block();
+    let import = fixture.begin(Operation::Import, &json!({ "sandboxId": "agent-42", "backup": record }));
+    assert!(gate.is_reached());
+    let policy = json!({ "sandboxId": "agent-42", "policy": { "expirationSeconds": 60 } });
+    fixture.run(Operation::SetRetention, &policy).unwrap();
+    gate.open();
+    let imported = SnapshotRef::decode(&import.answer().unwrap()).unwrap();
+    let row = fixture.ledger("agent-42").snapshot(imported.snapshot_id()).unwrap().unwrap();
+    assert_eq!(row.expires_at, Some(row.last_used_at.plus_millis(60_000)));
 }
 
 #[test]

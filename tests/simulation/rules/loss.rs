@@ -19,12 +19,14 @@ pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<S
     let Some(container) = &sandbox.container else { return };
     let since = simulation.busy_since(id);
     let is_own = matches!(container.marker, Some(ContainerMarker::Ready(_)));
+    // An operation may have checked the container for the last time before it fails.
+    let last_checked_at = requested_at.or(Some(sandbox.notes.destroy_requested_at).filter(|at| *at > since));
     let is_unfinished = container.marker.as_ref().is_some_and(ContainerMarker::is_restoring);
     // A file that is written while a start or a stop works on the container, at the same time, may be lost.
     let is_excused = |at: i64| {
         (at >= since && !container.notes.is_handed_out)
             || (is_unfinished && at >= container.notes.marker_call_at)
-            || requested_at.is_some_and(|requested_at| at >= requested_at || (is_own && at >= container.watched_at))
+            || last_checked_at.is_some_and(|checked_at| at >= checked_at || (is_own && at >= container.watched_at))
     };
     let times = container.notes.write_times.iter().filter(|(_, at)| !is_excused(**at));
     let written = times.map(|(file, _)| (file.clone(), container.files[file].clone()));

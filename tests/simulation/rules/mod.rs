@@ -61,8 +61,11 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
         }
         (Some(Stage::Ready { .. }), Stage::Deleting { removal, .. }) => check_removal(world, id, after, removal),
         // The application can import its own backup again after its snapshot was removed.
-        (Some(Stage::Deleted { .. }), Stage::Ready { stored }) if stored.imported => {
-            world.history.borrow_mut().reimported.insert(name.clone());
+        (None | Some(Stage::Deleted { .. }), Stage::Ready { stored }) if stored.imported => {
+            let mut history = world.history.borrow_mut();
+            if history.evicted.contains(name) {
+                history.reimported.insert(name.clone());
+            }
         }
         (Some(Stage::Deleting { .. } | Stage::Deleted { .. }), Stage::Ready { .. } | Stage::Creating(_)) => {
             world.report_violation("rule 1, a deleted snapshot stays deleted", &format_args!("{name} is back"));

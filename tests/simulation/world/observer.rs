@@ -63,6 +63,9 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             world.trace(&format_args!("{id} starts from the disk {:?}", disk.token));
             world.count("starts from platform snapshots");
         }
+        Event::DestroyRequested(id) => {
+            world.with_sandbox(id, |sandbox, now| sandbox.notes.destroy_requested_at = now);
+        }
         Event::Destroyed(id, requested_at) => {
             lifecycle::check_end(world, id, requested_at);
             world.with_sandbox(id, |sandbox, _| loss::note_end(world, id, sandbox, Some(requested_at)));
