@@ -41,6 +41,8 @@ export interface WorldOptions {
   clock?: boolean;
   /** How archives travel. Default: the value of the environment variable `SANDBOX_MODE`. */
   mode?: Mode;
+  /** Whether the deployment does not name the runtime of its sandboxes. Otherwise it does in the mode `container`. */
+  isUnnamed?: boolean;
   /** Whether to start a second deployment of the snapshotter, with the same sandboxes and the same bucket. */
   otherDeployment?: boolean;
 }
@@ -121,7 +123,11 @@ export class World implements AsyncDisposable {
         { config: application ? CALLER_WITH_SANDBOXES : CALLER, ...options.caller },
         {
           config: SNAPSHOTTER,
-          vars: { API_TOKEN: TOKEN, ...(world.mode === 'container' && named('container')), ...vars },
+          vars: {
+            API_TOKEN: TOKEN,
+            ...(world.mode === 'container' && !options.isUnnamed && named('container')),
+            ...vars,
+          },
           ...(application ? { sandboxesOf: 'caller' } : {}),
           ...(options.clock ? { main: WITH_CLOCK } : {}),
           ...snapshotter,

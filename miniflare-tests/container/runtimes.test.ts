@@ -29,13 +29,13 @@ for (const [from, to] of [
     let ref: TakenSnapshot;
     let expected: string;
     {
-      await using world = await World.start({ mode: from, persist });
+      await using world = await World.start({ mode: from, persist, isUnnamed: true });
       await world.exec(`from-${from}`, MAKE);
       expected = await world.exec(`from-${from}`, PRINT);
       backup = await world.backUp(`from-${from}`);
       ref = await world.snapshot(`from-${from}`);
     }
-    await using world = await World.start({ mode: to, persist });
+    await using world = await World.start({ mode: to, persist, isUnnamed: true });
     await world.sandbox(`to-${to}`, 'restoreBackup', backup);
     assert.equal(await world.exec(`to-${to}`, PRINT), expected);
     await world.assertRestores(ref, PRINT, expected);

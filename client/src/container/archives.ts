@@ -1,5 +1,5 @@
 /** Captures and restores: archives that travel by `exec` between the container and the bucket. */
-import { Sha256, type Archive, type Backups, type Format, type Metadata } from './bucket.ts';
+import { HashingReader, type Archive, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, transferError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
 import { decode, KILLED, limited, open, sh, TIMED_OUT, within } from './process.ts';
@@ -176,22 +176,17 @@ function toPatterns(pattern: string, squashfs: boolean): string[] {
   return squashfs ? [plain, `... ${plain}`] : [plain];
 }
 
-/** Passes on the chunks of an archive, and one more byte where they are complete and have the expected SHA-256. */
+/** Passes on the parts of an archive, and one more byte where they are complete and have the expected SHA-256. */
 async function* verified(
   stream: ReadableStream<Uint8Array>,
   { id, sizeBytes, sha256 }: Archive,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const hash = new Sha256();
-  let bytes = 0;
-  for await (const chunk of stream) {
-    signal.throwIfAborted();
-    await hash.add(chunk);
-    yield chunk;
-    bytes += chunk.byteLength;
-  }
-  if (bytes < sizeBytes) throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} ended early.`);
-  const received = await hash.end();
+  const reader = new HashingReader();
+  yield* reader.read(stream, signal);
+  if (reader.bytes < sizeBytes)
+    throw new SandboxError('BACKUP_TRANSFER', `The archive of ${id} ended early.`);
+  const received = await reader.sha256();
   if (received !== (sha256 ?? received))
     throw new SandboxError('BACKUP_INTEGRITY', `The archive of ${id} has another SHA-256.`);
   yield new Uint8Array(1);

@@ -60,18 +60,37 @@ export interface Stored {
 const archiveKey = (id: string) => `backups/${id}/data.sqsh`;
 const metadataKey = (id: string) => `backups/${id}/meta.json`;
 
-/** Computes a SHA-256 while chunks pass. */
-export class Sha256 {
-  readonly #stream = new crypto.DigestStream('SHA-256');
-  readonly #writer = this.#stream.getWriter();
+/** Reads a stream, and computes the SHA-256 of what it has read. */
+export class HashingReader {
+  /** The number of bytes that were read. */
+  bytes = 0;
+  readonly #digest = new crypto.DigestStream('SHA-256');
+  readonly #writer = this.#digest.getWriter();
 
-  async add(chunk: Uint8Array): Promise<void> {
-    await this.#writer.write(chunk);
+  /**
+   * Passes on a stream in large parts, because small ones cost as much time each. Only the last one may be smaller. `signal` ends it
+   * before the next part.
+   */
+  async *read(stream: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const reader = stream.getReader({ mode: 'byob' });
+    try {
+      for (;;) {
+        const { value } = await reader.readAtLeast(PART_BYTES, new Uint8Array(PART_BYTES));
+        signal.throwIfAborted();
+        if (!value?.byteLength) return;
+        await this.#writer.write(value);
+        this.bytes += value.byteLength;
+        yield value;
+      }
+    } finally {
+      await reader.cancel();
+    }
   }
 
-  async end(): Promise<string> {
+  /** Returns the SHA-256 in hexadecimal digits. Nothing is read after it. */
+  async sha256(): Promise<string> {
     await this.#writer.close();
-    const digest = new Uint8Array(await this.#stream.digest) as Uint8Array & { toHex(): string };
+    const digest = new Uint8Array(await this.#digest.digest) as Uint8Array & { toHex(): string };
     return digest.toHex();
   }
 }
@@ -110,33 +129,27 @@ export class Backups {
     signal: AbortSignal,
   ): Promise<Stored> {
     await this.#store({ id });
-    const hash = new Sha256();
-    const parts: R2UploadedPart[] = [];
-    const reader = stream.getReader({ mode: 'byob' });
+    const reader = new HashingReader();
+    const uploaded: R2UploadedPart[] = [];
     let upload: R2MultipartUpload | undefined;
-    let sizeBytes = 0;
+    let only: Uint8Array | undefined;
     try {
-      for (let isLast = false; !isLast;) {
-        const { value } = await reader.readAtLeast(PART_BYTES, new Uint8Array(PART_BYTES));
-        const part = value ?? new Uint8Array();
-        await hash.add(part);
-        sizeBytes += part.byteLength;
-        isLast = part.byteLength < PART_BYTES;
-        if (isLast) await verify(sizeBytes);
-        signal.throwIfAborted();
-        if (isLast && !upload) await this.#bucket.put(archiveKey(id), part);
-        else if (part.byteLength > 0) {
+      for await (const part of reader.read(stream, signal)) {
+        if (reader.bytes < PART_BYTES) only = part;
+        else {
           if (!upload) {
             upload = await this.#bucket.createMultipartUpload(archiveKey(id));
             await this.#store({ id, uploadId: upload.uploadId });
           }
-          parts.push(await upload.uploadPart(parts.length + 1, part));
+          uploaded.push(await upload.uploadPart(uploaded.length + 1, part));
         }
       }
-      await upload?.complete(parts);
-      return { sizeBytes, sha256: await hash.end() };
+      await verify(reader.bytes);
+      signal.throwIfAborted();
+      if (upload) await upload.complete(uploaded);
+      else await this.#bucket.put(archiveKey(id), only as Uint8Array);
+      return { sizeBytes: reader.bytes, sha256: await reader.sha256() };
     } catch (thrown) {
-      await reader.cancel(thrown).catch(() => {}); // Ends the process that prints the archive.
       throw transferError(thrown);
     }
   }
