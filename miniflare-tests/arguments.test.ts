@@ -31,6 +31,7 @@ const WORKSPACE = { name: 'existing', tenant: 'default' };
 const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   snapshot: { ...SANDBOX, label: 'new', idempotencyKey: 'key' },
   list: { ...SANDBOX, limit: 10 },
+  diff: { from: { ...SANDBOX, label: 'kept' }, to: { ...SANDBOX, label: 'kept' } },
   import: { ...SANDBOX, backup: { id: '00000000-0000-4000-8000-000000000000', dir: '/workspace' } },
   lineage: SANDBOX,
   retention: SANDBOX,

@@ -49,6 +49,11 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('verify', options);
   }
 
+  /** Compares the files of two snapshots of one lineage. Does not start a container. */
+  diff(options: CallOptions<'diff'>): Promise<Answer<'diff'>> {
+    return this.call('diff', options);
+  }
+
   /** Changes the label of a snapshot. */
   label(options: CallOptions<'label'>): Promise<Answer<'label'>> {
     return this.call('label', options);
@@ -284,6 +289,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   get: 'idempotent',
   manifest: 'idempotent',
   verify: 'idempotent',
+  diff: 'idempotent',
   label: 'idempotent',
   pin: 'idempotent',
   unpin: 'idempotent',

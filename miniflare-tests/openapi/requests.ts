@@ -56,6 +56,7 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'CreateCheckpointOptions.name': ['s1', 's2'],
     'RestoreCheckpointOptions.name': ['s1'],
     'DiffCheckpointOptions.name': ['s1'],
+    'DiffOptions.cursor': ['bm90ZXMudHh0'],
     'ListFilesOptions.cursor': ['bWFpbi5ycw'],
     'ListFilesOptions.path': ['/'],
     'FileOptions.path': ['notes.txt'],

@@ -37,6 +37,7 @@ VALUES = {
     "hooks": {"beforeStop": {"command": "true"}},
     "dependsOn": {"files": ["notes.txt"], "onMismatch": "report"},
     "/v1/workspaces/list cursor": "play",
+    "/v1/diff cursor": "bm90ZXMudHh0",
     "/v1/files/list cursor": "bWFpbi5ycw",
     "/v1/files/list path": "/",
     "/v1/files/stat path": "notes.txt",

@@ -28,6 +28,7 @@ pub async fn run_sandbox<P: Ports>(
         Call::Get(selection) => to_json(&snapshotter.get(selection).await?),
         Call::Manifest(selection) => to_json(&snapshotter.manifest(selection).await?),
         Call::Verify(selection) => to_json(&snapshotter.verify(selection).await?),
+        Call::Diff(request) => to_json(&snapshotter.diff(request).await?),
         Call::Label(request) => to_json(&snapshotter.label(request).await?),
         Call::Pin(selection) => to_json(&snapshotter.pin(selection, true).await?),
         Call::Unpin(selection) => to_json(&snapshotter.pin(selection, false).await?),

@@ -82,7 +82,8 @@ pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
     }
 }
 
-fn select(context: &Context, file: FileSelector) -> Result<(Selection, FilePath)> {
+/// Returns the selected snapshot, and the path in it.
+pub(super) fn select(context: &Context, file: FileSelector) -> Result<(Selection, FilePath)> {
     let (snapshot, path) = file.split();
     let path = path.as_deref().map_or_else(|| Ok(FilePath::root()), FilePath::parse)?;
     Ok((context.select_snapshot(&snapshot)?, path))

@@ -13,6 +13,7 @@ pub mod types {
         Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
     };
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
+    pub use crate::model::diff::SnapshotDiff;
     pub use crate::model::files::{FileContent, FileDescription, FilePage};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
@@ -21,7 +22,7 @@ pub mod types {
     };
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-        DiffCheckpointRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
+        DiffCheckpointRequest, DiffRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
         ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
         ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
         RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StopRequest,
@@ -66,6 +67,9 @@ macro_rules! operations {
                 /// Checks in R2 whether a snapshot can be restored. Does not start a container.
                 Verify = "verify", fn verify(Selection) -> Verification,
                     in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Compares the files of two snapshots of one lineage. Does not start a container.
+                Diff = "diff", fn diff(DiffRequest) -> SnapshotDiff,
+                    in Sandbox(|it| it.from.0.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
                 /// Changes the label of a snapshot.
                 Label = "label", fn label(LabelRequest) -> Summary,
                     in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;

@@ -1,7 +1,7 @@
 //! Errors about the files of a snapshot.
 
 use crate::model::files::FilePath;
-use crate::model::{BackupId, Code, Error, Failure, SnapshotId};
+use crate::model::{BackupId, Code, Error, Failure, SandboxId, SnapshotId};
 
 impl Error {
     /// [`Code::FileNotFound`], for a path that a snapshot does not contain.
@@ -46,6 +46,19 @@ impl Error {
     pub fn archive_source_failed(id: &BackupId, message: &str) -> Self {
         let doing = format!("reading the archive of the backup {id}");
         Self::storage_unavailable(&doing, Failure::new("R2Error", message))
+    }
+
+    /// [`Code::CrossLineage`], for the differences between snapshots of two lineages.
+    pub fn diff_of_lineages(from: &SandboxId, to: &SandboxId) -> Self {
+        Self::new(
+            Code::CrossLineage,
+            format!(
+                "The snapshot `from` belongs to the lineage of {:?}, and the snapshot `to` to that of {:?}.",
+                from.as_str(),
+                to.as_str()
+            ),
+            "Compare snapshots of the same lineage, or pass `allowCrossLineage: true` in `to` to permit others.",
+        )
     }
 
     /// [`Code::ArchiveUnreadable`], for an archive that this release restores and does not read.

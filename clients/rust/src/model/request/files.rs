@@ -59,6 +59,22 @@ request! {
 }
 
 request! {
+    /// The request for a tar of a directory of a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ExportOptions", transform = needs(&[]), transform = extends("Selection"))
+    )]
+    pub struct ExportRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The path of the directory; the directory that the snapshot contains if absent.
+        pub path: Option<FilePath>,
+    }
+}
+
+request! {
     /// The request for the content of a file of a snapshot.
     #[cfg_attr(
         feature = "schema",
