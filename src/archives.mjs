@@ -55,7 +55,12 @@ export async function openDownload(bucket, key, request) {
     return {
       outcome,
       etag: object.etag,
-      stream: (start, end) => download.stream(start, end),
+      stream: (ctx, signal, start, end) => {
+        // The event of a client that disconnects ends at once, unless something waits for it.
+        ctx.waitUntil(download.closed);
+        signal?.addEventListener('abort', () => download.close());
+        return download.stream(start, end);
+      },
       close: () => download?.close(),
     };
   } finally {
@@ -65,12 +70,16 @@ export async function openDownload(bucket, key, request) {
 
 /** A download, which reserves memory until it has been read, is cancelled, or is idle while another request needs it. */
 class Download {
+  /** Settles when the download is closed. */
+  closed;
+  #setClosed;
   #content;
   #readAt = Date.now();
   #isReading = false;
 
   constructor(content) {
     this.#content = content;
+    this.closed = new Promise((resolve) => (this.#setClosed = resolve));
     downloads.add(this);
   }
 
@@ -82,6 +91,7 @@ class Download {
     if (!downloads.delete(this)) return;
     archives -= 1;
     this.#content = undefined;
+    this.#setClosed();
   }
 
   /** Returns the bytes of a file from `start` to `end`; without them, all bytes of a tar. */

@@ -24,18 +24,25 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub fn etag(this: &OpenedDownload) -> String;
     #[wasm_bindgen(method, catch)]
-    fn stream(this: &OpenedDownload, start: Option<f64>, end: Option<f64>) -> Result<ReadableStream, JsValue>;
+    fn stream(
+        this: &OpenedDownload,
+        ctx: &JsValue,
+        signal: &JsValue,
+        start: Option<f64>,
+        end: Option<f64>,
+    ) -> Result<ReadableStream, JsValue>;
     /// Closes a download that is not read.
     #[wasm_bindgen(method)]
     pub fn close(this: &OpenedDownload);
 }
 
 impl OpenedDownload {
-    /// Returns the bytes of a range of a file; `None` for the tar of a directory.
+    /// Returns the bytes of a range of a file; `None` for the tar of a directory. `ctx` is the context of the event, and
+    /// `signal` an `AbortSignal` that closes the download, or undefined.
     #[allow(clippy::cast_precision_loss)] // No file has 2^53 bytes.
-    pub fn bytes(&self, range: Option<Range<u64>>) -> Result<ReadableStream, JsValue> {
+    pub fn bytes(&self, range: Option<Range<u64>>, ctx: &JsValue, signal: &JsValue) -> Result<ReadableStream, JsValue> {
         let (start, end) = range.map_or((None, None), |range| (Some(range.start as f64), Some(range.end as f64)));
-        self.stream(start, end)
+        self.stream(ctx, signal, start, end)
     }
 }
 

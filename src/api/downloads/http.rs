@@ -1,5 +1,6 @@
 //! `GET /v1/files/download` and `GET /v1/files/export`.
 
+use wasm_bindgen::JsValue;
 use web_sys::UrlSearchParams;
 use worker::{Env, Request, Response, ResponseBuilder};
 
@@ -19,11 +20,11 @@ pub(in crate::api) async fn respond(
     form: Form,
     request: &Request,
     env: &Env,
-    ctx: wasm_bindgen::JsValue,
+    ctx: JsValue,
 ) -> worker::Result<std::result::Result<Response, (Error, String)>> {
     let is_head = request.inner().method() == "HEAD";
     let options = authorize(request, env).and_then(|()| read_query(request));
-    let Opened { correlation_id, outcome } = open(form, options, env, ctx).await;
+    let Opened { correlation_id, outcome } = open(form, options, env, ctx.clone()).await;
     let download = match outcome {
         Ok(download) => download,
         Err(error) => return Ok(Err((error, correlation_id))),
@@ -34,8 +35,8 @@ pub(in crate::api) async fn respond(
         if_range: header("If-Range"),
         range: header("Range").filter(|_| !is_head),
     };
-    let response = build(form, &download, &conditions, is_head, &correlation_id);
-    response.map(Ok)
+    let event = Event { ctx: &ctx, signal: request.inner().signal().into(), is_head, correlation_id: &correlation_id };
+    build(form, &download, &conditions, &event).map(Ok)
 }
 
 fn authorize(request: &Request, env: &Env) -> Result<()> {
@@ -56,20 +57,24 @@ fn read_query(request: &Request) -> Result<serde_json::Value> {
     }))
 }
 
-fn build(
-    form: Form,
-    download: &Download,
-    conditions: &Conditions,
+/// The event of a request.
+struct Event<'a> {
+    /// Its context.
+    ctx: &'a JsValue,
+    /// An `AbortSignal` that fires when the client disconnects.
+    signal: JsValue,
     is_head: bool,
-    correlation_id: &str,
-) -> worker::Result<Response> {
+    correlation_id: &'a str,
+}
+
+fn build(form: Form, download: &Download, conditions: &Conditions, event: &Event) -> worker::Result<Response> {
     let size = (form == Form::Content).then_some(download.attributes.size_bytes);
     let selected = conditions.select(&download.etag, size);
     let builder = ResponseBuilder::new()
         .with_header("Cache-Control", "private, no-cache")?
         .with_header("Content-Security-Policy", "default-src 'none'; sandbox")?
         .with_header("ETag", &download.etag)?
-        .with_header("X-Correlation-Id", correlation_id)?
+        .with_header("X-Correlation-Id", event.correlation_id)?
         .with_header("X-Snapshot-Id", download.snapshot_id.as_str())?
         .with_header("Accept-Ranges", if size.is_some() { "bytes" } else { "none" })?;
     let builder = match &selected {
@@ -98,8 +103,8 @@ fn build(
     let builder = builder
         .with_header("Content-Type", media_type)?
         .with_header("Content-Disposition", &content_disposition(&name))?;
-    if !is_head {
-        return Ok(builder.stream(download.opened.bytes(range)?));
+    if !event.is_head {
+        return Ok(builder.stream(download.opened.bytes(range, event.ctx, &event.signal)?));
     }
     download.opened.close();
     match range {

@@ -27,11 +27,11 @@ pub fn downloads() -> Vec<String> {
 pub fn download(name: String, options: JsValue, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let form = form_of(&name).ok_or_else(|| to_exception(&Error::internal(), ""))?;
-        let Opened { correlation_id, outcome } = open(form, read_options(&options), &env, ctx).await;
+        let Opened { correlation_id, outcome } = open(form, read_options(&options), &env, ctx.clone()).await;
         let download = outcome.map_err(|error| to_exception(&error, &correlation_id))?;
         let size = (form == Form::Content).then_some(download.attributes.size_bytes);
         let answer = to_js(&describe(&download, size))?;
-        let body = download.opened.bytes(size.map(|size| 0..size))?;
+        let body = download.opened.bytes(size.map(|size| 0..size), &ctx, &JsValue::UNDEFINED)?;
         Reflect::set(&answer, &"body".into(), &body)?;
         Ok(answer)
     }))
