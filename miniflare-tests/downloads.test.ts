@@ -35,7 +35,7 @@ const query = (options: object) =>
     Object.entries(options).map(([name, value]) => [
       name,
       typeof value === 'string' ? value : JSON.stringify(value),
-    ]),
+    ]) as [string, string][],
   );
 
 /** Requests a download, by default of the snapshot `ref` and with the token. */
@@ -59,10 +59,7 @@ describe('a download over HTTP', () => {
     const header = (name: string) => response.headers.get(name);
     assert.equal(header('content-type'), 'application/octet-stream');
     assert.equal(header('content-length'), String(LARGE));
-    assert.equal(
-      header('content-disposition'),
-      'attachment; filename="large"; filename*=UTF-8\'\'large',
-    );
+    assert.equal(header('content-disposition'), 'attachment; filename="large"; filename*=UTF-8\'\'large');
     assert.equal(header('x-content-type-options'), 'nosniff');
     assert.equal(header('accept-ranges'), 'bytes');
     assert.equal(header('cache-control'), 'private, no-cache');
@@ -89,7 +86,10 @@ describe('a download over HTTP', () => {
   });
 
   test('has the headers without the content for HEAD', async () => {
-    for (const [path, length] of [['src/deep/large', LARGE], ['nothing', 0]] as const) {
+    for (const [path, length] of [
+      ['src/deep/large', LARGE],
+      ['nothing', 0],
+    ] as const) {
       const response = await get('download', { ref, path }, { method: 'HEAD' });
       assert.deepEqual([response.status, await response.text()], [200, '']);
       assert.equal(response.headers.get('content-length'), String(length));
@@ -134,7 +134,11 @@ describe('a download over HTTP', () => {
 
   test('needs the token', async () => {
     for (const method of ['GET', 'HEAD']) {
-      const response = await get('download', { ref, path: 'src/main.rs' }, { method, headers: { authorization: '' } });
+      const response = await get(
+        'download',
+        { ref, path: 'src/main.rs' },
+        { method, headers: { authorization: '' } },
+      );
       assert.equal(response.status, 401);
       await response.text();
     }

@@ -133,7 +133,8 @@ class Download {
 
 /** Reserves memory for archives. */
 function reserve(count) {
-  for (const download of downloads) if (archives + count > MAX_ARCHIVES && download.isIdle()) download.close();
+  for (const download of downloads)
+    if (archives + count > MAX_ARCHIVES && download.isIdle()) download.close();
   if (archives + count > MAX_ARCHIVES)
     throw new Error(`${archives} archives are being read at the same time, of at most ${MAX_ARCHIVES}`);
   archives += count;

@@ -1,5 +1,5 @@
 import type { Download, DownloadName, Downloads } from './downloads.ts';
-import type { Answer, Control, OperationName } from './operations.ts';
+import type { Answer, OperationName } from './operations.ts';
 import type { Operations } from './types.ts';
 
 /** A method of the service binding. It passes on an `AbortSignal` if this Worker has the flag `enable_abortsignal_rpc`. */
@@ -20,13 +20,10 @@ export type SnapshotterBinding = { [O in OperationName]: Method<O> } & {
   [G in Group]: {
     [O in OperationName as O extends `${G}/${infer M}` ? M : never]: Method<O>;
   };
-} & { [N in DownloadName]: (options: DownloadOptions<N>) => Promise<Download> } & {
+} & { [N in DownloadName]: (options: Downloads[N]) => Promise<Download> } & {
   files: {
     [N in DownloadName as N extends `files/${infer M}` ? M : never]: (
-      options: DownloadOptions<N>,
+      options: Downloads[N],
     ) => Promise<Download>;
   };
 };
-
-/** The options of a download. The caller cancels its stream instead of passing a signal. */
-type DownloadOptions<N extends DownloadName> = Omit<Downloads[N], keyof Control>;

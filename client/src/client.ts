@@ -1,5 +1,5 @@
 import { SnapshotterError } from './errors.ts';
-import type { Download, DownloadName, Downloads } from './downloads.ts';
+import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
 import { answerLost, rpcUnsupported } from './failures.ts';
 import { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
 import { SnapshotMethods } from './methods.ts';
@@ -54,7 +54,7 @@ export class SnapshotterClient extends SnapshotMethods {
   }
 
   /** Opens a download by its name. */
-  async open<N extends DownloadName>(download: N, options: Downloads[N]): Promise<Download> {
+  async open<N extends DownloadName>(download: N, options: DownloadOptions<N>): Promise<Download> {
     const { signal, retry, ...sent }: Control & Record<string, unknown> = { ...options };
     const open = this.#transport.open?.bind(this.#transport);
     if (!open) throw rpcUnsupported(download);
@@ -67,7 +67,9 @@ export class SnapshotterClient extends SnapshotMethods {
     const sent: Options = withKey(operation, given, this.#newKey);
     const repeatable = isRepeatable(operation, sent);
     const call = { operation, options: sent, signal, repeatable };
-    return (await this.#attempt({ signal, retry }, repeatable, () => this.#transport.send(call))) as Answer<O>;
+    return (await this.#attempt({ signal, retry }, repeatable, () =>
+      this.#transport.send(call),
+    )) as Answer<O>;
   }
 
   /** Repeats a call after a transient failure. */

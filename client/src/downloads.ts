@@ -1,15 +1,18 @@
 // Downloads: files and directories of snapshots as streams.
 
-import type { CallOptions } from './operations.ts';
-import type { Selection } from './types.ts';
+import type { Control } from './operations.ts';
+import type { Operations, Selection } from './types.ts';
 
 /** The downloads by name, each with its options. */
 export interface Downloads {
   /** The content of a file. */
-  'files/download': CallOptions<'files/stat'>;
+  'files/download': Operations['files/stat']['options'];
   /** A tar of a directory. */
-  'files/export': Selection & Partial<Pick<CallOptions<'files/list'>, 'path' | 'signal' | 'retry'>>;
+  'files/export': Selection & { path?: Operations['files/list']['options']['path'] };
 }
+
+/** The options of a call that opens a download. */
+export type DownloadOptions<N extends DownloadName> = Downloads[N] & Control;
 
 /** The name of a download. */
 export type DownloadName = keyof Downloads;
@@ -28,5 +31,5 @@ export interface Download {
 
 /** Opens downloads. */
 export interface DownloadOpener {
-  open<N extends DownloadName>(download: N, options: Downloads[N]): Promise<Download>;
+  open<N extends DownloadName>(download: N, options: DownloadOptions<N>): Promise<Download>;
 }

@@ -1,6 +1,6 @@
 // The groups of operations: `workspaces/create` is `client.workspaces.create(options)`.
 
-import type { Download, DownloadOpener, Downloads } from './downloads.ts';
+import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
 import { CheckpointMethods, FileMethods, ToolMethods, WorkspaceMethods, type Caller } from './methods.ts';
 import type { CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
@@ -34,12 +34,12 @@ export class FileOperations extends FileMethods {
   }
 
   /** Downloads a file of a snapshot as a stream. */
-  download(options: Downloads['files/download']): Promise<Download> {
+  download(options: DownloadOptions<'files/download'>): Promise<Download> {
     return this.#opener.open('files/download', options);
   }
 
   /** Downloads a directory of a snapshot, or all of it, as a stream of a tar. */
-  export(options: Downloads['files/export']): Promise<Download> {
+  export(options: DownloadOptions<'files/export'>): Promise<Download> {
     return this.#opener.open('files/export', options);
   }
 

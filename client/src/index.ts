@@ -1,7 +1,7 @@
 export type { SnapshotterBinding } from './binding.ts';
 export { SnapshotterClient, type ClientOptions } from './client.ts';
 export type { ClientCode, ErrorCode } from './codes.ts';
-export type { Download, DownloadName, Downloads } from './downloads.ts';
+export type { Download, DownloadName, DownloadOptions, Downloads } from './downloads.ts';
 export {
   ConflictError,
   isSnapshotterError,

@@ -245,6 +245,14 @@ export class FileMethods {
   read(options: CallOptions<'files/read'>): Promise<Answer<'files/read'>> {
     return this.#caller.call('files/read', options);
   }
+
+  /**
+   * Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite:
+   * true`.
+   */
+  restore(options: CallOptions<'files/restore'>): Promise<Answer<'files/restore'>> {
+    return this.#caller.call('files/restore', options);
+  }
 }
 
 /** A method for each operation of the group `tools`. */
@@ -319,6 +327,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'files/list': 'idempotent',
   'files/stat': 'idempotent',
   'files/read': 'idempotent',
+  'files/restore': 'notIdempotent',
   'tools/list': 'idempotent',
   'tools/call': 'withKey',
   'tools/grant': 'idempotent',

@@ -76,6 +76,8 @@ export interface Operations {
   'files/stat': { options: FileOptions; answer: FileDescription };
   /** Returns the content of a file of a snapshot, or a range of it. Does not start a container. */
   'files/read': { options: ReadFileOptions; answer: FileContent };
+  /** Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`. */
+  'files/restore': { options: RestoreFilesOptions; answer: RestoredFiles };
   /** Returns the definitions of tools for a language model. */
   'tools/list': { options: Toolset; answer: ToolList };
   /** Calls a tool with the arguments that a language model passed. */
@@ -1785,6 +1787,49 @@ export type ReadFileOptions = Selection & {
    * @default 0
    */
   offset?: number;
+};
+
+/** The answer of `files/restore`. */
+export interface RestoredFiles {
+  /** The id of the snapshot. */
+  snapshotId: string;
+  /** The sandbox that the files were written to. */
+  sandboxId: string;
+  /** The directory that the files were written to. */
+  dir: string;
+  /** The paths of the files that were written, relative to the directory. */
+  restored: string[];
+  /** The paths at which something existed, which was left unchanged. */
+  skipped: string[];
+}
+
+/** The request to write files of a snapshot to a running sandbox. */
+export type RestoreFilesOptions = Selection & {
+  /**
+   * The paths of the regular files in the snapshot: 1–100, with at most 16 MiB together.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  paths: string[];
+  /** The sandbox to write the files to. It must be running. */
+  to: string;
+  /** The directory to write the files to, at their paths; the deployment's default directory if absent. */
+  dir?: string;
+  /**
+   * Whether to replace existing files.
+   * @default false
+   */
+  overwrite?: boolean;
+  /**
+   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+   * absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
 };
 
 /** The result of `tools/list`. */

@@ -25,13 +25,13 @@ pub fn read_tar(data: &[u8]) {
 }
 
 fn read(data: &[u8]) {
-    assert_expected(block_on(read_all(data)));
-    assert_expected(block_on(read_sorted(data)));
-    assert_expected(block_on(export(data)));
-    assert_expected(block_on(compare_with_itself(data)));
+    assert_expected(&block_on(read_all(data)));
+    assert_expected(&block_on(read_sorted(data)));
+    assert_expected(&block_on(export(data)));
+    assert_expected(&block_on(compare_with_itself(data)));
 }
 
-fn assert_expected(read: Result<()>) {
+fn assert_expected(read: &Result<()>) {
     let is_expected = matches!(
         read,
         Ok(()) | Err(Error::Damaged(_) | Error::Unsupported(_) | Error::NotFound | Error::NotADirectory)

@@ -355,7 +355,10 @@ describe('the files of a snapshot', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
-    assert.deepEqual(await cli.code('export', origin, 'files', 'file', '--output', '-'), ['NOT_A_DIRECTORY', 4]);
+    assert.deepEqual(await cli.code('export', origin, 'files', 'file', '--output', '-'), [
+      'NOT_A_DIRECTORY',
+      4,
+    ]);
   });
 
   test('`diff` lists the files that differ from another snapshot', async () => {

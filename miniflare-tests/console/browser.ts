@@ -40,8 +40,7 @@ export class Tab implements AsyncDisposable {
     page.on('request', (request) => {
       this.requests.push(request.url());
       const own = [this.#origin, `blob:${this.#origin}`, 'data:'];
-      if (!own.some((begin) => request.url().startsWith(begin)))
-        this.violations.push(request.url());
+      if (!own.some((begin) => request.url().startsWith(begin))) this.violations.push(request.url());
     });
   }
 

@@ -17,7 +17,10 @@ const fixture = new ConsoleFixture({}, async (world) => {
     touch "$(printf 'src/odd \\342\\200\\256name')"; echo old > removed.txt`,
   );
   first = await world.snapshot('origin', { label: 'first' });
-  await world.exec('origin', `printf 'one\\n2\\nthree\\nfour\\n' > src/main.txt; rm removed.txt; echo new > added.txt`);
+  await world.exec(
+    'origin',
+    `printf 'one\\n2\\nthree\\nfour\\n' > src/main.txt; rm removed.txt; echo new > added.txt`,
+  );
   second = await world.snapshot('origin', { label: 'second' });
 });
 
@@ -98,7 +101,7 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.visit(files(first, 'src/main.txt'));
     await tab.page.getByLabel('Content').waitFor();
   },
-  async 'differences'(tab) {
+  async differences(tab) {
     await tab.visit(diff());
     await tab.button('Show the content of src/main.txt').click();
     await tab.page.getByRole('region', { name: 'Content of src/main.txt' }).waitFor();
@@ -108,9 +111,11 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
 for (const [name, open] of Object.entries(VIEWS))
   for (const colorScheme of ['light', 'dark'] as const)
     test(`${name} in ${colorScheme} colors is accessible, and fits on a small screen`, async () => {
-      await using tab = await fixture.signedIn(undefined, { colorScheme, viewport: { width: 360, height: 740 } });
+      await using tab = await fixture.signedIn(undefined, {
+        colorScheme,
+        viewport: { width: 360, height: 740 },
+      });
       await open(tab);
       assert.deepEqual(await violations(tab, {}), []);
       assert.equal(await tab.evaluate(OVERFLOW), 0);
     });
-

@@ -59,6 +59,8 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'DiffOptions.cursor': ['bm90ZXMudHh0'],
     'ListFilesOptions.cursor': ['bWFpbi5ycw'],
     'ListFilesOptions.path': ['/'],
+    'RestoreFilesOptions.paths': [['notes.txt']],
+    'RestoreFilesOptions.to': [sandboxId],
     'FileOptions.path': ['notes.txt'],
     'ReadFileOptions.path': ['notes.txt'],
     workspaces: [

@@ -53,6 +53,8 @@ export const COMMANDS: Record<string, string> = {
   'files/list': "snapshotter ls agent-42 'before the refactoring'",
   'files/stat': "snapshotter stat agent-42 'before the refactoring' notes.txt",
   'files/read': "snapshotter cat agent-42 'before the refactoring' notes.txt",
+  'files/restore': `snapshotter restore-files agent-42 'before the refactoring' notes.txt \\
+  --to agent-42 --overwrite`,
   'checkpoints/diff': 'snapshotter checkpoint diff agent-42 tests-pass',
   health: 'snapshotter doctor',
 };

@@ -141,6 +141,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::ListFiles
         | Operation::StatFile
         | Operation::ReadFile => &[("snapshotId", "/snapshotId")],
+        Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
         Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
         Operation::Sweep => &[("counts", "")],

@@ -26,6 +26,7 @@ pub enum Method {
     IgnoredPaths,
     ChangedSinceWatch,
     RunHook,
+    WriteFilePart,
     TakePlatformSnapshot,
     RunCheckpoint,
     GetMetadata,

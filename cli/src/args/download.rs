@@ -13,7 +13,7 @@ use super::files::FileSelector;
 Examples:
   snapshotter cp agent-42 before-upgrade src/main.rs .
   snapshotter cp @notebook before-upgrade src ./src
-  snapshotter cp agent-42 before-upgrade data.db - | sqlite3 -readonly /dev/stdin
+  snapshotter cp agent-42 before-upgrade data.db - | sha256sum
   snapshotter cp --ref ref.json src ./src")]
 pub struct Cp {
     /// SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file or a directory; - is the

@@ -110,6 +110,8 @@ pub enum Command {
     Export(download::Export),
     /// Compare the files of two snapshots of one lineage; starts no container
     Diff(diff::Diff),
+    /// Write files of a snapshot to a running sandbox; replaces no existing files without --overwrite
+    RestoreFiles(files::RestoreFiles),
     /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),

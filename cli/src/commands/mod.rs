@@ -40,6 +40,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Cp(command) => download::copy(&context()?, command),
         Command::Export(command) => download::export(&context()?, command),
         Command::Diff(command) => diff::run(&context()?, command),
+        Command::RestoreFiles(command) => files::restore(&context()?, command),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

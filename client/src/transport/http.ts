@@ -90,7 +90,10 @@ export function http({
 /** Returns the options as a query. Options that are not text are JSON. */
 function query(options: Options): URLSearchParams {
   const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
-  return new URLSearchParams(given.map(([name, value]) => [name, typeof value === 'string' ? value : json(value)]));
+  const parameters = given.map(
+    ([name, value]) => [name, typeof value === 'string' ? value : json(value)] as [string, string],
+  );
+  return new URLSearchParams(parameters);
 }
 
 function json(options: unknown): string {
@@ -109,7 +112,12 @@ async function read(response: Response): Promise<unknown> {
   return undefined;
 }
 
-function failure(response: Response, body: unknown, where: string, { repeatable }: Pick<Call, 'repeatable'>): SnapshotterError {
+function failure(
+  response: Response,
+  body: unknown,
+  where: string,
+  { repeatable }: Pick<Call, 'repeatable'>,
+): SnapshotterError {
   const known = isSnapshotterError(body) ? asSnapshotterError(body) : undefined;
   if (known) return known;
   const { status } = response;

@@ -126,9 +126,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       <Failure of={changing.failure} retry={changing.retry} />
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
-      {dialog === 'compare' && (
-        <Compare node={node} others={others} onClose={() => setDialog(undefined)} />
-      )}
+      {dialog === 'compare' && <Compare node={node} others={others} onClose={() => setDialog(undefined)} />}
       {dialog === 'delete' && (
         <DeleteSnapshot
           node={node}

@@ -36,7 +36,12 @@ export function DiffView({ from, to }: Sides) {
   const reading = useAction(
     { operation: 'diff', subject: JSON.stringify([from, to]), title: <>Comparing two snapshots</> },
     async (after?: string) => {
-      const page = await client.diff({ from, to, limit: LIMIT, ...(after !== undefined && { cursor: after }) });
+      const page = await client.diff({
+        from,
+        to,
+        limit: LIMIT,
+        ...(after !== undefined && { cursor: after }),
+      });
       setChanges((previous) => [...(after === undefined ? [] : previous), ...page.changes]);
       setCursor(page.cursor);
       setComplete(page.cursor === undefined);
@@ -60,7 +65,12 @@ export function DiffView({ from, to }: Sides) {
       )}
       <ul class="cards differences">
         {changes.map((change) => (
-          <Difference key={`${change.change} ${change.pathBytes ?? change.path}`} of={change} from={from} to={to} />
+          <Difference
+            key={`${change.change} ${change.pathBytes ?? change.path}`}
+            of={change}
+            from={from}
+            to={to}
+          />
         ))}
       </ul>
       {isComplete && changes.length === 0 && <p class="empty">The snapshots have the same files.</p>}
@@ -128,7 +138,8 @@ function Difference({ of, from, to }: Sides & { of: FileChange }) {
 
 /** The sizes before and after. */
 function sizes({ from, to }: FileChange): string {
-  const of = (file: FileChange['from']) => (file?.type === 'file' ? size(file.sizeBytes) : (file?.type ?? 'nothing'));
+  const of = (file: FileChange['from']) =>
+    file?.type === 'file' ? size(file.sizeBytes) : (file?.type ?? 'nothing');
   return from?.type === to?.type && from?.sizeBytes === to?.sizeBytes ? of(to) : `${of(from)} → ${of(to)}`;
 }
 
@@ -142,7 +153,8 @@ function Contents({ of, from, to }: Sides & { of: FileChange }) {
   if (failure !== undefined) return <Failure of={failure} retry={retry} />;
   if (value === undefined) return <p class="empty">Reading the file…</p>;
   const [before, after] = value;
-  if ([before, after].some((file) => file && file.encoding !== 'utf8')) return <Remark>The content is not text.</Remark>;
+  if ([before, after].some((file) => file && file.encoding !== 'utf8'))
+    return <Remark>The content is not text.</Remark>;
   const isCut = [before, after].some((file) => file && file.length < file.sizeBytes);
   return (
     <>
@@ -158,8 +170,13 @@ function Contents({ of, from, to }: Sides & { of: FileChange }) {
           <tbody>
             {sideBySide(before?.content ?? '', after?.content ?? '').map((row, at) => (
               <tr key={at}>
-                <td>{row.before !== undefined && (row.before === row.after ? row.before : <del>{row.before}</del>)}</td>
-                <td>{row.after !== undefined && (row.before === row.after ? row.after : <ins>{row.after}</ins>)}</td>
+                <td>
+                  {row.before !== undefined &&
+                    (row.before === row.after ? row.before : <del>{row.before}</del>)}
+                </td>
+                <td>
+                  {row.after !== undefined && (row.before === row.after ? row.after : <ins>{row.after}</ins>)}
+                </td>
               </tr>
             ))}
           </tbody>

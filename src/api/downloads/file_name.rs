@@ -28,7 +28,7 @@ mod tests {
         assert_eq!(content_disposition("a b.txt"), "attachment; filename=\"a b.txt\"; filename*=UTF-8''a%20b.txt");
         assert_eq!(
             content_disposition("ü\"\r\n\\%/x"),
-            "attachment; filename=\"______".to_owned() + "x\"; filename*=UTF-8''%C3%BC%22%0D%0A%5C%25%2Fx"
+            "attachment; filename=\"_______".to_owned() + "x\"; filename*=UTF-8''%C3%BC%22%0D%0A%5C%25%2Fx"
         );
     }
 }

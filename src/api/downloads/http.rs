@@ -8,6 +8,7 @@ use super::conditions::{Conditions, Selected};
 use super::file_name::content_disposition;
 use super::query::to_options;
 use super::{Download, Opened, open};
+use crate::api::access_log::log_refusal;
 use crate::cloudflare::deployment::api_token;
 use crate::model::archive::Form;
 use crate::model::{Error, Result};
@@ -22,9 +23,12 @@ pub(in crate::api) async fn respond(
     env: &Env,
     ctx: JsValue,
 ) -> worker::Result<std::result::Result<Response, (Error, String)>> {
+    if let Err(error) = authorize(request, env) {
+        let correlation_id = log_refusal("request", &error);
+        return Ok(Err((error, correlation_id)));
+    }
     let is_head = request.inner().method() == "HEAD";
-    let options = authorize(request, env).and_then(|()| read_query(request));
-    let Opened { correlation_id, outcome } = open(form, options, env, ctx.clone()).await;
+    let Opened { correlation_id, outcome } = open(form, read_query(request), env, ctx.clone()).await;
     let download = match outcome {
         Ok(download) => download,
         Err(error) => return Ok(Err((error, correlation_id))),

@@ -36,7 +36,7 @@ use crate::service::calls::failures::from_storage;
 use crate::service::files::{error_of, to_attributes};
 
 /// The names of the downloads, as the routes and the RPC methods have them.
-pub(super) const NAMES: [&str; 2] = ["files/download", "files/export"];
+pub const NAMES: [&str; 2] = ["files/download", "files/export"];
 
 /// Returns what a download contains.
 pub(super) fn form_of(name: &str) -> Option<Form> {

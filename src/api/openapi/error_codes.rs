@@ -158,6 +158,14 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }
         Operation::ListFiles | Operation::StatFile | Operation::Diff => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::RestoreFiles => &[
+            DURABLE_OBJECT,
+            SELECTION,
+            ARCHIVE,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            &[Code::NotAFile, Code::RuntimeMismatch],
+        ],
         Operation::ReadFile => &[DURABLE_OBJECT, SELECTION, ARCHIVE, &[Code::NotAFile]],
         Operation::Label => &[DURABLE_OBJECT, SELECTION, STORAGE, LABEL],
         // To find out whether a named workspace has stopped, `delete` calls its sandbox.

@@ -3,6 +3,7 @@
 mod diff;
 mod list;
 mod read;
+mod restore;
 mod stat;
 
 use crate::model::archive::{Answer, Attributes, EntryKind, Outcome, Request};

@@ -14,7 +14,7 @@ pub mod types {
     };
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
     pub use crate::model::diff::SnapshotDiff;
-    pub use crate::model::files::{FileContent, FileDescription, FilePage};
+    pub use crate::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
     pub use crate::model::named::answer::{
@@ -25,8 +25,8 @@ pub mod types {
         DiffCheckpointRequest, DiffRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
         ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
         ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
-        RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StopRequest,
-        SweepRequest, Toolset, UpdateRequest,
+        RestoreFilesRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
+        StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
     };
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
@@ -170,6 +170,10 @@ macro_rules! operations {
                 /// Returns the content of a file of a snapshot, or a range of it. Does not start a container.
                 ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
                     in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                // With `overwrite`, a second call replaces what was written in between.
+                /// Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`.
+                RestoreFiles = "files/restore", fn restore(RestoreFilesRequest) -> RestoredFiles,
+                    in Sandbox(|it| &it.to), needs_bucket: true, repeat: NotIdempotent;
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.

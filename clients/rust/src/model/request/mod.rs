@@ -35,7 +35,7 @@ pub use create::{CreateRequest, GetOrCreateRequest, Source};
 pub use diff::{DiffRequest, NestedSelection};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
-pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest};
+pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{
