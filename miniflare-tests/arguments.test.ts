@@ -17,6 +17,7 @@ const SNAPSHOT_OPTIONS: Record<string, Record<string, unknown>> = {
   verify: { lineageScope: 'origin' },
   'files/list': { path: '/', lineageScope: 'origin' },
   'files/stat': { path: 'file', lineageScope: 'origin' },
+  'files/restore': { paths: ['file'], to: 'origin', lineageScope: 'origin' },
   'files/read': { path: 'file', lineageScope: 'origin' },
   label: { newLabel: 'new', replace: false, lineageScope: 'origin' },
   pin: { lineageScope: 'origin' },
@@ -31,6 +32,7 @@ const WORKSPACE = { name: 'existing', tenant: 'default' };
 const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   snapshot: { ...SANDBOX, label: 'new', idempotencyKey: 'key' },
   list: { ...SANDBOX, limit: 10 },
+  diff: { from: { ...SANDBOX, label: 'kept' }, to: { ...SANDBOX, label: 'kept' } },
   import: { ...SANDBOX, backup: { id: '00000000-0000-4000-8000-000000000000', dir: '/workspace' } },
   lineage: SANDBOX,
   retention: SANDBOX,

@@ -5,13 +5,14 @@ import { DurableObject, RpcTarget, WorkerEntrypoint } from 'cloudflare:workers';
 
 import * as rust from '../build/index.js';
 import module from '../build/index_bg.wasm';
-import { readArchive } from './archives.mjs';
+import { openDownload, readArchives } from './archives.mjs';
 import { page } from './pages.mjs';
 
 rust.initSync({ module });
 
 export default class Snapshotter extends WorkerEntrypoint {
   fetch(request) {
+    rust.setDownloadOpener(openDownload);
     return page(request) ?? rust.fetch(request, this.env, this.ctx);
   }
 
@@ -40,15 +41,28 @@ class Group extends RpcTarget {
 
 const groups = new Map();
 
-for (const operation of rust.operations()) {
-  Snapshotter.prototype[operation] = function (options) {
-    return rust.call(operation, options, this.env, this.ctx);
-  };
+/** Adds a method with the name of an operation, and to the class of its group. */
+function addMethod(operation, call) {
+  Snapshotter.prototype[operation] = call;
   const [method, group] = operation.split('/').reverse();
-  if (group === undefined) continue;
+  if (group === undefined) return;
   const Methods = groups.get(group) ?? class extends Group {};
   groups.set(group, Methods);
   Methods.prototype[method] = Group.method(operation);
+}
+
+for (const operation of rust.operations()) {
+  addMethod(operation, function (options) {
+    return rust.call(operation, options, this.env, this.ctx);
+  });
+}
+
+// A download has a stream beside its description.
+for (const download of rust.downloads()) {
+  addMethod(download, function (options) {
+    rust.setDownloadOpener(openDownload);
+    return rust.download(download, options, this.env, this.ctx);
+  });
 }
 
 for (const [group, Methods] of groups) {
@@ -72,7 +86,7 @@ class StatefulObject extends DurableObject {
   }
 
   #make() {
-    rust.setArchiveReader(readArchive);
+    rust.setArchiveReader(readArchives);
     this.#object = this.constructor.make(this.ctx, this.env);
   }
 

@@ -36,6 +36,14 @@ enum WalkOf {
     Tar(tar::Walk),
 }
 
+/// A visit of all entries that follow a path, in the order of their paths.
+pub struct SortedWalk(SortedWalkOf);
+
+enum SortedWalkOf {
+    Squashfs(squashfs::Walk),
+    Tar(tar::SortedWalk),
+}
+
 impl<S: Source> Archive<S> {
     /// Opens an archive: squashfs 4.0 with gzip, lz4 or zstd, or tar, as it is or with gzip or zstd.
     pub async fn open(source: S) -> Result<Self> {
@@ -109,6 +117,25 @@ impl<S: Source> Archive<S> {
         match (&mut self.0, &mut walk.0) {
             (Format::Squashfs(archive), WalkOf::Squashfs(walk)) => archive.next_entry(walk).await,
             (Format::Tar(archive), WalkOf::Tar(walk)) => archive.next_entry(walk).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Begins to visit the entries that follow a path, which can be missing, in the order of their paths: name by name, so
+    /// that a directory precedes what is in it, and that precedes its next sibling. A tar is read once for each part of its
+    /// entries that fits into the memory.
+    pub async fn walk_sorted(&mut self, after: &Path) -> Result<SortedWalk> {
+        Ok(SortedWalk(match &mut self.0 {
+            Format::Squashfs(archive) => SortedWalkOf::Squashfs(archive.walk_after(after).await?),
+            Format::Tar(_) => SortedWalkOf::Tar(tar::SortedWalk::after(after)),
+        }))
+    }
+
+    /// Returns the next entry of a sorted walk, with its path. Hard links have the attributes of their file.
+    pub async fn next_sorted(&mut self, walk: &mut SortedWalk) -> Result<Option<(Bytes, Entry)>> {
+        match (&mut self.0, &mut walk.0) {
+            (Format::Squashfs(archive), SortedWalkOf::Squashfs(walk)) => archive.next_entry(walk).await,
+            (Format::Tar(archive), SortedWalkOf::Tar(walk)) => walk.next(archive).await,
             _ => Ok(None),
         }
     }

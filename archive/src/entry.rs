@@ -24,6 +24,14 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The location of a directory that is no member of a tar archive, but has members in it.
+    pub(crate) const IMPLIED: u64 = u64::MAX;
+
+    /// Whether the archive has no attributes of the directory. Then they are those of a new one.
+    pub(crate) fn is_implied(&self) -> bool {
+        self.location == Self::IMPLIED
+    }
+
     /// Returns a number that all names of one file have in common, and no other file of the archive.
     pub fn file_id(&self) -> u64 {
         self.location

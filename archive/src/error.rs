@@ -27,4 +27,4 @@ pub enum Error {
 }
 
 /// The result of a reader.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;

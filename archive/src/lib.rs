@@ -3,6 +3,8 @@
 //! - [`Source`]: where the bytes of an archive come from
 //! - [`Archive`]: an archive of any format; [`Content`] and [`Walk`] are read step by step
 //! - [`Entry`], [`Path`], [`Error`]: what it takes and returns
+//! - [`diff()`]: the differences between two archives
+//! - [`Download`]: the content of a file, or a tar of a directory, which `export` makes
 //! - `protocol`: requests and answers between WebAssembly modules
 //! - `squashfs`: archives of mksquashfs, with random access
 //! - `tar`: archives of tar, which are read from their begin
@@ -15,8 +17,11 @@
 mod archive;
 mod cache;
 mod compression;
+mod diff;
+mod download;
 mod entry;
 mod error;
+mod export;
 mod fields;
 mod path;
 #[cfg(feature = "protocol")]
@@ -26,7 +31,9 @@ mod source;
 mod squashfs;
 mod tar;
 
-pub use archive::{Archive, Content, Walk};
+pub use archive::{Archive, Content, SortedWalk, Walk};
+pub use diff::{Certainty, Change, ChangeKind, DiffError, DiffPage, Difference, Side, diff};
+pub use download::{Download, Form};
 pub use entry::{Child, Entry, Kind, MAX_PAGE, Page};
 pub use error::{Error, Result};
 pub use path::Path;

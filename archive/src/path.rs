@@ -1,5 +1,7 @@
 //! Paths in archives.
 
+use std::cmp::Ordering;
+
 use bytes::Bytes;
 
 use crate::{Error, Result};
@@ -38,6 +40,16 @@ impl Path {
     }
 }
 
+/// Compares two paths of entries name by name: a directory precedes what is in it, and that precedes its next sibling.
+pub(crate) fn compare(left: &[u8], right: &[u8]) -> Ordering {
+    sort_key(left).cmp(sort_key(right))
+}
+
+/// Returns the bytes of a path in which `/` sorts before each byte of a name.
+pub(crate) fn sort_key(path: &[u8]) -> impl Iterator<Item = u8> {
+    path.iter().map(|byte| if *byte == b'/' { 0 } else { *byte })
+}
+
 /// Whether an entry of a directory can have this name.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && name.len() <= MAX_NAME && !name.iter().any(|byte| matches!(byte, b'/' | 0))
@@ -62,6 +74,13 @@ mod tests {
     #[test]
     fn names_can_be_any_bytes_except_slash_and_nul() {
         assert_eq!(names(b"\xff\n/ "), Ok(vec![b"\xff\n".to_vec(), b" ".to_vec()]));
+    }
+
+    #[test]
+    fn paths_are_compared_name_by_name() {
+        let mut paths = [&b"a.b"[..], b"a/b", b"a", b"a b/c", b"b", b"a/b/c", b"a/b\x01"];
+        paths.sort_by(|left, right| compare(left, right));
+        assert_eq!(paths, [&b"a"[..], b"a/b", b"a/b/c", b"a/b\x01", b"a b/c", b"a.b", b"b"]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::diff::{self, Certainty, Difference, Side};
+use crate::download::{Download, Form};
 use crate::{Archive, Child, Entry, Error, Kind, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
@@ -181,6 +183,107 @@ pub async fn answer<S: Source>(source: S, request: Request) -> Result<(Answer, V
                 bytes.extend_from_slice(&next);
             }
             Ok((Answer::Entry(content.entry().into()), bytes))
+        }
+    }
+}
+
+/// A request for a download.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DownloadRequest {
+    /// The path of the file or the directory.
+    pub path: String,
+    /// What is downloaded.
+    pub form: Form,
+}
+
+/// Opens a download.
+pub async fn open_download<S: Source>(source: S, request: DownloadRequest) -> Result<Download<S>> {
+    Download::open(source, Path::parse(request.path.as_bytes())?, request.form).await
+}
+
+/// A request for the differences between two archives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffRequest {
+    /// The path after which the page begins; the root for the first page.
+    pub after: Name,
+    /// The maximum number of differences.
+    pub limit: usize,
+}
+
+/// The result of a request for the differences between two archives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DiffOutcome {
+    /// A page of the differences.
+    Page {
+        /// The differences, sorted by path, name by name.
+        changes: Vec<Change>,
+        /// The path after which the next page begins, unless this is the last one.
+        next: Option<Name>,
+    },
+    /// One of the archives failed.
+    Failed {
+        /// Which one.
+        side: Side,
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// A path that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The path.
+    pub path: Name,
+    /// How it differs.
+    pub kind: ChangeKind,
+    /// How the difference was found.
+    pub certainty: Certainty,
+    /// The attributes in the first archive.
+    pub before: Option<Attributes>,
+    /// The attributes in the second archive.
+    pub after: Option<Attributes>,
+}
+
+/// How a path differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ChangeKind {
+    /// Only the second archive has the path.
+    Added,
+    /// Only the first archive has the path.
+    Removed,
+    /// Both archives have the path, with these differences.
+    Changed(Vec<Difference>),
+    /// The path in the first archive is this one.
+    Renamed(Name),
+}
+
+/// Answers a request for the differences between two archives.
+pub async fn answer_diff<S: Source>(from: S, to: S, request: DiffRequest) -> DiffOutcome {
+    match diff::diff(from, to, request.after.as_bytes(), request.limit).await {
+        Ok(page) => DiffOutcome::Page {
+            changes: page.changes.iter().map(Change::from).collect(),
+            next: page.next.as_deref().map(Name::from),
+        },
+        Err((side, error)) => DiffOutcome::Failed { side, outcome: error.into() },
+    }
+}
+
+impl From<&diff::Change> for Change {
+    fn from(change: &diff::Change) -> Self {
+        let kind = match &change.kind {
+            diff::ChangeKind::Added => ChangeKind::Added,
+            diff::ChangeKind::Removed => ChangeKind::Removed,
+            diff::ChangeKind::Changed(differences) => ChangeKind::Changed(differences.clone()),
+            diff::ChangeKind::Renamed { from } => ChangeKind::Renamed(from[..].into()),
+        };
+        Self {
+            path: change.path[..].into(),
+            kind,
+            certainty: change.certainty,
+            before: change.before.as_ref().map(Attributes::from),
+            after: change.after.as_ref().map(Attributes::from),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_executor::block_on;
-use snapshot_archive::Archive;
+use snapshot_archive::{Archive, Download, Form, diff};
 
 use support::{Counting, FORMATS, Folder, Format, path, random};
 
@@ -68,6 +68,27 @@ async fn read_all(archive: &Path, directory: &str, pages: usize) -> usize {
     entries
 }
 
+/// Exports an archive as a tar. Returns its size.
+async fn export(archive: &Path) -> u64 {
+    let mut download = Download::open(Counting::open(archive).0, path(""), Form::Tar).await.unwrap();
+    let mut size = 0;
+    while let Some(bytes) = download.next().await.unwrap() {
+        size += bytes.len() as u64;
+    }
+    size
+}
+
+/// Compares an archive with itself, up to `pages` pages.
+async fn compare_with_itself(archive: &Path, pages: usize) {
+    let mut after = Vec::new();
+    for _ in 0..pages {
+        let page = diff(Counting::open(archive).0, Counting::open(archive).0, &after, 1000).await.unwrap();
+        assert_eq!(page.changes, []);
+        let Some(next) = page.next else { break };
+        after = next.to_vec();
+    }
+}
+
 // The allocator counts all threads, so there is one test.
 #[test]
 fn any_archive_needs_at_most_32_mib() {
@@ -89,6 +110,9 @@ fn any_archive_needs_at_most_32_mib() {
         let memory = peak(|| assert_eq!(block_on(read_all(&archive, "large", usize::MAX)), 61));
         println!("large files, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
+        let memory = peak(|| assert!(block_on(export(&archive)) > 60 * 3_500_000));
+        println!("large files, exported, {format:?}: {memory} bytes");
+        assert!(memory <= LIMIT, "{format:?}: {memory}");
     }
     let many = Folder::new();
     let count = std::env::var("ARCHIVE_ENTRIES").map_or(100_000, |entries| entries.parse().unwrap());
@@ -103,5 +127,11 @@ fn any_archive_needs_at_most_32_mib() {
         let memory = peak(|| assert_eq!(block_on(read_all(&archive, "many", pages)), count + 1));
         println!("{count} entries in a directory, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
+        let memory = peak(|| assert!(block_on(export(&archive)) > 512 * count as u64));
+        println!("{count} entries in a directory, exported, {format:?}: {memory} bytes");
+        assert!(memory <= LIMIT, "{format:?}: {memory}");
+        let memory = peak(|| block_on(compare_with_itself(&archive, pages)));
+        println!("{count} entries in a directory, compared, {format:?}: {memory} bytes");
+        assert!(memory <= 2 * LIMIT, "{format:?}: {memory}");
     }
 }

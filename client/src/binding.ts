@@ -1,3 +1,4 @@
+import type { Download, DownloadName, Downloads } from './downloads.ts';
 import type { Answer, OperationName } from './operations.ts';
 import type { Operations } from './types.ts';
 
@@ -18,5 +19,11 @@ type Group = OperationName extends infer O ? (O extends `${infer G}/${string}` ?
 export type SnapshotterBinding = { [O in OperationName]: Method<O> } & {
   [G in Group]: {
     [O in OperationName as O extends `${G}/${infer M}` ? M : never]: Method<O>;
+  };
+} & { [N in DownloadName]: (options: Downloads[N]) => Promise<Download> } & {
+  files: {
+    [N in DownloadName as N extends `files/${infer M}` ? M : never]: (
+      options: Downloads[N],
+    ) => Promise<Download>;
   };
 };

@@ -1,5 +1,6 @@
 import { SnapshotterError } from './errors.ts';
-import { answerLost } from './failures.ts';
+import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
+import { answerLost, rpcUnsupported } from './failures.ts';
 import { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
 import { SnapshotMethods } from './methods.ts';
 import type { Answer, CallOptions, Control, OperationName, Options } from './operations.ts';
@@ -52,15 +53,30 @@ export class SnapshotterClient extends SnapshotMethods {
     this.tools = new ToolOperations(this);
   }
 
+  /** Opens a download by its name. */
+  async open<N extends DownloadName>(download: N, options: DownloadOptions<N>): Promise<Download> {
+    const { signal, retry, ...sent }: Control & Record<string, unknown> = { ...options };
+    const open = this.#transport.open?.bind(this.#transport);
+    if (!open) throw rpcUnsupported(download);
+    return this.#attempt({ signal, retry }, true, () => open({ download, options: sent, signal }));
+  }
+
   /** Calls an operation by its name. */
   override async call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>> {
     const { signal, retry, ...given } = options as Control & Record<string, unknown>;
     const sent: Options = withKey(operation, given, this.#newKey);
     const repeatable = isRepeatable(operation, sent);
     const call = { operation, options: sent, signal, repeatable };
+    return (await this.#attempt({ signal, retry }, repeatable, () =>
+      this.#transport.send(call),
+    )) as Answer<O>;
+  }
+
+  /** Repeats a call after a transient failure. */
+  #attempt<T>({ signal, retry }: Control, repeatable: boolean, send: () => Promise<T>): Promise<T> {
     const attempt = async () => {
       try {
-        return await this.#transport.send(call);
+        return await send();
       } catch (thrown) {
         throw asSnapshotterError(thrown) ?? answerLost(thrown, repeatable);
       }
@@ -69,7 +85,7 @@ export class SnapshotterClient extends SnapshotMethods {
       thrown instanceof SnapshotterError && allowsRetry(thrown, repeatable);
     const policy = retry === false ? { attempts: 1 } : this.#retry;
     const work = () => withRetries(policy, signal, attempt, isRetryable);
-    return (await untilAborted(signal, work)) as Answer<O>;
+    return untilAborted(signal, work);
   }
 
   /** Iterates over the snapshots of a sandbox, newest first. Requests pages of `limit` on demand. */

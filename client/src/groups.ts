@@ -1,6 +1,7 @@
 // The groups of operations: `workspaces/create` is `client.workspaces.create(options)`.
 
-import { CheckpointMethods, FileMethods, ToolMethods, WorkspaceMethods } from './methods.ts';
+import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
+import { CheckpointMethods, FileMethods, ToolMethods, WorkspaceMethods, type Caller } from './methods.ts';
 import type { CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
 import type { Checkpoint, FileEntry, WorkspaceEntry } from './types.ts';
@@ -25,6 +26,23 @@ export class CheckpointOperations extends CheckpointMethods {
 
 /** The operations on the files of snapshots, which start no container. */
 export class FileOperations extends FileMethods {
+  readonly #opener: DownloadOpener;
+
+  constructor(caller: Caller & DownloadOpener) {
+    super(caller);
+    this.#opener = caller;
+  }
+
+  /** Downloads a file of a snapshot as a stream. */
+  download(options: DownloadOptions<'files/download'>): Promise<Download> {
+    return this.#opener.open('files/download', options);
+  }
+
+  /** Downloads a directory of a snapshot, or all of it, as a stream of a tar. */
+  export(options: DownloadOptions<'files/export'>): Promise<Download> {
+    return this.#opener.open('files/export', options);
+  }
+
   /** Iterates over the files in a directory of a snapshot, sorted by name. Requests pages of `limit` on demand. */
   all(options: CallOptions<'files/list'>): AsyncGenerator<FileEntry, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });

@@ -1,6 +1,7 @@
 export type { SnapshotterBinding } from './binding.ts';
 export { SnapshotterClient, type ClientOptions } from './client.ts';
 export type { ClientCode, ErrorCode } from './codes.ts';
+export type { Download, DownloadName, DownloadOptions, Downloads } from './downloads.ts';
 export {
   ConflictError,
   isSnapshotterError,
@@ -24,5 +25,5 @@ export type { ModelTools } from './tools/model-tools.ts';
 export { http, type HttpOptions } from './transport/http.ts';
 export { rpc } from './transport/rpc.ts';
 export { service, type Binding, type ServiceOptions } from './transport/service.ts';
-export type { Call, Transport } from './transport/transport.ts';
+export type { Call, DownloadCall, Transport } from './transport/transport.ts';
 export type * from './types.ts';

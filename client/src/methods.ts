@@ -49,6 +49,11 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('verify', options);
   }
 
+  /** Compares the files of two snapshots of one lineage. Does not start a container. */
+  diff(options: CallOptions<'diff'>): Promise<Answer<'diff'>> {
+    return this.call('diff', options);
+  }
+
   /** Changes the label of a snapshot. */
   label(options: CallOptions<'label'>): Promise<Answer<'label'>> {
     return this.call('label', options);
@@ -240,6 +245,14 @@ export class FileMethods {
   read(options: CallOptions<'files/read'>): Promise<Answer<'files/read'>> {
     return this.#caller.call('files/read', options);
   }
+
+  /**
+   * Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite:
+   * true`.
+   */
+  restore(options: CallOptions<'files/restore'>): Promise<Answer<'files/restore'>> {
+    return this.#caller.call('files/restore', options);
+  }
 }
 
 /** A method for each operation of the group `tools`. */
@@ -284,6 +297,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   get: 'idempotent',
   manifest: 'idempotent',
   verify: 'idempotent',
+  diff: 'idempotent',
   label: 'idempotent',
   pin: 'idempotent',
   unpin: 'idempotent',
@@ -313,6 +327,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'files/list': 'idempotent',
   'files/stat': 'idempotent',
   'files/read': 'idempotent',
+  'files/restore': 'notIdempotent',
   'tools/list': 'idempotent',
   'tools/call': 'withKey',
   'tools/grant': 'idempotent',

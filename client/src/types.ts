@@ -16,6 +16,8 @@ export interface Operations {
   manifest: { options: Selection; answer: Manifest };
   /** Checks in R2 whether a snapshot can be restored. Does not start a container. */
   verify: { options: Selection; answer: Verification };
+  /** Compares the files of two snapshots of one lineage. Does not start a container. */
+  diff: { options: DiffOptions; answer: SnapshotDiff };
   /** Changes the label of a snapshot. */
   label: { options: LabelOptions; answer: Summary };
   /** Pins a snapshot, so that the retention policy never removes it. */
@@ -74,6 +76,8 @@ export interface Operations {
   'files/stat': { options: FileOptions; answer: FileDescription };
   /** Returns the content of a file of a snapshot, or a range of it. Does not start a container. */
   'files/read': { options: ReadFileOptions; answer: FileContent };
+  /** Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`. */
+  'files/restore': { options: RestoreFilesOptions; answer: RestoredFiles };
   /** Returns the definitions of tools for a language model. */
   'tools/list': { options: Toolset; answer: ToolList };
   /** Calls a tool with the arguments that a language model passed. */
@@ -504,6 +508,117 @@ export interface Check {
   detail: string;
   /** Whether the check passed; absent if there is nothing to compare with. */
   ok?: boolean;
+}
+
+/**
+ * A page of the differences between two snapshots, sorted by path: name by name, by the bytes of the
+ * names.
+ */
+export interface SnapshotDiff {
+  /** The id of the first snapshot. */
+  from: string;
+  /** The id of the second snapshot. */
+  to: string;
+  /** The files and directories that differ. There can be none before the last page. */
+  changes: FileChange[];
+  /** The cursor of the next page; absent on the last page. */
+  cursor?: string;
+}
+
+/** A path that differs between two snapshots. */
+export interface FileChange {
+  /**
+   * The path, relative to the directory that the snapshots contain. Bytes that are not UTF-8 are
+   * replaced.
+   */
+  path: string;
+  /** How it differs. */
+  change: ChangeType;
+  /** How the difference was found. */
+  certainty: Certainty;
+  /** What differs at a changed path; absent for other changes. */
+  differences?: Difference[];
+  /** The attributes in the first snapshot; absent if the path was added. */
+  from?: FileAttributes;
+  /** The bytes of the path in Base64; present if they are not UTF-8. */
+  pathBytes?: string;
+  /** The path of a renamed file in the first snapshot. Bytes that are not UTF-8 are replaced. */
+  previousPath?: string;
+  /** The attributes in the second snapshot; absent if the path was removed. */
+  to?: FileAttributes;
+}
+
+/**
+ * How a difference was found.
+ *
+ * - `content`: The files differ: in type, size or attributes, or in the content, which was compared.
+ * - `metadata`: The times of a file differ, and the content was not compared: it may be the same.
+ */
+export type Certainty = 'content' | 'metadata';
+
+/**
+ * How a path differs.
+ *
+ * - `added`: Only the second snapshot contains it.
+ * - `removed`: Only the first snapshot contains it.
+ * - `changed`: Both snapshots contain it, and it differs.
+ * - `renamed`: The first snapshot contains the same file at another path.
+ */
+export type ChangeType = 'added' | 'removed' | 'changed' | 'renamed';
+
+/**
+ * What differs at a path that both snapshots contain.
+ *
+ * - `type`: The type of the file, and therefore all else.
+ * - `content`: The content of the file.
+ * - `mode`: The permission bits.
+ * - `owner`: The owner or its group.
+ * - `target`: The target of a symbolic link, or the number of a device.
+ */
+export type Difference = 'type' | 'content' | 'mode' | 'owner' | 'target';
+
+/** The attributes of a file. */
+export interface FileAttributes {
+  /** The type of the file. */
+  type: FileType;
+  /** The size of a regular file in bytes, and otherwise 0. */
+  sizeBytes: number;
+  /** The permission bits, as an octal number of four digits. */
+  mode: string;
+  /** The user id of the owner. */
+  uid: number;
+  /** The group id of the owner. */
+  gid: number;
+  /** When the content was last changed. The time has whole seconds. */
+  modifiedAt: string;
+  /** The target of a symbolic link. Bytes that are not UTF-8 are replaced. */
+  target?: string;
+}
+
+/**
+ * The type of a file.
+ *
+ * - `file`: A regular file.
+ * - `directory`: A directory.
+ * - `symlink`: A symbolic link.
+ * - `special`: A device, a FIFO or a socket.
+ */
+export type FileType = 'file' | 'directory' | 'symlink' | 'special';
+
+/** The request for a page of the differences between two snapshots of one lineage. */
+export interface DiffOptions {
+  /** The selection of the first snapshot, which the differences begin at. */
+  from: Selection;
+  /** The selection of the second snapshot, which the differences lead to. */
+  to: Selection;
+  /** The cursor of the previous page; the page begins with the first difference if absent. */
+  cursor?: string;
+  /**
+   * The maximum number of differences on the page. A page can have fewer and still be followed by
+   * another one.
+   * @default 100
+   */
+  limit?: number;
 }
 
 /** The request to change the label of a snapshot. */
@@ -1608,34 +1723,6 @@ export interface FileEntry extends FileAttributes {
   nameBytes?: string;
 }
 
-/** The attributes of a file. */
-export interface FileAttributes {
-  /** The type of the file. */
-  type: FileType;
-  /** The size of a regular file in bytes, and otherwise 0. */
-  sizeBytes: number;
-  /** The permission bits, as an octal number of four digits. */
-  mode: string;
-  /** The user id of the owner. */
-  uid: number;
-  /** The group id of the owner. */
-  gid: number;
-  /** When the content was last changed. The time has whole seconds. */
-  modifiedAt: string;
-  /** The target of a symbolic link. Bytes that are not UTF-8 are replaced. */
-  target?: string;
-}
-
-/**
- * The type of a file.
- *
- * - `file`: A regular file.
- * - `directory`: A directory.
- * - `symlink`: A symbolic link.
- * - `special`: A device, a FIFO or a socket.
- */
-export type FileType = 'file' | 'directory' | 'symlink' | 'special';
-
 /** The request for a page of the files in a directory of a snapshot. */
 export type ListFilesOptions = Selection & {
   /** The cursor of the previous page; the page begins with the first file if absent. */
@@ -1700,6 +1787,49 @@ export type ReadFileOptions = Selection & {
    * @default 0
    */
   offset?: number;
+};
+
+/** The answer of `files/restore`. */
+export interface RestoredFiles {
+  /** The id of the snapshot. */
+  snapshotId: string;
+  /** The sandbox that the files were written to. */
+  sandboxId: string;
+  /** The directory that the files were written to. */
+  dir: string;
+  /** The paths of the files that were written, relative to the directory. */
+  restored: string[];
+  /** The paths at which something existed, which was left unchanged. */
+  skipped: string[];
+}
+
+/** The request to write files of a snapshot to a running sandbox. */
+export type RestoreFilesOptions = Selection & {
+  /**
+   * The paths of the regular files in the snapshot: 1–100, with at most 16 MiB together.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  paths: string[];
+  /** The sandbox to write the files to. It must be running. */
+  to: string;
+  /** The directory to write the files to, at their paths; the deployment's default directory if absent. */
+  dir?: string;
+  /**
+   * Whether to replace existing files.
+   * @default false
+   */
+  overwrite?: boolean;
+  /**
+   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+   * absent.
+   *
+   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+   * 1.0 have.
+   */
+  runtime?: 'sdk-0.12' | 'container';
 };
 
 /** The result of `tools/list`. */

@@ -184,3 +184,51 @@ describe('with the fetch of the platform', () => {
     assert.equal((await failure(unreachable!.rotateKey({ sandboxId: 'x' }))).code, 'SERVICE_UNREACHABLE');
   });
 });
+
+describe('a download', () => {
+  const selection = { sandboxId: 'agent-42', label: 'a b', allowCrossLineage: true };
+  const file = (headers: Record<string, string> = {}) =>
+    new Response('content', { headers: { 'x-snapshot-id': 'snap-1', etag: '"1"', ...headers } });
+
+  test('is a GET request with its options in the query', async () => {
+    const { client, sent } = over(() => file({ 'content-length': '7' }));
+    const { body, ...download } = await client.files.download({ ...selection, path: 'src/ü' });
+    assert.deepEqual(download, { snapshotId: 'snap-1', etag: '"1"', sizeBytes: 7 });
+    assert.equal(await new Response(body).text(), 'content');
+    const [{ url, init } = {} as Sent] = sent;
+    assert.equal(
+      url,
+      'https://snapshotter.example/base/v1/files/download?sandboxId=agent-42&label=a+b&allowCrossLineage=true&path=src%2F%C3%BC',
+    );
+    assert.deepEqual([init.method, init.body], ['GET', undefined]);
+    assert.equal(new Headers(init.headers).get('authorization'), 'Bearer secret');
+  });
+
+  test('of a directory has no size', async () => {
+    const { client, sent } = over(() => file({ 'content-length': '7' }));
+    assert.equal((await client.files.export(selection)).sizeBytes, undefined);
+    assert.match(sent[0]?.url ?? '', /\/v1\/files\/export\?/);
+  });
+
+  test('that is refused has the error of the Worker', async () => {
+    const { client } = over(answer(problem('FILE_NOT_FOUND', 'not_found'), { status: 404 }));
+    assert.equal((await failure(client.files.download({ ...selection, path: 'x' }))).code, 'FILE_NOT_FOUND');
+  });
+
+  test('from another server is refused', async () => {
+    const { client } = over(page(200));
+    assert.equal((await failure(client.files.export(selection))).code, 'FOREIGN_ANSWER');
+  });
+
+  test('is repeated after a transient failure', async () => {
+    const sent: string[] = [];
+    const fetch = async (url: string) => {
+      sent.push(url);
+      if (sent.length > 1) return file();
+      return Response.json(problem('STORAGE_UNAVAILABLE', 'transient', true), { status: 503 });
+    };
+    const { client } = clientOver(http({ url: URL, token: 'secret', fetch }));
+    await client.files.export(selection);
+    assert.equal(sent.length, 2);
+  });
+});

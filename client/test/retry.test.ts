@@ -91,6 +91,7 @@ describe('a call that is not repeatable', () => {
     'workspaces.update with a snapshot': (client) =>
       client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
     'workspaces.delete': (client) => client.workspaces.delete({ name: 'n' }),
+    'files.restore': (client) => client.files.restore({ sandboxId: 'x', label: 'y', paths: ['a'], to: 'x' }),
     'checkpoints.restore': (client) => client.checkpoints.restore({ sandboxId: 'x', name: 'n' }),
     'the tool that restores a checkpoint': tool('snapshot_restore'),
     'the tool that restores a checkpoint of one workspace': tool('workspace__n__snapshot_restore'),

@@ -4,6 +4,8 @@ import { useEffect, useRef } from 'preact/hooks';
 
 import { Header } from './views/header.tsx';
 import { SandboxView } from './views/sandbox.tsx';
+import { DiffView } from './views/snapshot-diff.tsx';
+import { FilesView } from './views/snapshot-files.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { WorkspaceView } from './views/workspace.tsx';
 import { WorkspacesView } from './views/workspaces.tsx';
@@ -48,7 +50,7 @@ function CurrentPage() {
   const main = useRef<HTMLElement>(null);
   const title = titleOf(to);
   // A selection within a page does not move the focus.
-  const base = href(to.at === 'workspaces' ? { at: 'workspaces', tenant: to.tenant } : withoutDetails(to));
+  const base = href(withoutDetails(to));
   const previous = useRef(base);
   useEffect(() => {
     document.title = `${title} · Sandbox snapshots`;
@@ -69,19 +71,31 @@ function CurrentPage() {
           {to.at === 'workspaces' && <WorkspacesView {...to} />}
           {to.at === 'workspace' && <WorkspaceView {...to} />}
           {to.at === 'sandbox' && <SandboxView {...to} />}
+          {to.at === 'files' && <FilesView {...to} />}
+          {to.at === 'diff' && <DiffView {...to} />}
         </Boundary>
       </main>
     </>
   );
 }
 
-function withoutDetails(to: Exclude<Place, { at: 'workspaces' }>): Place {
-  return to.at === 'workspace'
-    ? { at: 'workspace', tenant: to.tenant, name: to.name }
-    : { at: 'sandbox', sandboxId: to.sandboxId };
+function withoutDetails(to: Place): Place {
+  switch (to.at) {
+    case 'workspaces':
+      return { at: 'workspaces', tenant: to.tenant };
+    case 'workspace':
+      return { at: 'workspace', tenant: to.tenant, name: to.name };
+    case 'sandbox':
+      return { at: 'sandbox', sandboxId: to.sandboxId };
+    case 'files':
+    case 'diff':
+      return to;
+  }
 }
 
 function titleOf(to: Place): string {
   if (to.at === 'workspaces') return 'Workspaces';
+  if (to.at === 'files') return to.path || `Files of ${to.snapshotId}`;
+  if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId}`;
   return to.at === 'workspace' ? to.name : to.sandboxId;
 }

@@ -27,7 +27,9 @@ export interface Address {
 export type Place =
   | { at: 'workspaces'; tenant: string; prefix?: string; after?: string }
   | ({ at: 'workspace' } & Address & DetailsParams)
-  | ({ at: 'sandbox'; sandboxId: string } & DetailsParams);
+  | ({ at: 'sandbox'; sandboxId: string } & DetailsParams)
+  | ({ at: 'files'; path?: string } & Required<Selected>)
+  | { at: 'diff'; from: Required<Selected>; to: Required<Selected> };
 
 /** The tenant of an address that names none. */
 export const DEFAULT_TENANT = 'default';
@@ -54,7 +56,9 @@ export function href(to: Place): string {
   if (to.at === 'workspaces') {
     set('prefix', to.prefix);
     set('after', to.after);
-  } else {
+  } else if (to.at === 'files') {
+    set('path', to.path);
+  } else if (to.at !== 'diff') {
     set('sandbox', to.selected?.sandboxId);
     set('snapshot', to.selected?.snapshotId);
     set('tab', to.tab);
@@ -65,6 +69,9 @@ export function href(to: Place): string {
 
 function segments(to: Place): string[] {
   if (to.at === 'workspaces') return ['workspaces', to.tenant];
+  if (to.at === 'files') return ['files', to.sandboxId, to.snapshotId];
+  if (to.at === 'diff')
+    return ['diff', to.from.sandboxId, to.from.snapshotId, to.to.sandboxId, to.to.snapshotId];
   return to.at === 'workspace' ? ['workspaces', to.tenant, to.name] : ['sandboxes', to.sandboxId];
 }
 
@@ -88,10 +95,16 @@ export function parse(hash: string): Place {
     const text = params.get(name);
     return (text ? { [key]: text } : {}) as Partial<Record<K, string>>;
   };
-  const [kind, first, second] = decoded(path);
+  const [kind, first, second, third, fourth] = decoded(path);
   if (kind === 'workspaces' && first) {
     if (second) return { at: 'workspace', tenant: first, name: second, ...detailsOf(params) };
     return { at: 'workspaces', tenant: first, ...value('prefix', 'prefix'), ...value('after', 'after') };
+  }
+  if (kind === 'files' && first && second)
+    return { at: 'files', sandboxId: first, snapshotId: second, ...value('path', 'path') };
+  if (kind === 'diff' && first && second && third && fourth) {
+    const from = { sandboxId: first, snapshotId: second };
+    return { at: 'diff', from, to: { sandboxId: third, snapshotId: fourth } };
   }
   return kind === 'sandboxes' && first ? { at: 'sandbox', sandboxId: first, ...detailsOf(params) } : HOME;
 }

@@ -25,20 +25,23 @@ addEventListener('pagehide', () => {
 
 /** Makes calls with the token of the session. A refused token ends the session. */
 export const client = new SnapshotterClient({
-  async send(call) {
-    const used = token.peek();
-    try {
-      return await sendWith(used ?? '', call);
-    } catch (thrown) {
-      const isRefused = thrown instanceof SnapshotterError && ENDS_SESSION.has(thrown.code);
-      if (isRefused && used !== undefined && token.peek() === used) {
-        signOut();
-        sessionError.value = thrown;
-      }
-      throw thrown;
-    }
-  },
+  send: (call) => withToken((used) => sendWith(used, call)),
+  open: (call) => withToken((used) => http({ url: location.origin, token: used }).open(call)),
 });
+
+async function withToken<T>(send: (used: string) => Promise<T>): Promise<T> {
+  const used = token.peek();
+  try {
+    return await send(used ?? '');
+  } catch (thrown) {
+    const isRefused = thrown instanceof SnapshotterError && ENDS_SESSION.has(thrown.code);
+    if (isRefused && used !== undefined && token.peek() === used) {
+      signOut();
+      sessionError.value = thrown;
+    }
+    throw thrown;
+  }
+}
 
 /**
  * Signs in, if the deployment accepts the token.

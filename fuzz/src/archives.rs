@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Error, Kind, Path, Result, Source};
+use snapshot_archive::{Archive, Download, Error, Form, Kind, Path, Result, Source, diff};
 
 /// The maximum number of entries that are read.
 const MAX_ENTRIES: usize = 500;
@@ -25,7 +25,13 @@ pub fn read_tar(data: &[u8]) {
 }
 
 fn read(data: &[u8]) {
-    let read = block_on(read_all(data));
+    assert_expected(&block_on(read_all(data)));
+    assert_expected(&block_on(read_sorted(data)));
+    assert_expected(&block_on(export(data)));
+    assert_expected(&block_on(compare_with_itself(data)));
+}
+
+fn assert_expected(read: &Result<()>) {
     let is_expected = matches!(
         read,
         Ok(()) | Err(Error::Damaged(_) | Error::Unsupported(_) | Error::NotFound | Error::NotADirectory)
@@ -33,8 +39,65 @@ fn read(data: &[u8]) {
     assert!(is_expected, "{read:?}");
 }
 
+/// Visits the entries in the order of their paths, and begins again in the middle.
+async fn read_sorted(data: &[u8]) -> Result<()> {
+    let mut archive = Archive::open(Memory::of(data)).await?;
+    let paths = sorted_paths(&mut archive, &Path::default(), MAX_ENTRIES).await?;
+    for pair in paths.windows(2) {
+        assert!(pair[0] < pair[1], "the paths are not sorted");
+    }
+    let Some(middle) = paths.get(paths.len() / 2) else { return Ok(()) };
+    // In a squashfs where the index of a directory is wrong, a search finds other entries than a visit.
+    if let Ok(rest) = sorted_paths(&mut archive, middle, 10).await {
+        assert!(rest.iter().all(|path| path > middle), "the visit begins before its cursor");
+    }
+    Ok(())
+}
+
+async fn sorted_paths(archive: &mut Archive<Memory>, after: &Path, limit: usize) -> Result<Vec<Path>> {
+    let mut walk = archive.walk_sorted(after).await?;
+    let mut paths = Vec::new();
+    while paths.len() < limit
+        && let Some((path, _)) = archive.next_sorted(&mut walk).await?
+    {
+        paths.push(Path::parse(&path).expect("a valid path"));
+    }
+    Ok(paths)
+}
+
+/// Exports the archive, and reads the export.
+async fn export(data: &[u8]) -> Result<()> {
+    let mut download = Download::open(Memory::of(data), Path::default(), Form::Tar).await?;
+    let mut tar = Vec::new();
+    while let Some(bytes) = download.next().await? {
+        tar.extend_from_slice(&bytes);
+        if tar.len() as u64 > MAX_BYTES {
+            return Ok(());
+        }
+    }
+    let mut archive = Archive::open(Memory::of(&tar)).await.expect("a valid tar");
+    let mut walk = archive.walk(&Path::default()).await.expect("a valid tar");
+    loop {
+        match archive.next_entry(&mut walk).await {
+            Ok(Some(_)) => {}
+            // An export of nothing has no entry for the directory itself.
+            Ok(None) | Err(Error::NotFound) => return Ok(()),
+            Err(error) => panic!("the export can't be read: {error}"),
+        }
+    }
+}
+
+/// Compares the archive with itself.
+async fn compare_with_itself(data: &[u8]) -> Result<()> {
+    match diff(Memory::of(data), Memory::of(data), b"", 10).await {
+        Ok(page) => assert!(page.changes.is_empty(), "an archive differs from itself: {:?}", page.changes),
+        Err((_, error)) => return Err(error),
+    }
+    Ok(())
+}
+
 async fn read_all(data: &[u8]) -> Result<()> {
-    let mut archive = Archive::open(Memory(Bytes::copy_from_slice(data))).await?;
+    let mut archive = Archive::open(Memory::of(data)).await?;
     let root = Path::default();
     let page = archive.list(&root, None, 10).await?;
     for pair in page.children.windows(2) {
@@ -82,6 +145,12 @@ async fn read_by_path(archive: &mut Archive<Memory>, path: &Path) -> Result<()> 
 }
 
 struct Memory(Bytes);
+
+impl Memory {
+    fn of(data: &[u8]) -> Self {
+        Self(Bytes::copy_from_slice(data))
+    }
+}
 
 impl Source for Memory {
     async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {

@@ -10,7 +10,8 @@ use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
-use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage};
+use sandbox_snapshotter::model::diff::SnapshotDiff;
+use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
@@ -54,6 +55,7 @@ fn check_answer(operation: &str, answer: &Value) {
         "list" => check_round_trip::<Page>(answer),
         "get" | "label" | "pin" | "unpin" => check_round_trip::<Summary>(answer),
         "manifest" => check_round_trip::<Manifest>(answer),
+        "diff" => check_round_trip::<SnapshotDiff>(answer),
         "verify" => check_round_trip::<Verification>(answer),
         "delete" => check_round_trip::<Deletion>(answer),
         "lineage" => check_round_trip::<Tree>(answer),
@@ -74,6 +76,7 @@ fn check_answer(operation: &str, answer: &Value) {
         "checkpoints/restore" => check_round_trip::<RestoredCheckpoint>(answer),
         "files/list" => check_round_trip::<FilePage>(answer),
         "files/stat" => check_round_trip::<FileDescription>(answer),
+        "files/restore" => check_round_trip::<RestoredFiles>(answer),
         "files/read" => check_round_trip::<FileContent>(answer),
         "checkpoints/diff" => check_round_trip::<CheckpointDiff>(answer),
         "tools/list" => check_round_trip::<ToolList>(answer),

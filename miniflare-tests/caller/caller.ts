@@ -34,7 +34,7 @@ export class Caller extends DurableObject<Env> {
   async #do(step: Step): Promise<unknown> {
     switch (step.do) {
       case 'rpc':
-        return this.#rpc(step.method, step.options, step.signal);
+        return readBody(await this.#rpc(step.method, step.options, step.signal));
       case 'fetch': {
         const response = await this.env.SNAPSHOTTER.fetch(`http://snapshotter${step.path}`, {
           ...step.init,
@@ -97,6 +97,12 @@ export class Caller extends DurableObject<Env> {
     if (group === undefined) return (this.env.SNAPSHOTTER as Methods)[name]!(argument);
     return (this.env.SNAPSHOTTER as unknown as Record<string, Methods>)[group]![name]!(argument);
   }
+}
+
+/** Replaces the stream of a download by its text. */
+async function readBody(answer: unknown): Promise<unknown> {
+  const { body, ...others } = Object(answer) as { body?: unknown };
+  return body instanceof ReadableStream ? { ...others, text: await new Response(body).text() } : answer;
 }
 
 export default {

@@ -1,6 +1,10 @@
 // The commands for snapshots, in both output modes.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 
 import { start, type Cli } from './cli.ts';
@@ -310,5 +314,67 @@ describe('the files of a snapshot', () => {
     assert.equal(await cli.print('cat', '--ref', ref, 'file'), 'x\n');
     const { error } = await cli.failure('cat', origin, 'files', 'missing');
     assert.equal(error.code, 'FILE_NOT_FOUND');
+  });
+
+  test('`cp` copies a file or a directory, and replaces nothing without `--force`', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cp-'));
+    try {
+      const [file, directory] = [join(folder, 'copy'), join(folder, 'directory')];
+      assert.equal(await cli.print('cp', origin, 'files', 'file', file, '--quiet'), `${file}\n`);
+      await cli.print('cp', origin, 'files', '/', directory);
+      assert.deepEqual(
+        await Promise.all([file, join(directory, 'cache/file')].map((path) => readFile(path, 'utf8'))),
+        ['x\n', 'y\n'],
+      );
+      await writeFile(file, 'newer');
+      for (const [path, local] of [
+        ['file', file],
+        ['/', directory],
+      ] as const)
+        assert.deepEqual(await cli.code('cp', origin, 'files', path, local), ['LOCAL_FILE_EXISTS', 4]);
+      assert.equal(await readFile(file, 'utf8'), 'newer');
+      const { sizeBytes, output } = await cli.json('cp', origin, 'files', 'file', file, '--force');
+      assert.deepEqual([sizeBytes, output], [2, file]);
+      assert.deepEqual((await readdir(folder)).sort(), ['copy', 'directory']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    assert.equal(await cli.print('cp', origin, 'files', 'file', '-'), 'x\n');
+    assert.deepEqual(await cli.code('cp', origin, 'files', 'missing', '-'), ['FILE_NOT_FOUND', 3]);
+    assert.deepEqual(await cli.code('cp', origin, 'files'), ['INVALID_USAGE', 2]);
+  });
+
+  test('`export` writes a tar', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'export-'));
+    try {
+      const tar = join(folder, 'all.tar');
+      await cli.print('export', origin, 'files', '--output', tar);
+      const names = execFileSync('tar', ['-tf', tar]).toString().split('\n').slice(0, -1).sort();
+      assert.deepEqual(names, ['./', 'cache/', 'cache/file', 'file']);
+      assert.deepEqual(await cli.code('export', origin, 'files', '--output', tar), ['LOCAL_FILE_EXISTS', 4]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    assert.deepEqual(await cli.code('export', origin, 'files', 'file', '--output', '-'), [
+      'NOT_A_DIRECTORY',
+      4,
+    ]);
+  });
+
+  test('`diff` lists the files that differ from another snapshot', async () => {
+    await world.exec(origin, 'echo longer > file; rm -r cache; echo new > new');
+    await cli.print('snapshot', 'create', origin, '--label', 'later');
+    const printed = await cli.print('diff', origin, 'files', 'later');
+    const lines = printed.split('\n').map((line) => line.split(/ {2,}/));
+    assert.deepEqual(lines.slice(0, -1), [
+      ['CHANGE', 'SIZE', 'PATH'],
+      ['removed', 'cache/'],
+      ['removed', '2 B', 'cache/file'],
+      ['changed', '2 B → 7 B', 'file'],
+      ['added', '4 B', 'new'],
+    ]);
+    const { changes } = await cli.json('diff', origin, 'files', 'later');
+    assert.deepEqual(changes.length, 4);
+    assert.match(await cli.print('diff', origin, 'files', 'files'), /same files/);
   });
 });

@@ -39,8 +39,8 @@ export class Tab implements AsyncDisposable {
     page.on('pageerror', (error) => this.violations.push(String(error)));
     page.on('request', (request) => {
       this.requests.push(request.url());
-      if (!request.url().startsWith(this.#origin) && !request.url().startsWith('data:'))
-        this.violations.push(request.url());
+      const own = [this.#origin, `blob:${this.#origin}`, 'data:'];
+      if (!own.some((begin) => request.url().startsWith(begin))) this.violations.push(request.url());
     });
   }
 

@@ -56,8 +56,11 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'CreateCheckpointOptions.name': ['s1', 's2'],
     'RestoreCheckpointOptions.name': ['s1'],
     'DiffCheckpointOptions.name': ['s1'],
+    'DiffOptions.cursor': ['bm90ZXMudHh0'],
     'ListFilesOptions.cursor': ['bWFpbi5ycw'],
     'ListFilesOptions.path': ['/'],
+    'RestoreFilesOptions.paths': [['notes.txt']],
+    'RestoreFilesOptions.to': [sandboxId],
     'FileOptions.path': ['notes.txt'],
     'ReadFileOptions.path': ['notes.txt'],
     workspaces: [

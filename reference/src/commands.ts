@@ -49,9 +49,12 @@ export const COMMANDS: Record<string, string> = {
   --message 'All tests pass'`,
   'checkpoints/list': 'snapshotter checkpoint list agent-42',
   'checkpoints/restore': 'snapshotter checkpoint restore agent-42 tests-pass --yes',
+  diff: "snapshotter diff agent-42 'before the refactoring' 'after the refactoring'",
   'files/list': "snapshotter ls agent-42 'before the refactoring'",
   'files/stat': "snapshotter stat agent-42 'before the refactoring' notes.txt",
   'files/read': "snapshotter cat agent-42 'before the refactoring' notes.txt",
+  'files/restore': `snapshotter restore-files agent-42 'before the refactoring' notes.txt \\
+  --to agent-42 --overwrite`,
   'checkpoints/diff': 'snapshotter checkpoint diff agent-42 tests-pass',
   health: 'snapshotter doctor',
 };

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use worker::Env;
 
+use super::downloads::Download;
 use super::operations::{Operation, Target};
 use crate::cloudflare::log::LogLine;
 use crate::cloudflare::metrics::{DataPoint, Metrics};
@@ -76,6 +77,28 @@ pub(super) fn log_call(
     }
 }
 
+/// Writes the log line of a download, when its stream begins.
+pub(super) fn log_download(
+    name: &str,
+    target: Option<&Target>,
+    context: &CallContext,
+    duration_millis: i64,
+    outcome: &Result<Download>,
+) {
+    let mut line = LogLine::of(name, &context.correlation_id).with("durationMs", duration_millis);
+    if let Some(target) = target {
+        log_target(&mut line, target);
+    }
+    match outcome {
+        Ok(download) => {
+            line.add("outcome", "success");
+            line.add("snapshotId", download.snapshot_id.as_str());
+        }
+        Err(error) => log_error(&mut line, error),
+    }
+    line.with_side_effects(&context.effects_for_log()).write();
+}
+
 /// Writes the log line of a request that is refused before any operation runs. Returns its correlation id.
 pub(super) fn log_refusal(event: &str, error: &Error) -> String {
     let correlation_id = correlation_id();
@@ -118,6 +141,8 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::ListFiles
         | Operation::StatFile
         | Operation::ReadFile => &[("snapshotId", "/snapshotId")],
+        Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
+        Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
         Operation::Sweep => &[("counts", "")],
         Operation::Health => &[("ok", "/ok")],

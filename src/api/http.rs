@@ -12,7 +12,7 @@ use worker::{Env, Method, Request, Response, ResponseBuilder};
 use super::access_log::log_refusal;
 use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation};
-use super::{auth, healthz, mcp, problem};
+use super::{auth, downloads, healthz, mcp, problem};
 use crate::cloudflare::deployment::api_token;
 use crate::model::json::{self, RawJson};
 use crate::model::{Code, Error, Result};
@@ -56,6 +56,15 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
         return match request.inner().method().as_str() {
             "GET" => healthz::respond(env, false),
             "HEAD" => healthz::respond(env, true),
+            _ => refuse_method(&request),
+        };
+    }
+    if let Some(form) = request.path().strip_prefix("/v1/").and_then(downloads::form_of) {
+        return match request.inner().method().as_str() {
+            "GET" | "HEAD" => match downloads::http::respond(form, &request, env, ctx).await? {
+                Ok(response) => Ok(response),
+                Err((error, correlation_id)) => error_response(&error, &correlation_id, downloads::http::METHODS),
+            },
             _ => refuse_method(&request),
         };
     }

@@ -5,6 +5,7 @@
 //! - [`tools`]: the operations for language models, with descriptions for them
 //! - [`rpc`]: the functions that `worker.mjs` calls
 //! - [`http`]: the routes under `/v1`
+//! - [`downloads`]: files and directories of snapshots as streams
 //! - [`mcp`]: the tools over the Model Context Protocol
 //! - [`workspace`]: the Workspace object, which does the work for a sandbox
 //! - [`named`]: the `NamedWorkspace` object and the Directory object
@@ -20,6 +21,7 @@
 
 mod access_log;
 mod auth;
+pub mod downloads;
 mod exception;
 mod execute;
 mod healthz;

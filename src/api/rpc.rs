@@ -75,6 +75,12 @@ fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     Err(Error::signal_invalid())
 }
 
+/// Converts the options of a call that cannot be aborted.
+pub(super) fn read_options(options: &JsValue) -> Result<Value> {
+    let (options, _) = take_signal(options)?;
+    read_arguments(&options)
+}
+
 /// Converts the options to JSON, so that the same arguments have the same meaning as over HTTP.
 fn read_arguments(options: &JsValue) -> Result<Value> {
     // Each value is at least one byte of JSON.

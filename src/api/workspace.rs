@@ -71,6 +71,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::Find { selection, tenant } => {
                 to_json(&self.find_snapshot(Selection::decode(&selection)?, &tenant).await?)?
             }
+            Message::Locate { selection } => to_json(&self.locate_snapshot(&Selection::decode(&selection)?).await?)?,
             Message::Newest => to_json(&self.newest_snapshot().await?)?,
             Message::PlatformSnapshot => to_json(&self.platform_snapshot().await?)?,
             Message::CheckStorage { storage } => json!(self.check_storage(storage).await?),

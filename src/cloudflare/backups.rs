@@ -4,9 +4,9 @@
 
 use worker::{Bucket, Object, Range};
 
-use super::archive_reader::read_archive;
+use super::archive_reader::{Read, read_archives};
 use super::digest::sha256;
-use crate::model::archive::{Outcome, Request};
+use crate::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
 use crate::model::{
     ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObject, BackupObjectKind,
     BackupObjectPage, BackupOwner, Failure, LocatedBackup, Timestamp, json,
@@ -41,6 +41,11 @@ impl R2Backups {
     /// Returns the backups in `bucket`. The keys of `DirectoryBackup` have the prefix `directory_backup_prefix`.
     pub fn new(bucket: Bucket, directory_backup_prefix: String) -> Self {
         Self { bucket, directory_backup_prefix }
+    }
+
+    /// Returns the bucket, for JavaScript.
+    pub(super) fn bucket(&self) -> &wasm_bindgen::JsValue {
+        self.bucket.as_ref()
     }
 
     /// Returns a page of the pairs of objects.
@@ -139,7 +144,23 @@ impl BackupStore for R2Backups {
         backup: &BackupLocation,
         request: &Request,
     ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        read_archive(&self.bucket, &archive_key(backup), request).await
+        Ok(match read_archives(&self.bucket, &[archive_key(backup)], request).await? {
+            Read::Answer(outcome, bytes) => Some((outcome, bytes)),
+            Read::Missing(_) => None,
+        })
+    }
+
+    async fn diff_archives(
+        &self,
+        from: &BackupLocation,
+        to: &BackupLocation,
+        request: &DiffRequest,
+    ) -> Result<Result<DiffOutcome, Side>, Failure> {
+        Ok(match read_archives(&self.bucket, &[archive_key(from), archive_key(to)], request).await? {
+            Read::Answer(outcome, _) => Ok(outcome),
+            Read::Missing(0) => Err(Side::From),
+            Read::Missing(_) => Err(Side::To),
+        })
     }
 
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {

@@ -6,6 +6,7 @@
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
 //!   commands
 //! - [`backups`]: the R2 bucket; `archive_reader`: the content of archives in it; `digest`: their SHA-256
+//! - [`downloads`]: files and directories of archives as streams
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`workspace_store`]: the tables of a `NamedWorkspace` object; [`directory_store`]: the tables of a Directory
 //!   object; `sql`: the code that they share
@@ -24,6 +25,7 @@ pub(crate) mod checkpoints;
 pub mod deployment;
 mod digest;
 pub mod directory_store;
+pub mod downloads;
 mod git_ignored;
 pub mod health;
 pub(crate) mod js_error;

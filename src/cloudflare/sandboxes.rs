@@ -20,6 +20,7 @@ use super::sdk_session::SdkSession;
 use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -295,6 +296,17 @@ impl Sandboxes for SandboxStubs {
     async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
         let options = json!({ "containerSnapshot": { "id": snapshot_id } });
         self.call::<String>(id, "startContainer", &[options]).await.map(drop)
+    }
+
+    async fn write_file_part(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        part: &FilePart,
+    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
+        let stdout = self.run(id, &scripts::write_file_part(dir, required, part), COMMAND_TIMEOUT_MILLIS).await?;
+        scripts::read_part_outcome(&stdout).ok_or_else(|| unreadable("the output of a write"))
     }
 
     async fn run_checkpoint(

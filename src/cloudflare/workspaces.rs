@@ -11,6 +11,7 @@ use worker::Env;
 
 use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
+use crate::model::archive::LocatedSnapshot;
 use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
     ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
@@ -82,6 +83,11 @@ pub enum Message {
         selection: Value,
         /// The tenant of the caller.
         tenant: Tenant,
+    },
+    /// [`SandboxLedgerClient::locate_snapshot`]
+    Locate {
+        /// The snapshot, as operations on snapshots name it.
+        selection: Value,
     },
     /// [`SandboxLedgerClient::newest_snapshot`]
     Newest,
@@ -172,6 +178,12 @@ impl SandboxLedgerClient for WorkspaceObjects {
         let id = selection.selector.origin_id();
         let selection = json::to_value(selection).map_err(Error::message_unreadable)?;
         self.0.call(id.as_str(), &Message::Find { selection, tenant: tenant.clone() }).await
+    }
+
+    async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
+        let id = selection.selector.origin_id();
+        let selection = json::to_value(selection).map_err(Error::message_unreadable)?;
+        self.0.call(id.as_str(), &Message::Locate { selection }).await
     }
 
     async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<NewestSnapshot>> {

@@ -4,7 +4,7 @@
 
 use std::future::Future;
 
-use crate::model::archive::{Outcome, Request};
+use crate::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
 use crate::model::{
     ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObjectPage, Failure, LocatedBackup,
 };
@@ -39,6 +39,15 @@ pub trait BackupStore {
         backup: &BackupLocation,
         request: &Request,
     ) -> impl Future<Output = Result<Option<(Outcome, Vec<u8>)>, Failure>>;
+
+    /// Answers a request for the differences between the archives of two backups; or returns the one that R2 confirms not
+    /// to exist.
+    fn diff_archives(
+        &self,
+        from: &BackupLocation,
+        to: &BackupLocation,
+        request: &DiffRequest,
+    ) -> impl Future<Output = Result<Result<DiffOutcome, Side>, Failure>>;
 
     /// Returns the keys of a backup's objects: the archive, and the metadata of a pair.
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String>;

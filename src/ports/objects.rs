@@ -5,6 +5,7 @@ use std::future::Future;
 use serde_json::Value;
 
 use crate::model::answer::WorkspaceLineage;
+use crate::model::archive::LocatedSnapshot;
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
@@ -57,6 +58,9 @@ pub trait SandboxLedgerClient {
 
     /// Returns the selected snapshot if it exists, can be used, and does not belong to another tenant.
     fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<FoundSnapshot>>;
+
+    /// Returns the selected snapshot and the place of its archive.
+    fn locate_snapshot(&self, selection: &Selection) -> impl Future<Output = Result<LocatedSnapshot>>;
 
     /// Returns the newest snapshot from which the sandbox `id` can be started, and whether it may have held newer files.
     fn newest_snapshot(&self, id: &SandboxId) -> impl Future<Output = Result<Option<NewestSnapshot>>>;

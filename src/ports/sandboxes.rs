@@ -5,6 +5,7 @@ use std::future::Future;
 
 use super::Ports;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -203,6 +204,17 @@ pub trait Sandboxes {
         id: &SandboxId,
         snapshot_id: &str,
     ) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Writes a part of a file to the directory, or returns why the part was refused. Creates missing directories, and
+    /// follows no symbolic link. Starts the container if it is not running. Changes nothing in a container that does not
+    /// meet `required`.
+    fn write_file_part(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        part: &FilePart,
+    ) -> impl Future<Output = Result<Result<PartOutcome, PartRefusal>, Failure>>;
 
     /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
     /// the container if it is not running. Changes nothing in a container that does not meet `required`.

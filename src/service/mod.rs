@@ -22,7 +22,7 @@
 pub mod calls;
 mod checkpoint;
 mod container;
-mod files;
+pub(crate) mod files;
 mod health;
 mod in_process;
 mod ledger;

@@ -7,10 +7,10 @@ use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::settings::{Hooks, StartSettings};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, FileRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
-    ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest, ReadFileRequest,
-    RestoreCheckpointRequest, SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest, SweepRequest,
-    UpdateRequest,
+    DiffCheckpointRequest, DiffRequest, FileRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest,
+    LineageScope, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
+    ReadFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, SandboxRequest, SetRetentionRequest,
+    SettingsUpdate, StartRequest, SweepRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{
     Code, DerivationKind, Label, Policy, RestoreRequest, Runtime, Selection, SnapshotRequest, derivation_kind_of,
@@ -68,6 +68,10 @@ fn snapshot_is_taken_restored_listed_and_deleted() {
         assert_eq!(files.stat(&file).await?.attributes.r#type, FileType::File);
         let content = files.read(&ReadFileRequest::of(selection.clone(), path)).await?;
         assert_eq!(content.bytes().map(|bytes| bytes.len() as u64), Some(content.length));
+        let restore = RestoreFilesRequest::of(selection.clone(), vec![FilePath::parse("notes.txt")?], agent());
+        assert_eq!(files.restore(&restore).await?.skipped, ["notes.txt"]);
+        let diff = client.diff(&DiffRequest::of(selection.clone(), selection.clone())).await?;
+        assert_eq!((diff.changes.len(), diff.cursor), (0, None));
         assert!(client.pin(&selection).await?.pinned);
         assert!(!client.unpin(&selection).await?.pinned);
         assert_eq!(client.lineage(&LineageRequest::of(agent())).await?.sandboxes, 3);

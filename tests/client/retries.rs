@@ -29,6 +29,7 @@ fn unsafe_calls() -> Vec<(Operation, Value)> {
     let by_label = json!({ "sandboxId": "agent-42", "label": "before", "ref": null });
     let tool = |name: &str| (Operation::CallTool, json!({ "name": name }));
     let others = [
+        (Operation::RestoreFiles, json!({})),
         (Operation::RotateKey, json!({ "sandboxId": "agent-42" })),
         (Operation::UpdateWorkspace, json!({ "name": "work", "currentSnapshotId": "snap-abcdefghij012345" })),
         (Operation::DeleteWorkspace, json!({ "name": "work" })),

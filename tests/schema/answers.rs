@@ -63,6 +63,12 @@ fn answers_about_snapshots_match_their_schemas() {
     {
         checked.run(operation, &json!({ "sandboxId": "agent-42", "label": "new", "path": path }));
     }
+    checked.fixture.world.write_file("agent-42", "/workspace/added.txt", "added");
+    checked.fixture.snapshot_labelled("agent-42", "later");
+    let later = json!({ "sandboxId": "agent-42", "label": "later" });
+    let files = json!({ "sandboxId": "agent-42", "label": "later", "paths": ["added.txt"], "to": "agent-42" });
+    checked.run(Operation::RestoreFiles, &files);
+    checked.run(Operation::Diff, &json!({ "from": selection, "to": later, "limit": 1 }));
     let id = checked.run(Operation::Get, &selection)["snapshotId"].clone();
     checked.run(Operation::Delete, &json!({ "sandboxId": "agent-42", "snapshotId": id, "force": true }));
     checked.run(Operation::Manifest, &json!({ "sandboxId": "agent-42", "snapshotId": id }));

@@ -67,6 +67,16 @@ impl ExampleRecorder {
         for operation in [Operation::StatFile, Operation::ReadFile] {
             self.run(operation, json!({ "sandboxId": AGENT, "label": "before the refactoring", "path": "notes.txt" }));
         }
+        let at = |label: &str| json!({ "sandboxId": AGENT, "label": label });
+        self.fixture.world.write_file(AGENT, FILE, "The refactoring is complete.");
+        self.fixture.world.write_file(AGENT, "/workspace/src/main.rs", "fn main() {}");
+        self.fixture.snapshot_labelled(AGENT, "after the refactoring");
+        let files = json!({ "paths": ["notes.txt"], "to": AGENT, "overwrite": true });
+        let mut options = at("before the refactoring");
+        options.as_object_mut().unwrap().extend(files.as_object().unwrap().clone());
+        self.run(Operation::RestoreFiles, options);
+        let (from, to) = (at("before the refactoring"), at("after the refactoring"));
+        self.run(Operation::Diff, json!({ "from": from, "to": to }));
         self.run(
             Operation::Label,
             json!({ "sandboxId": AGENT, "label": "before the refactoring", "newLabel": "version 1" }),

@@ -38,6 +38,16 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::ListFiles => selected(json!({ "path": "src", "cursor": file_cursor(), "limit": 7 })),
         Operation::StatFile => selected(json!({ "path": "src/main.rs" })),
         Operation::ReadFile => selected(json!({ "path": "src/main.rs", "offset": 1000, "length": 100 })),
+        Operation::RestoreFiles => selected(json!({
+            "paths": ["src/main.rs"], "to": "agent-42", "runtime": "container", "dir": "/workspace", "overwrite": true,
+        })),
+        Operation::Diff => {
+            let options = |selector: Value| {
+                let selection = with(&[&selector, &lineage_scope]);
+                json!({ "from": selection, "to": selection, "cursor": file_cursor(), "limit": 7 })
+            };
+            selectors().map(options).to_vec()
+        }
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
         Operation::Delete => selected(json!({ "force": true })),
         Operation::List => vec![with(&[

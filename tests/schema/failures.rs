@@ -75,6 +75,11 @@ impl FaultyCaller {
             (Operation::ListFiles, &json!({ "sandboxId": AGENT, "label": "before", "path": "/" })),
             (Operation::StatFile, &json!({ "sandboxId": AGENT, "label": "before", "path": "/" })),
             (Operation::ReadFile, &json!({ "sandboxId": AGENT, "label": "before", "path": "notes.txt" })),
+            (
+                Operation::RestoreFiles,
+                &json!({ "sandboxId": AGENT, "label": "before", "paths": ["notes.txt"], "to": AGENT }),
+            ),
+            (Operation::Diff, &json!({ "from": snapshot, "to": snapshot })),
             (Operation::Pin, &snapshot),
             (Operation::Unpin, &snapshot),
             (Operation::Import, &json!({ "sandboxId": AGENT, "backup": backup, "label": "nightly" })),

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use sandbox_snapshotter::model::archive::{Outcome, Request};
+use sandbox_snapshotter::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
     ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObject, BackupObjectKind,
@@ -13,7 +13,7 @@ use sandbox_snapshotter::model::{
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
 use snapshot_archive::Source;
-use snapshot_archive::protocol::answer;
+use snapshot_archive::protocol::{answer, answer_diff};
 
 use super::containers::{Files, sha256};
 use super::{Event, Method, Scheduler, World};
@@ -310,6 +310,20 @@ impl<S: Scheduler> BackupStore for World<S> {
             Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
             Err(error) => (error.into(), Vec::new()),
         }))
+    }
+
+    async fn diff_archives(
+        &self,
+        from: &BackupLocation,
+        to: &BackupLocation,
+        request: &DiffRequest,
+    ) -> Result<Result<DiffOutcome, Side>, Failure> {
+        let from = self.read_object(Method::DiffArchives, from, Backup::readable_archive).await?;
+        let Some(from) = from else { return Ok(Err(Side::From)) };
+        let Some(to) = self.read_object(Method::ReadArchive, to, Backup::readable_archive).await? else {
+            return Ok(Err(Side::To));
+        };
+        Ok(Ok(answer_diff(InMemory(from.into()), InMemory(to.into()), request.clone()).await))
     }
 
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {

@@ -9,6 +9,7 @@ use sandbox_snapshotter::model::checkpoint::{
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{CheckpointName, DirectoryContent, SandboxId, Timestamp};
 
@@ -48,7 +49,55 @@ impl<S: Scheduler> World<S> {
     }
 }
 
+impl<S: Scheduler> World<S> {
+    /// Writes a part of a file. Its content must be text.
+    pub(super) fn write_part(
+        &self,
+        id: &SandboxId,
+        dir: &str,
+        required: RequiredContainer,
+        part: &FilePart,
+    ) -> Result<PartOutcome, PartRefusal> {
+        self.with_container(id, |container, now| {
+            container.verify_container(required, now).map_err(|refusal| match refusal {
+                CheckpointRefusal::TooYoung { age_millis } => PartRefusal::TooYoung { age_millis },
+                CheckpointRefusal::NotReady => PartRefusal::NotReady,
+                _ => PartRefusal::IsReplacement,
+            })?;
+            let content = container.directory_content(dir);
+            if !matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty) {
+                return Err(PartRefusal::NotADirectory(content));
+            }
+            container.write_part(dir, part)
+        })
+    }
+}
+
 impl<S: Scheduler> Container<S> {
+    fn write_part(&mut self, dir: &str, part: &FilePart) -> Result<PartOutcome, PartRefusal> {
+        let path = format!("{dir}/{}", part.path);
+        let is_file_above = |file: &String| path.starts_with(&format!("{file}/"));
+        if self.files.keys().any(is_file_above) || self.files.keys().any(|file| is_under(file, &path) && *file != path)
+        {
+            return Err(PartRefusal::Blocked);
+        }
+        let incomplete = self.incomplete_files.entry(part.token.clone()).or_default();
+        if incomplete.len() as u64 != part.offset {
+            return Err(PartRefusal::Failed("the incomplete file has another size".into()));
+        }
+        incomplete.push_str(std::str::from_utf8(&part.bytes).unwrap());
+        let Some(end) = part.end else { return Ok(PartOutcome::Stored) };
+        let content = self.incomplete_files.remove(&part.token).unwrap();
+        if content.len() as u64 != end.size {
+            return Err(PartRefusal::Failed("the file has another size".into()));
+        }
+        if self.files.contains_key(&path) && !end.overwrite {
+            return Ok(PartOutcome::Exists);
+        }
+        self.write_files(Files::from([(path, content)]));
+        Ok(PartOutcome::Placed)
+    }
+
     /// Returns the number of checkpoints.
     pub fn checkpoint_count(&self) -> usize {
         self.checkpoints.len()

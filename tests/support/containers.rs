@@ -99,6 +99,8 @@ pub struct Container<S: Scheduler> {
     pub watched_at: i64,
     /// Its checkpoints.
     pub(super) checkpoints: Vec<StoredCheckpoint>,
+    /// The incomplete files by their names.
+    pub(super) incomplete_files: BTreeMap<String, String>,
     /// What the test notes about it.
     pub notes: S::ContainerNotes,
 }
@@ -123,6 +125,7 @@ impl<S: Scheduler> Container<S> {
             changed_since_watch: None,
             watched_at: 0,
             checkpoints: Vec::new(),
+            incomplete_files: BTreeMap::new(),
             notes: S::ContainerNotes::default(),
         }
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -164,6 +165,16 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
 
     async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
         self.world.start_from_platform_snapshot(&self.key(id), snapshot_id).await
+    }
+
+    async fn write_file_part(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        part: &FilePart,
+    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
+        self.world.write_file_part(&self.key(id), dir, required, part).await
     }
 
     async fn run_checkpoint(

@@ -4,6 +4,7 @@ use std::future::Future;
 
 use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
+use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
@@ -77,6 +78,15 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         let arguments = (Selection::decode(&serde_json::to_value(selection).unwrap())?, tenant.clone());
         self.ask(Method::FindSnapshot, id, arguments, |own, (selection, tenant)| async move {
             own.find_snapshot(selection, &tenant).await
+        })
+        .await
+    }
+
+    async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
+        let id = selection.selector.origin_id();
+        let selection = Selection::decode(&serde_json::to_value(selection).unwrap())?;
+        self.ask(Method::LocateSnapshot, id, selection, |own, selection| async move {
+            own.locate_snapshot(&selection).await
         })
         .await
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -412,6 +413,18 @@ impl<S: Scheduler> Sandboxes for World<S> {
 
     async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
         self.start_disk(id, snapshot_id).await
+    }
+
+    async fn write_file_part(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        part: &FilePart,
+    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
+        let (dir, part) = (dir.clone(), part.clone());
+        let write = move |world: &Rc<Self>, id: &SandboxId| world.write_part(id, dir.as_str(), required, &part);
+        self.run_command(Method::WriteFilePart, id, write).await
     }
 
     async fn run_checkpoint(

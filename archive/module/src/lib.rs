@@ -1,12 +1,14 @@
 //! The reader of archives as a WebAssembly module. `src/archives.mjs` of the Worker loads it at its first use.
 
+use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use js_sys::futures::{JsFuture, future_to_promise};
 use js_sys::{Array, Promise, Uint8Array};
-use snapshot_archive::protocol::{Outcome, Request, answer};
-use snapshot_archive::{Error, Result, Source};
+use snapshot_archive::protocol::{self, Answer, DiffRequest, DownloadRequest, Outcome, Request, answer, answer_diff};
+use snapshot_archive::{Download, Error, Result, Source};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -20,18 +22,79 @@ extern "C" {
     fn read(this: &ArchiveObject, offset: f64, length: u32) -> Promise;
 }
 
-/// Answers a request about an archive. Takes JSON; returns JSON, and the bytes of a file beside it.
+/// Answers a request about one archive, or about two. Takes JSON; returns JSON, and the bytes of a file beside it.
 #[wasm_bindgen]
-pub fn call(archive: ArchiveObject, request: String) -> Promise {
+pub fn call(archives: Vec<ArchiveObject>, request: String) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let request: Request = serde_json::from_str(&request).map_err(to_exception)?;
-        let (outcome, bytes) = match answer(archive, request).await {
-            Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
-            Err(error) => (Outcome::from(error), Vec::new()),
-        };
-        let outcome = serde_json::to_string(&outcome).map_err(to_exception)?;
+        let mut archives = archives.into_iter();
+        let (outcome, bytes) = match (archives.next(), archives.next()) {
+            (Some(archive), None) => answer_one(archive, &request).await,
+            (Some(from), Some(to)) => answer_two(from, to, &request).await,
+            (None, _) => Ok((String::new(), Vec::new())),
+        }
+        .map_err(to_exception)?;
         Ok(Array::of2(&outcome.into(), &Uint8Array::from(&bytes[..]).into()).into())
     }))
+}
+
+async fn answer_one(archive: ArchiveObject, request: &str) -> serde_json::Result<(String, Vec<u8>)> {
+    let request: Request = serde_json::from_str(request)?;
+    let (outcome, bytes) = match answer(archive, request).await {
+        Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
+        Err(error) => (Outcome::from(error), Vec::new()),
+    };
+    Ok((serde_json::to_string(&outcome)?, bytes))
+}
+
+async fn answer_two(from: ArchiveObject, to: ArchiveObject, request: &str) -> serde_json::Result<(String, Vec<u8>)> {
+    let request: DiffRequest = serde_json::from_str(request)?;
+    Ok((serde_json::to_string(&answer_diff(from, to, request).await)?, Vec::new()))
+}
+
+/// A download, which is read piece by piece.
+#[wasm_bindgen]
+pub struct ArchiveDownload(AssertUnwindSafe<Rc<RefCell<Option<Download<ArchiveObject>>>>>);
+
+/// Opens a download. Takes JSON; returns JSON, and the download if there is one.
+#[wasm_bindgen(js_name = openDownload)]
+pub fn open_download(archive: ArchiveObject, request: String) -> Promise {
+    future_to_promise(AssertUnwindSafe(async move {
+        let request: DownloadRequest = serde_json::from_str(&request).map_err(to_exception)?;
+        let (outcome, download) = match protocol::open_download(archive, request).await {
+            Ok(download) => {
+                let outcome = Outcome::Answer(Answer::Entry(download.entry().into()));
+                let shared = Rc::new(RefCell::new(Some(download)));
+                (outcome, ArchiveDownload(AssertUnwindSafe(shared)).into())
+            }
+            Err(error) => (Outcome::from(error), JsValue::UNDEFINED),
+        };
+        let outcome = serde_json::to_string(&outcome).map_err(to_exception)?;
+        Ok(Array::of2(&outcome.into(), &download).into())
+    }))
+}
+
+#[wasm_bindgen]
+impl ArchiveDownload {
+    /// Sets the range of a file.
+    #[wasm_bindgen(js_name = setRange)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // The conversion saturates.
+    pub fn set_range(&self, start: f64, end: f64) {
+        if let Some(download) = self.0.borrow_mut().as_mut() {
+            download.set_range(start as u64..end as u64);
+        }
+    }
+
+    /// Returns the next bytes, or undefined at the end. The calls must follow one another.
+    pub fn next(&self) -> Promise {
+        let shared = Rc::clone(&self.0);
+        future_to_promise(AssertUnwindSafe(async move {
+            let taken = shared.borrow_mut().take();
+            let mut download = taken.ok_or_else(|| to_error("the download is being read, or failed"))?;
+            let next = download.next().await.map_err(|error| to_error(&error.to_string()))?;
+            *shared.borrow_mut() = Some(download);
+            Ok(next.map_or(JsValue::UNDEFINED, |bytes| Uint8Array::from(&bytes[..]).into()))
+        }))
+    }
 }
 
 impl Source for ArchiveObject {
@@ -57,5 +120,9 @@ fn message(thrown: &JsValue) -> String {
 
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 fn to_exception(error: serde_json::Error) -> JsValue {
-    js_sys::Error::new(&error.to_string()).into()
+    to_error(&error.to_string())
+}
+
+fn to_error(message: &str) -> JsValue {
+    js_sys::Error::new(message).into()
 }

@@ -28,12 +28,14 @@ impl DirectoryEntry {
 }
 
 /// Entries that share a header.
+#[derive(Clone)]
 struct Run {
     left: u32,
     inode_block: u32,
 }
 
 /// Reads the entries of a directory in the order of their names.
+#[derive(Clone)]
 pub(crate) struct Listing {
     position: Position,
     /// The size of the entries that are not read yet, in bytes.
@@ -140,6 +142,23 @@ pub(crate) async fn find<S: Source>(blocks: &mut Blocks<S>, directory: &Director
         }
     }
     Err(Error::NotFound)
+}
+
+/// Returns the entries of a directory that follow `name`, and the entry with this name.
+pub(crate) async fn seek_behind<S: Source>(
+    blocks: &mut Blocks<S>,
+    directory: &Directory,
+    name: &[u8],
+) -> Result<(Listing, Option<DirectoryEntry>)> {
+    let mut listing = Listing::seek(blocks, directory, name).await?;
+    loop {
+        let here = listing.clone();
+        match listing.next(blocks).await? {
+            Some(entry) if entry.name.as_ref() < name => {}
+            Some(entry) if entry.name == name => return Ok((listing, Some(entry))),
+            _ => return Ok((here, None)),
+        }
+    }
 }
 
 /// Reads a name, whose length is stored less one.

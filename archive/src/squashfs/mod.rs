@@ -83,6 +83,12 @@ impl<S: Source> Squashfs<S> {
         Walk::new(&self.blocks, &inode, &directory)
     }
 
+    /// Begins to visit all entries that follow a path, which can be missing.
+    pub async fn walk_after(&mut self, path: &Path) -> Result<Walk> {
+        let (inode, directory) = self.directory(&Path::default()).await?;
+        Walk::after(&mut self.blocks, &inode, &directory, path).await
+    }
+
     /// Returns the next entry of a walk, with its path relative to the directory.
     pub async fn next_entry(&mut self, walk: &mut Walk) -> Result<Option<(Bytes, Entry)>> {
         walk.next(&mut self.blocks).await

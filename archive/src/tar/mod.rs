@@ -9,7 +9,9 @@ mod header;
 mod member;
 mod pages;
 mod pax;
+mod sorted;
 mod stream;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +23,9 @@ use self::pages::Candidates;
 use self::stream::{Compression, Stream};
 use crate::entry::MAX_PAGE;
 use crate::read_ahead::ReadAhead;
-use crate::{Child, Entry, Error, Kind, Page, Path, Result, Source};
+use crate::{Entry, Error, Kind, Page, Path, Result, Source};
+
+pub(crate) use self::sorted::SortedWalk;
 
 /// A tar archive.
 pub(crate) struct Tar<S> {
@@ -87,7 +91,7 @@ impl<S: Source> Tar<S> {
             return Err(Error::NotFound);
         }
         let mut page = candidates.page();
-        self.resolve_hard_links(&mut page.children).await?;
+        self.resolve_hard_links(page.children.iter_mut().map(|child| &mut child.entry)).await?;
         Ok(page)
     }
 
@@ -138,18 +142,19 @@ impl<S: Source> Tar<S> {
     }
 
     /// Replaces the attributes of hard links with those of their files.
-    async fn resolve_hard_links(&mut self, children: &mut [Child]) -> Result<()> {
-        let mut links: BTreeMap<Path, Vec<&mut Entry>> = BTreeMap::new();
-        for Child { entry, .. } in children {
+    async fn resolve_hard_links<'a>(&mut self, entries: impl Iterator<Item = &'a mut Entry>) -> Result<()> {
+        let key = |path: &Path| path.names().join(&b'/');
+        let mut links: BTreeMap<Vec<u8>, Vec<&mut Entry>> = BTreeMap::new();
+        for entry in entries {
             if let Kind::HardLink { target } = &entry.kind {
-                links.entry(member::parse(target)?).or_default().push(entry);
+                links.entry(key(&member::parse(target)?)).or_default().push(entry);
             }
         }
         let mut members = self.members();
         while !links.is_empty() {
             let found = members.next(&mut self.source).await?;
             let mut member = found.ok_or(without_target(Error::NotFound))?;
-            for link in links.remove(&member.path).unwrap_or_default() {
+            for link in links.remove(&key(&member.path)).unwrap_or_default() {
                 *link = file(&member)?.clone();
             }
             member.content.finish(&mut members.stream, &mut self.source).await?;

@@ -63,5 +63,6 @@ impl<'a> Candidates<'a> {
 
 /// Returns a directory that is no member, but has members in it.
 pub(crate) fn implied_directory() -> Entry {
-    Entry { kind: Kind::Directory, mode: 0o755, uid: 0, gid: 0, mtime: 0, size: 0, links: 1, location: 0 }
+    let location = Entry::IMPLIED;
+    Entry { kind: Kind::Directory, mode: 0o755, uid: 0, gid: 0, mtime: 0, size: 0, links: 1, location }
 }

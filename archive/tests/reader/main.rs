@@ -6,6 +6,8 @@
 mod support;
 
 mod costs;
+mod diff;
+mod export;
 mod files;
 mod hostile;
 mod hostile_tar;

@@ -62,6 +62,36 @@ pub struct Stat {
     pub file: FileSelector,
 }
 
+/// `restore-files`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter restore-files agent-42 before-upgrade src/main.rs --to agent-42
+  snapshotter restore-files agent-42 before a b --to @notebook --overwrite")]
+pub struct RestoreFiles {
+    /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
+    #[arg(value_name = "SANDBOX|@NAME")]
+    pub target: String,
+    /// The id or the label of the snapshot
+    #[arg(value_name = "ID|LABEL")]
+    pub snapshot: String,
+    /// The paths of the files in the directory that the snapshot contains
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+    /// The running sandbox to write the files to, or @NAME for a named workspace
+    #[arg(long, value_name = "SANDBOX|@NAME")]
+    pub to: String,
+    /// The directory to write the files to [default: the deployment's default directory, usually /workspace]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<String>,
+    /// Replace existing files
+    #[arg(long)]
+    pub overwrite: bool,
+    /// The lineage scope of the caller.
+    #[command(flatten)]
+    pub lineage_scope: LineageScope,
+}
+
 /// `cat`
 #[derive(Args)]
 #[command(after_help = "\

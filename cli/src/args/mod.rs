@@ -1,7 +1,7 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`files`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`files`], [`diff`], [`download`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -9,6 +9,8 @@
 
 pub mod checkpoint;
 pub mod common;
+pub mod diff;
+pub mod download;
 pub mod duration;
 pub mod files;
 pub mod maintenance;
@@ -102,6 +104,14 @@ pub enum Command {
     Stat(files::Stat),
     /// Print the content of a file of a snapshot; starts no container
     Cat(files::Cat),
+    /// Copy a file or a directory of a snapshot to this machine; starts no container
+    Cp(download::Cp),
+    /// Write the files of a snapshot, or of one of its directories, as a tar; starts no container
+    Export(download::Export),
+    /// Compare the files of two snapshots of one lineage; starts no container
+    Diff(diff::Diff),
+    /// Write files of a snapshot to a running sandbox; replaces no existing files without --overwrite
+    RestoreFiles(files::RestoreFiles),
     /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),

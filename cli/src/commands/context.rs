@@ -1,8 +1,10 @@
 //! The context of a command: the server and the output.
 
 use std::cell::RefCell;
+use std::io::Read;
 
-use sandbox_snapshotter_client::Options;
+use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest};
+use sandbox_snapshotter_client::{Download, Options};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -68,6 +70,16 @@ impl Context {
         let _spinner = Spinner::start(format!("{operation}…"));
         let answer = self.server.call(operation, options.clone()).and_then(Answer::of)?;
         Ok(Answer { key: key.map(str::to_owned), ..answer })
+    }
+
+    /// Downloads a file of a snapshot.
+    pub fn download(&self, request: &FileRequest) -> Result<Download<Box<dyn Read>>> {
+        self.server.download(request).map_err(|failure| self.explain_search(failure))
+    }
+
+    /// Downloads a directory of a snapshot as a tar.
+    pub fn export(&self, request: &ExportRequest) -> Result<Download<Box<dyn Read>>> {
+        self.server.export(request).map_err(|failure| self.explain_search(failure))
     }
 
     /// Returns the URL of a path on the server.

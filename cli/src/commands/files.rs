@@ -1,14 +1,16 @@
 //! The commands for the files of snapshots.
 
-use sandbox_snapshotter_client::model::Selection;
 use sandbox_snapshotter_client::model::escape::escape;
-use sandbox_snapshotter_client::model::files::{FileContent, FileCursor, FileDescription, FilePage, FilePath};
-use sandbox_snapshotter_client::model::request::{FileRequest, ListFilesRequest, ReadFileRequest};
+use sandbox_snapshotter_client::model::files::{
+    FileContent, FileCursor, FileDescription, FilePage, FilePath, RestoredFiles,
+};
+use sandbox_snapshotter_client::model::request::{FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};
+use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::lists;
 use crate::args::common::Paging;
-use crate::args::files::{Cat, FileSelector, Ls, Stat};
+use crate::args::files::{Cat, FileSelector, Ls, RestoreFiles, Stat};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
@@ -82,7 +84,20 @@ pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
     }
 }
 
-fn select(context: &Context, file: FileSelector) -> Result<(Selection, FilePath)> {
+/// `restore-files`
+pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
+    let RestoreFiles { target, snapshot, paths, to, dir, overwrite, lineage_scope } = command;
+    let lineage_scope = context.lineage_scope(&lineage_scope)?;
+    let selector = context.find_snapshot(&target, &snapshot, &lineage_scope)?;
+    let paths: Vec<_> = paths.iter().map(|path| FilePath::parse(path)).collect::<Result<_, _>>()?;
+    let dir = dir.as_deref().map(Directory::parse).transpose()?;
+    let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, context.sandbox(&to)?);
+    let request = RestoreFilesRequest { dir, overwrite, ..request };
+    context.show::<RestoredFiles>(&context.call_mutating("files/restore", &request)?)
+}
+
+/// Returns the selected snapshot, and the path in it.
+pub(super) fn select(context: &Context, file: FileSelector) -> Result<(Selection, FilePath)> {
     let (snapshot, path) = file.split();
     let path = path.as_deref().map_or_else(|| Ok(FilePath::root()), FilePath::parse)?;
     Ok((context.select_snapshot(&snapshot)?, path))

@@ -3,8 +3,10 @@
 mod checkpoint;
 mod confirm;
 mod context;
+mod diff;
 mod doctor;
 mod documents;
+mod download;
 mod files;
 mod lineage;
 mod lists;
@@ -35,6 +37,10 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Ls(command) => files::list(&context()?, command),
         Command::Stat(command) => files::stat(&context()?, command),
         Command::Cat(command) => files::cat(&context()?, command),
+        Command::Cp(command) => download::copy(&context()?, command),
+        Command::Export(command) => download::export(&context()?, command),
+        Command::Diff(command) => diff::run(&context()?, command),
+        Command::RestoreFiles(command) => files::restore(&context()?, command),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

@@ -2,13 +2,13 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::files::{
-    FileAttributes, FileContent, FileDescription, FileEntry, FilePage, FileType,
+    FileAttributes, FileContent, FileDescription, FileEntry, FilePage, FileType, RestoredFiles,
 };
 
 use super::Show;
 use super::render::{exact_time, relative_time, size};
 use super::snapshots::next_page_hint;
-use super::table::{details, table_with_numbers};
+use super::table::{details, table, table_with_numbers};
 
 impl Show for FilePage {
     fn ids(&self) -> Vec<String> {
@@ -55,6 +55,18 @@ impl Show for FileContent {
 
     fn text(&self, _: Timestamp) -> String {
         self.content.clone()
+    }
+}
+
+impl Show for RestoredFiles {
+    fn ids(&self) -> Vec<String> {
+        self.restored.clone()
+    }
+
+    fn text(&self, _: Timestamp) -> String {
+        let restored = self.restored.iter().map(|path| ["restored".to_owned(), path.clone()]);
+        let skipped = self.skipped.iter().map(|path| ["exists, unchanged".to_owned(), path.clone()]);
+        table(["RESULT", "PATH"], restored.chain(skipped))
     }
 }
 

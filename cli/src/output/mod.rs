@@ -3,10 +3,11 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`], [`health`]: the text
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`], [`health`]: the text
 //!   output of each answer
 
 pub mod answer;
+mod changes;
 pub mod checkpoints;
 pub mod diff;
 pub mod files;

@@ -3,10 +3,15 @@
 mod connection;
 
 use std::cell::RefCell;
+use std::io::Read;
 use std::time::{Duration, Instant};
 
 use futures_executor::block_on;
-use sandbox_snapshotter_client::{self as client, Client, ErrorCode, HttpResponse, Transport, TransportError};
+use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest};
+use sandbox_snapshotter_client::{
+    self as client, Client, Download, ErrorCode, HttpResponse, StreamTransport, StreamedResponse, Transport,
+    TransportError,
+};
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::{CONTENT_TYPE, LOCATION};
@@ -59,6 +64,22 @@ impl Server {
             .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
     }
 
+    /// Downloads a file of a snapshot. The time limit is that of the begin of the response.
+    pub fn download(&self, request: &FileRequest) -> Result<Download<Box<dyn Read>>> {
+        let call = self.begin_call();
+        let foreign_answer = call.foreign_answer.clone();
+        block_on(Client::new(call).files().download(request))
+            .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
+    }
+
+    /// Downloads a directory of a snapshot as a tar. The time limit is that of the begin of the response.
+    pub fn export(&self, request: &ExportRequest) -> Result<Download<Box<dyn Read>>> {
+        let call = self.begin_call();
+        let foreign_answer = call.foreign_answer.clone();
+        block_on(Client::new(call).files().export(request))
+            .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
+    }
+
     /// Requests a path with GET, without the token.
     pub fn get(&self, path: &str) -> Result<HttpResponse, TransportError> {
         let call = self.begin_call();
@@ -103,11 +124,14 @@ impl Call<'_> {
     /// Sends a request, and reads the response.
     fn read(&self, send: impl FnOnce() -> Result<Response<Body>, Error>) -> Result<HttpResponse, TransportError> {
         self.server.sent.reset();
-        let mut response = match send() {
-            Ok(response) => response,
-            Err(Error::Protocol(_)) => return Ok(self.unreadable_response("not HTTP")),
-            Err(error) => return Err(transport_error(&error, self.server.sent.is_sent())),
-        };
+        match send() {
+            Ok(response) => self.read_body(response),
+            Err(Error::Protocol(_)) => Ok(self.unreadable_response("not HTTP")),
+            Err(error) => Err(transport_error(&error, self.server.sent.is_sent())),
+        }
+    }
+
+    fn read_body(&self, mut response: Response<Body>) -> Result<HttpResponse, TransportError> {
         let status = response.status().as_u16();
         *self.foreign_answer.borrow_mut() = Some(describe_response(&response));
         match response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string() {
@@ -126,6 +150,34 @@ impl Call<'_> {
     fn unreadable_response(&self, description: &str) -> HttpResponse {
         *self.foreign_answer.borrow_mut() = Some(description.to_owned());
         HttpResponse { status: 200, body: String::new() }
+    }
+}
+
+impl StreamTransport for Call<'_> {
+    type Body = Box<dyn Read>;
+
+    async fn open(&self, name: &str, query: &str) -> Result<StreamedResponse<Box<dyn Read>>, TransportError> {
+        let Server { agent, address, token, sent, .. } = self.server;
+        let request = agent.get(address.url(&format!("/v1/{name}?{query}")));
+        let request = match token {
+            Some(token) => request.header("Authorization", token.authorization()),
+            None => request,
+        };
+        let request = request.config().timeout_recv_response(self.remaining()?).build();
+        sent.reset();
+        let response = match request.call() {
+            Ok(response) => response,
+            Err(Error::Protocol(_)) => return Ok(StreamedResponse::Other(self.unreadable_response("not HTTP"))),
+            Err(error) => return Err(transport_error(&error, sent.is_sent())),
+        };
+        let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        let (Some(snapshot_id), 200) = (header("X-Snapshot-Id"), response.status().as_u16()) else {
+            return self.read_body(response).map(StreamedResponse::Other);
+        };
+        let etag = header("ETag").unwrap_or_default();
+        let length = header("Content-Length").and_then(|length| length.parse().ok());
+        let body = Box::new(response.into_body().into_reader());
+        Ok(StreamedResponse::Stream { snapshot_id, etag, length, body })
     }
 }
 

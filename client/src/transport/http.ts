@@ -1,7 +1,8 @@
 import { answerLost, foreignAnswer, unreachable, unsendable } from '../failures.ts';
 import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';
-import type { Call, Transport } from './transport.ts';
+import type { Options } from '../operations.ts';
+import type { Call, DownloadCall, Transport } from './transport.ts';
 
 /** The options of the HTTP transport. */
 export interface HttpOptions {
@@ -32,7 +33,7 @@ export function http({
   url,
   token,
   fetch = (...request) => globalThis.fetch(...request),
-}: HttpOptions): Transport {
+}: HttpOptions): Required<Transport> {
   const base = new URL(url).href.replace(/\/+$/, '');
   // A missing environment variable is `undefined`, although its type is `string`.
   if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
@@ -48,7 +49,33 @@ export function http({
     }
   }
 
+  async function get({ download, options, signal }: DownloadCall): Promise<Response> {
+    const init = { method: 'GET', headers, redirect: 'manual' as const };
+    try {
+      return await fetch(`${base}/v1/${download}?${query(options)}`, signal ? { ...init, signal } : init);
+    } catch (thrown) {
+      const { cause } = Object(thrown) as { cause?: { code?: unknown } };
+      throw NEVER_CONNECTED.has(cause?.code) ? unreachable(base, thrown) : answerLost(thrown, true);
+    }
+  }
+
   return {
+    async open(call) {
+      const response = await get(call);
+      const snapshotId = response.headers.get('x-snapshot-id');
+      if (!response.ok || snapshotId === null) {
+        const body = await read(response).catch((thrown: unknown) => {
+          throw answerLost(thrown, true);
+        });
+        throw failure(response, body, base, { repeatable: true });
+      }
+      const length = response.headers.get('content-length');
+      const body = response.body ?? new ReadableStream({ start: (controller) => controller.close() });
+      const download = { snapshotId, etag: response.headers.get('etag') ?? '', body };
+      const isFile = call.download === 'files/download' && length !== null;
+      return isFile ? { ...download, sizeBytes: Number(length) } : download;
+    },
+
     async send(call) {
       const response = await post(call);
       const body = await read(response).catch((thrown: unknown) => {
@@ -58,6 +85,15 @@ export function http({
       throw failure(response, body, base, call);
     },
   };
+}
+
+/** Returns the options as a query. Options that are not text are JSON. */
+function query(options: Options): URLSearchParams {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
+  const parameters = given.map(
+    ([name, value]) => [name, typeof value === 'string' ? value : json(value)] as [string, string],
+  );
+  return new URLSearchParams(parameters);
 }
 
 function json(options: unknown): string {
@@ -76,7 +112,12 @@ async function read(response: Response): Promise<unknown> {
   return undefined;
 }
 
-function failure(response: Response, body: unknown, where: string, { repeatable }: Call): SnapshotterError {
+function failure(
+  response: Response,
+  body: unknown,
+  where: string,
+  { repeatable }: Pick<Call, 'repeatable'>,
+): SnapshotterError {
   const known = isSnapshotterError(body) ? asSnapshotterError(body) : undefined;
   if (known) return known;
   const { status } = response;

@@ -1,4 +1,5 @@
 import { answerLost, rpcUnsupported, unreachable, unsendable } from '../failures.ts';
+import type { Download } from '../downloads.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Call, Transport } from './transport.ts';
 
@@ -16,7 +17,7 @@ const UNBOUND =
  *
  * @throws TypeError if there is no binding.
  */
-export function rpc(binding: object): Transport {
+export function rpc(binding: object): Required<Transport> {
   if (binding === undefined || binding === null) throw new TypeError(UNBOUND);
   let takesSignals = true;
 
@@ -35,6 +36,16 @@ export function rpc(binding: object): Transport {
   }
 
   return {
+    async open({ download, options }) {
+      const call = (binding as Record<string, unknown>)[download];
+      if (typeof call !== 'function') throw rpcUnsupported(download);
+      try {
+        return (await Reflect.apply(call, binding, [options])) as Download;
+      } catch (thrown) {
+        throw toError(thrown, { operation: download, repeatable: true });
+      }
+    },
+
     async send(call) {
       try {
         return await invoke(call);
@@ -56,7 +67,7 @@ const NOT_STARTED = /^Worker "[^"]*" not found\b/;
 /** Matches the error of workerd for a missing method, or for a Worker without RPC. */
 const NOT_A_METHOD = /does not implement the method|does not support RPC/;
 
-function toError(thrown: unknown, { operation, repeatable }: Call) {
+function toError(thrown: unknown, { operation, repeatable }: { operation: string; repeatable: boolean }) {
   const known = asSnapshotterError(thrown);
   if (known) return known;
   if (isUncloneable(thrown)) return unsendable(thrown);

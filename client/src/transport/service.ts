@@ -39,18 +39,26 @@ export function service(binding: Binding, options: ServiceOptions = {}): Transpo
   const fetch = (url: string, init: RequestInit) => binding.fetch(url, init);
   const overFetch = http({ url: 'https://snapshotter', token, fetch });
 
+  /** Calls over RPC, or over `fetch` if RPC does not work. */
+  async function call<T>(
+    { signal, repeatable }: Pick<Call, 'signal' | 'repeatable'>,
+    over: (transport: Required<Transport>) => Promise<T>,
+  ): Promise<T> {
+    if (now() < (avoided.get(binding) ?? 0)) return over(overFetch);
+    try {
+      return await over(overRpc);
+    } catch (thrown) {
+      const { code } = thrown as SnapshotterError;
+      if (!RPC_FAILURES.has(code) || signal?.aborted) throw thrown;
+      avoided.set(binding, now() + avoidMs);
+      if (code === 'ANSWER_LOST' && !repeatable) throw thrown;
+    }
+    return over(overFetch);
+  }
+
   return {
-    async send(call: Call) {
-      if (now() < (avoided.get(binding) ?? 0)) return overFetch.send(call);
-      try {
-        return await overRpc.send(call);
-      } catch (thrown) {
-        const { code } = thrown as SnapshotterError;
-        if (!RPC_FAILURES.has(code) || call.signal?.aborted) throw thrown;
-        avoided.set(binding, now() + avoidMs);
-        if (code === 'ANSWER_LOST' && !call.repeatable) throw thrown;
-      }
-      return overFetch.send(call);
-    },
+    send: (sent) => call(sent, (transport) => transport.send(sent)),
+    open: (opened) =>
+      call({ signal: opened.signal, repeatable: true }, (transport) => transport.open(opened)),
   };
 }

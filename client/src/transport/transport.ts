@@ -1,3 +1,4 @@
+import type { Download, DownloadName } from '../downloads.ts';
 import type { OperationName, Options } from '../operations.ts';
 
 /** A call to the snapshotter. */
@@ -11,8 +12,20 @@ export interface Call {
   readonly repeatable: boolean;
 }
 
+/** A call that opens a download. */
+export interface DownloadCall {
+  /** The name of the download. */
+  readonly download: DownloadName;
+  /** The options of the download. */
+  readonly options: Options;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A transport of calls to the snapshotter. */
 export interface Transport {
   /** Sends a call once. Throws a `SnapshotterError`; any other exception means that the answer was lost. */
   send(call: Call): Promise<unknown>;
+
+  /** Opens a download once. Throws as `send` does. A transport without it supports no downloads. */
+  open?(call: DownloadCall): Promise<Download>;
 }

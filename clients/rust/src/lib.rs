@@ -23,10 +23,12 @@
 //! - `ServiceBinding`: the transport over a service binding, with the feature `service-binding`; [`Transport`] is the
 //!   trait of transports
 //! - [`Error`]: the error of a failed call
+//! - [`Download`]: a file or a directory of a snapshot as a stream, over a [`StreamTransport`]
 //! - [`RetryPolicy`]: how the client retries calls
 //! - [`Options`]: the options of the operations
 //! - [`model`]: the types of requests, answers and errors, which the Worker itself uses too
 
+mod download;
 mod error;
 pub mod model;
 mod operations;
@@ -39,13 +41,14 @@ mod service_binding;
 pub mod timer;
 mod transport;
 
+pub use download::Download;
 pub use error::{Error, ErrorCode, Result};
 pub use operations::{Checkpoints, Files, Tools, Workspaces};
 pub use options::Options;
 pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
 pub use service_binding::ServiceBinding;
-pub use transport::{HttpResponse, Transport, TransportError};
+pub use transport::{HttpResponse, StreamTransport, StreamedResponse, Transport, TransportError};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

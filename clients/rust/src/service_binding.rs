@@ -7,10 +7,10 @@ use js_sys::Array;
 use serde_json::Value;
 use wasm_bindgen::JsValue;
 use web_sys::{AbortSignal, Headers, RequestInit};
-use worker::{Fetcher, Request};
+use worker::{Fetcher, Request, Response};
 
 use crate::timer;
-use crate::transport::{HttpResponse, Transport, TransportError};
+use crate::transport::{HttpResponse, StreamTransport, StreamedResponse, Transport, TransportError};
 
 /// The base URL of all calls. The binding determines the receiver, so the host has no effect.
 const BASE_URL: &str = "https://snapshotter/v1/";
@@ -66,6 +66,16 @@ impl ServiceBinding {
         Ok(web_sys::Request::new_with_str_and_init(&format!("{BASE_URL}{operation}"), &init)?.into())
     }
 
+    fn download_request(&self, name: &str, query: &str) -> Result<Request, JsValue> {
+        let headers = Headers::new()?;
+        headers.set("Authorization", &format!("Bearer {}", self.token))?;
+        let init = RequestInit::new();
+        init.set_headers(&headers);
+        // The stream can take longer than the time limit of an attempt.
+        init.set_signal(self.signal.as_ref());
+        Ok(web_sys::Request::new_with_str_and_init(&format!("{BASE_URL}{name}?{query}"), &init)?.into())
+    }
+
     fn transport_error(&self, error: &worker::Error) -> TransportError {
         if self.is_aborted() { TransportError::Aborted } else { TransportError::NoAnswer(error.to_string()) }
     }
@@ -79,6 +89,27 @@ impl ServiceBinding {
 impl fmt::Debug for ServiceBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServiceBinding").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+impl StreamTransport for ServiceBinding {
+    type Body = Response;
+
+    async fn open(&self, name: &str, query: &str) -> Result<StreamedResponse<Response>, TransportError> {
+        if self.is_aborted() {
+            return Err(TransportError::Aborted);
+        }
+        let request = self.download_request(name, query);
+        let request = request.map_err(|_| TransportError::Unreachable("the token can't be sent in a header".into()))?;
+        let mut response = self.fetcher.fetch_request(request).await.map_err(|error| self.transport_error(&error))?;
+        let header = |name: &str| response.headers().get(name).ok().flatten();
+        if let (200, Some(snapshot_id)) = (response.status_code(), header("X-Snapshot-Id")) {
+            let etag = header("ETag").unwrap_or_default();
+            let length = header("Content-Length").and_then(|length| length.parse().ok());
+            return Ok(StreamedResponse::Stream { snapshot_id, etag, length, body: response });
+        }
+        let body = response.text().await.map_err(|error| self.transport_error(&error))?;
+        Ok(StreamedResponse::Other(HttpResponse { status: response.status_code(), body }))
     }
 }
 

@@ -17,6 +17,34 @@ pub trait Transport {
     fn random(&self) -> Result<[u8; 16], TransportError>;
 }
 
+/// A transport that also streams downloads.
+#[allow(async_fn_in_trait)] // Workers are single-threaded.
+pub trait StreamTransport: Transport {
+    /// The bytes of a download.
+    type Body;
+
+    /// Requests a download once: `GET /v1/<name>?<query>`.
+    async fn open(&self, name: &str, query: &str) -> Result<StreamedResponse<Self::Body>, TransportError>;
+}
+
+/// The response to the request for a download.
+#[derive(Clone, Debug)]
+pub enum StreamedResponse<B> {
+    /// A response with the status 200 and the header `X-Snapshot-Id`.
+    Stream {
+        /// The header `X-Snapshot-Id`.
+        snapshot_id: String,
+        /// The header `ETag`.
+        etag: String,
+        /// The header `Content-Length`.
+        length: Option<u64>,
+        /// The body.
+        body: B,
+    },
+    /// Another response, such as an error.
+    Other(HttpResponse),
+}
+
 /// An HTTP response, from the snapshotter or from another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {

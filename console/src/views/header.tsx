@@ -13,7 +13,7 @@ import { Health } from './health.tsx';
 /** The name, the navigation, and the health of the deployment. */
 export function Header() {
   const at = place.value;
-  const tenant = at.at === 'sandbox' ? DEFAULT_TENANT : at.tenant;
+  const tenant = 'tenant' in at ? at.tenant : DEFAULT_TENANT;
   const home = href({ at: 'workspaces', tenant });
   return (
     <header class="top">

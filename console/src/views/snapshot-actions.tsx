@@ -5,11 +5,13 @@ import { useState } from 'preact/hooks';
 import { SnapshotterError, type Verification } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { create } from '../idempotency.ts';
+import { go } from '../routes.ts';
 import { client } from '../session.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
+import { comparable, Compare } from './compare.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { refusalOf } from './deletion.ts';
 import type { DetailsProps } from './details.ts';
@@ -24,7 +26,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   const { sandboxId, snapshotId = '' } = node.selected;
   const selection = { sandboxId, snapshotId };
   const { pinned } = node.snapshot;
-  const [dialog, setDialog] = useState<'label' | 'delete' | 'roll back' | 'promote'>();
+  const [dialog, setDialog] = useState<'label' | 'compare' | 'delete' | 'roll back' | 'promote'>();
   const [verification, setVerification] = useState<Verification>();
 
   const derive = async (operation: 'restore' | 'branch') => {
@@ -66,6 +68,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   });
 
   const refusal = refusalOf(node, nodes);
+  const others = comparable(node, nodes);
   const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
   const canPromote = workspace !== undefined && !canRollBack;
   const creating = restoring.failure === undefined ? branching : restoring;
@@ -86,6 +89,8 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           Verify
         </Button>
         <Button onClick={() => setDialog('label')}>Label…</Button>
+        <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
+        {others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
         {canRollBack && (
           <Button icon="back" onClick={() => setDialog('roll back')}>
             Roll back…
@@ -121,6 +126,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       <Failure of={changing.failure} retry={changing.retry} />
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
+      {dialog === 'compare' && <Compare node={node} others={others} onClose={() => setDialog(undefined)} />}
       {dialog === 'delete' && (
         <DeleteSnapshot
           node={node}

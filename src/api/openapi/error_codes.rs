@@ -157,7 +157,15 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }
-        Operation::ListFiles | Operation::StatFile => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::ListFiles | Operation::StatFile | Operation::Diff => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::RestoreFiles => &[
+            DURABLE_OBJECT,
+            SELECTION,
+            ARCHIVE,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            &[Code::NotAFile, Code::RuntimeMismatch],
+        ],
         Operation::ReadFile => &[DURABLE_OBJECT, SELECTION, ARCHIVE, &[Code::NotAFile]],
         Operation::Label => &[DURABLE_OBJECT, SELECTION, STORAGE, LABEL],
         // To find out whether a named workspace has stopped, `delete` calls its sandbox.

@@ -1,6 +1,7 @@
 //! The routes as an `OpenAPI` document, version 3.1. Built only with the feature `schema`, on the build machine.
 //!
 //! - `operations`: the routes under `/v1`
+//! - `downloads`: the routes of downloads, whose options are in the query
 //! - `pages`: the web pages, and the route for monitoring
 //! - `mcp`: the route for language models
 //! - `error_codes`: the errors of each operation
@@ -10,6 +11,7 @@
 //!
 //! Source: the `OpenAPI` Specification, version 3.1.1.
 
+mod downloads;
 mod error_codes;
 mod flatten;
 mod headers;
@@ -33,6 +35,7 @@ const DESCRIPTION: &str = "Snapshots of Cloudflare Sandboxes: capture a director
     new sandbox, branch from it, and use named workspaces and checkpoints.
 
 Every operation is `POST /v1/<name>` with its options as one JSON object, and the header `Authorization: Bearer <API_TOKEN>`. \
+    Downloads are `GET /v1/files/download` and `GET /v1/files/export`, with their options in the query. \
     The Worker refuses unknown options. Later versions may add fields to answers, and may add error codes: ignore those that \
     you do not know.
 
@@ -56,6 +59,7 @@ pub fn document(examples: &[Example]) -> Value {
     let mut responses = Responses::default();
     responses.for_codes("", &[Code::RouteNotFound]);
     let mut paths = operations::paths(&operations, examples, &mut responses);
+    paths.extend(downloads::paths(&mut responses));
     paths.extend(pages::paths(examples));
     paths.extend(mcp::paths());
     let responses = responses.components();

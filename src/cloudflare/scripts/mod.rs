@@ -5,11 +5,13 @@
 //!
 //! - [`container`]: the age and the marker of a container, and the content of its directory
 //! - [`arrival`]: the check that the files of a backup are in place
+//! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`hook`]: a command of the application
 
 mod arrival;
 mod container;
+mod file_part;
 mod files;
 mod hook;
 
@@ -17,6 +19,8 @@ pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
 pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker, write_disk_token};
 pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
+pub(crate) use file_part::read_part_outcome;
+pub(super) use file_part::write_file_part;
 pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};
 pub(crate) use files::{read_hashes, read_listing};
 pub(crate) use hook::read_hook;

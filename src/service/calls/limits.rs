@@ -14,6 +14,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -323,6 +324,16 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
     async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
         let started = self.sandboxes.start_from_platform_snapshot(id, snapshot_id);
         with_timeout(&*self.clock, CallKind::PlatformSnapshot, started).await
+    }
+
+    async fn write_file_part(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        required: RequiredContainer,
+        part: &FilePart,
+    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.write_file_part(id, dir, required, part)).await
     }
 
     async fn run_checkpoint(

@@ -1,16 +1,16 @@
 //! Checkpoints: named states of a directory that are stored inside the sandbox.
 //!
-//! - `container_guard`: runs calls only in the container that has the sandbox's files
 //! - `refusal`: the errors for calls that the sandbox refused
 //!
 //! One call at a time runs in a sandbox. A call that has begun runs to completion, even when its caller disconnects.
 
-mod container_guard;
 mod refusal;
 
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
+use super::calls::failures::During;
+use super::calls::queue::Permit;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::checkpoint::{
     CheckpointDescription, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
@@ -21,7 +21,7 @@ use crate::model::request::{
     RestoreCheckpointRequest,
 };
 use crate::model::{Error, Result};
-use crate::ports::Ports;
+use crate::ports::{Ports, Sandboxes};
 
 /// The operations on checkpoints. They need no bucket.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -93,28 +93,47 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let what = format!("checkpoint calls for the sandbox {:?}", self.id.as_str());
         let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
         let snapshotter = self.in_runtime(location.runtime)?;
+        let blocks_captures = matches!(call, CheckpointCall::Restore { .. });
+        let work = async move |snapshotter: Self| {
+            let outcome = snapshotter.run_in_container(&dir, async |required| {
+                let sent = snapshotter.sandboxes()?.run_checkpoint(&snapshotter.id, &dir, required, &call).await;
+                sent.map_err(snapshotter.failed(During::Checkpoint))
+            });
+            match outcome.await {
+                Ok(outcome) => outcome.map_err(|refusal| snapshotter.refusal_error(&dir, &call, refusal)),
+                Err(error) => Err(error),
+            }
+            .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
+        };
+        snapshotter.run_exclusively(permit, blocks_captures, work, abort).await
+    }
+
+    /// Waits until no other call works on checkpoints or writes files in the sandbox, or the caller cancels, and runs the
+    /// work to completion. Work that blocks captures waits for those in progress: none may store files that are partly
+    /// written.
+    pub(in crate::service) async fn run_exclusively<T: 'static>(
+        &self,
+        permit: Permit<()>,
+        blocks_captures: bool,
+        work: impl AsyncFnOnce(Self) -> Result<T> + 'static,
+        abort: CancellationToken,
+    ) -> Result<T> {
+        let snapshotter = self.clone();
         let work = async move {
             let locks = async {
                 let call_lock = snapshotter.in_process.checkpoint_lock.lock().await;
-                // A restore waits for captures in progress, and blocks new ones: none may store files that are partly
-                // restored.
-                let restore_lock = match call {
-                    CheckpointCall::Restore { .. } => Some(snapshotter.in_process.checkpoint_restore_lock.lock().await),
-                    _ => None,
-                };
-                if restore_lock.is_some() {
+                let mut capture_lock = None;
+                if blocks_captures {
+                    capture_lock = Some(snapshotter.in_process.checkpoint_restore_lock.lock().await);
                     snapshotter.in_process.coalescer.wait_until_idle().await;
                 }
-                (call_lock, restore_lock, permit)
+                (call_lock, capture_lock, permit)
             };
             let _locks = match select(locks.boxed_local(), abort.cancelled().boxed_local()).await {
                 Either::Left((locks, _)) => locks,
                 Either::Right(((), _)) => return Err(Error::cancelled()),
             };
-            snapshotter
-                .run_in_container(&dir, &call)
-                .await
-                .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
+            work(snapshotter.clone()).await
         };
         self.run_to_completion(work).await
     }

@@ -1,12 +1,14 @@
 //! The files of a snapshot, read from its archive in R2. No container is started.
 
+mod diff;
 mod list;
 mod read;
+mod restore;
 mod stat;
 
 use crate::model::archive::{Answer, Attributes, EntryKind, Outcome, Request};
 use crate::model::files::{FileAttributes, FilePath, FileType};
-use crate::model::{Error, Result, Selection, SnapshotId, Timestamp};
+use crate::model::{BackupId, Error, Result, Selection, SnapshotId, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::snapshot::select::{Selected, require_ready};
@@ -31,19 +33,27 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (outcome, bytes) = found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))?;
         match outcome {
             Outcome::Answer(answer) => Ok(Read { snapshot_id, answer, bytes }),
-            Outcome::NotFound => Err(Error::file_not_found(&snapshot_id, path)),
-            Outcome::NotADirectory => Err(Error::file_not_a_directory(&snapshot_id, path)),
-            Outcome::NotAFile => Err(Error::file_not_regular(&snapshot_id, path)),
-            Outcome::InvalidPath(why) => Err(Error::invalid_path(path, &why)),
-            Outcome::Damaged(how) => Err(Error::backup_damaged(id, &how)),
-            Outcome::Unsupported(why) => Err(Error::archive_unreadable(&snapshot_id, &why)),
-            Outcome::SourceFailed(message) => Err(Error::archive_source_failed(id, &message)),
+            other => Err(error_of(other, &snapshot_id, id, path)),
         }
     }
 }
 
+/// Returns the error of a request about `path` in the archive of a snapshot.
+pub(crate) fn error_of(outcome: Outcome, snapshot_id: &SnapshotId, id: &BackupId, path: &FilePath) -> Error {
+    match outcome {
+        Outcome::Answer(_) => other_answer(),
+        Outcome::NotFound => Error::file_not_found(snapshot_id, path),
+        Outcome::NotADirectory => Error::file_not_a_directory(snapshot_id, path),
+        Outcome::NotAFile => Error::file_not_regular(snapshot_id, path),
+        Outcome::InvalidPath(why) => Error::invalid_path(path, &why),
+        Outcome::Damaged(how) => Error::backup_damaged(id, &how),
+        Outcome::Unsupported(why) => Error::archive_unreadable(snapshot_id, &why),
+        Outcome::SourceFailed(message) => Error::archive_source_failed(id, &message),
+    }
+}
+
 /// Returns the attributes of an entry of an archive, as callers get them.
-fn to_attributes(attributes: &Attributes) -> FileAttributes {
+pub(crate) fn to_attributes(attributes: &Attributes) -> FileAttributes {
     FileAttributes {
         r#type: match attributes.kind {
             EntryKind::File => FileType::File,

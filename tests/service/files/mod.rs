@@ -1,5 +1,8 @@
 //! The files of snapshots, read from archives in memory.
 
+mod diff;
+mod restore;
+
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, SnapshotRef};
 use serde_json::{Value, json};

@@ -23,6 +23,8 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::Branch => by_ref(snapshot),
         Operation::ListFiles | Operation::StatFile => merged(by_ref(snapshot), json!({ "path": "/" })),
         Operation::ReadFile => merged(by_ref(snapshot), json!({ "path": "notes.txt" })),
+        Operation::RestoreFiles => merged(by_ref(snapshot), json!({ "paths": ["notes.txt"], "to": "agent-42" })),
+        Operation::Diff => json!({ "from": by_ref(snapshot), "to": by_ref(snapshot) }),
         Operation::Label => merged(by_ref(snapshot), json!({ "newLabel": "another" })),
         Operation::Delete => merged(by_ref(snapshot), json!({ "force": true })),
         Operation::Snapshot

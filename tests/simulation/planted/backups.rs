@@ -1,6 +1,6 @@
 //! The bucket: answers that are misread.
 
-use sandbox_snapshotter::model::archive::{Outcome, Request};
+use sandbox_snapshotter::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
 use sandbox_snapshotter::model::{
     ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObjectPage, Failure, LocatedBackup,
 };
@@ -59,6 +59,15 @@ impl BackupStore for PlantedPorts {
         request: &Request,
     ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
         self.bucket().read_archive(backup, request).await
+    }
+
+    async fn diff_archives(
+        &self,
+        from: &BackupLocation,
+        to: &BackupLocation,
+        request: &DiffRequest,
+    ) -> Result<Result<DiffOutcome, Side>, Failure> {
+        self.bucket().diff_archives(from, to, request).await
     }
 
     async fn read_archive_prefix(&self, backup: &BackupLocation, length: u32) -> Result<Option<Vec<u8>>, Failure> {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
+use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
@@ -126,6 +127,10 @@ impl SandboxLedgerClient for PlantedPorts {
         dependent: &SandboxId,
     ) -> Result<RestoreSource> {
         self.client().get_for_restore(id, snapshot_id, dependent).await
+    }
+
+    async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
+        self.client().locate_snapshot(selection).await
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {

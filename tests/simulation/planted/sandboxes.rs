@@ -6,6 +6,7 @@ use std::rc::{Rc, Weak};
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -251,6 +252,11 @@ impl Sandboxes for PlantedSandboxes {
             hook: &Hook,
             env: &BTreeMap<String, String>
         ) -> Option<HookRun>;
+        write_file_part(
+            dir: &Directory,
+            required: RequiredContainer,
+            part: &FilePart
+        ) -> Result<PartOutcome, PartRefusal>;
         run_checkpoint(
             dir: &Directory,
             required: RequiredContainer,

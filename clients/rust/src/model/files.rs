@@ -6,7 +6,7 @@ use base64ct::{Base64, Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::ids::checked_string;
-use super::{Error, Result, SnapshotId, Timestamp};
+use super::{Directory, Error, Result, SandboxId, SnapshotId, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -38,6 +38,13 @@ impl FilePath {
             return refuse("contains \"..\"");
         }
         Ok(Self(text.to_owned()))
+    }
+
+    /// Returns the path without empty names and `.`.
+    #[must_use]
+    pub fn normalized(&self) -> Self {
+        let names = self.0.split('/').filter(|name| !matches!(*name, "" | "."));
+        Self(names.collect::<Vec<_>>().join("/"))
     }
 
     /// Returns the path of the snapshot's directory itself.
@@ -180,6 +187,23 @@ pub struct FileContent {
     pub encoding: ContentEncoding,
     /// The content.
     pub content: String,
+}
+
+/// The answer of `files/restore`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RestoredFiles {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// The sandbox that the files were written to.
+    pub sandbox_id: SandboxId,
+    /// The directory that the files were written to.
+    pub dir: Directory,
+    /// The paths of the files that were written, relative to the directory.
+    pub restored: Vec<String>,
+    /// The paths at which something existed, which was left unchanged.
+    pub skipped: Vec<String>,
 }
 
 /// How the content of a file is written.

@@ -8,6 +8,7 @@ pub mod archive_format;
 pub mod backup;
 pub mod checkpoint;
 pub mod code;
+pub mod diff;
 pub mod directory;
 pub mod error;
 pub mod escape;

@@ -13,7 +13,8 @@ pub mod types {
         Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
     };
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
-    pub use crate::model::files::{FileContent, FileDescription, FilePage};
+    pub use crate::model::diff::SnapshotDiff;
+    pub use crate::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
     pub use crate::model::named::answer::{
@@ -21,11 +22,11 @@ pub mod types {
     };
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-        DiffCheckpointRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
+        DiffCheckpointRequest, DiffRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
         ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
         ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
-        RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StopRequest,
-        SweepRequest, Toolset, UpdateRequest,
+        RestoreFilesRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
+        StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
     };
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
@@ -66,6 +67,9 @@ macro_rules! operations {
                 /// Checks in R2 whether a snapshot can be restored. Does not start a container.
                 Verify = "verify", fn verify(Selection) -> Verification,
                     in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                /// Compares the files of two snapshots of one lineage. Does not start a container.
+                Diff = "diff", fn diff(DiffRequest) -> SnapshotDiff,
+                    in Sandbox(|it| it.from.0.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
                 /// Changes the label of a snapshot.
                 Label = "label", fn label(LabelRequest) -> Summary,
                     in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
@@ -166,6 +170,10 @@ macro_rules! operations {
                 /// Returns the content of a file of a snapshot, or a range of it. Does not start a container.
                 ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
                     in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                // With `overwrite`, a second call replaces what was written in between.
+                /// Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`.
+                RestoreFiles = "files/restore", fn restore(RestoreFilesRequest) -> RestoredFiles,
+                    in Sandbox(|it| &it.to), needs_bucket: true, repeat: NotIdempotent;
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.

@@ -1,7 +1,7 @@
 //! Errors about the files of a snapshot.
 
 use crate::model::files::FilePath;
-use crate::model::{BackupId, Code, Error, Failure, SnapshotId};
+use crate::model::{BackupId, Code, Directory, Error, Failure, SandboxId, SnapshotId};
 
 impl Error {
     /// [`Code::FileNotFound`], for a path that a snapshot does not contain.
@@ -46,6 +46,68 @@ impl Error {
     pub fn archive_source_failed(id: &BackupId, message: &str) -> Self {
         let doing = format!("reading the archive of the backup {id}");
         Self::storage_unavailable(&doing, Failure::new("R2Error", message))
+    }
+
+    /// [`Code::CrossLineage`], for the differences between snapshots of two lineages.
+    pub fn diff_of_lineages(from: &SandboxId, to: &SandboxId) -> Self {
+        Self::new(
+            Code::CrossLineage,
+            format!(
+                "The snapshot `from` belongs to the lineage of {:?}, and the snapshot `to` to that of {:?}.",
+                from.as_str(),
+                to.as_str()
+            ),
+            "Compare snapshots of the same lineage, or pass `allowCrossLineage: true` in `to` to permit others.",
+        )
+    }
+
+    /// [`Code::CrossLineage`], for files of a snapshot of another lineage than the sandbox.
+    pub fn files_of_other_lineage(source: &SandboxId, target: &SandboxId) -> Self {
+        Self::new(
+            Code::CrossLineage,
+            format!(
+                "The snapshot belongs to the lineage of {:?}, and the sandbox to that of {:?}.",
+                source.as_str(),
+                target.as_str()
+            ),
+            "Use a snapshot of the same lineage, or pass `allowCrossLineage: true` to permit others.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for more bytes than one call restores.
+    pub fn restored_files_too_large(bytes: u64, most: u64) -> Self {
+        Self::invalid_argument(
+            format!("The files of `paths` have {bytes} bytes; the maximum is {most}."),
+            "Pass fewer files. For larger ones, restore the snapshot, or download them.",
+        )
+    }
+
+    /// [`Code::NotADirectory`], for a file that has no place in a sandbox.
+    pub fn file_place_blocked(id: &SandboxId, dir: &Directory, path: &FilePath) -> Self {
+        Self::new(
+            Code::NotADirectory,
+            format!(
+                "In {:?} of the sandbox {:?}, {:?} is a directory, or leads through something other than a directory.",
+                dir.as_str(),
+                id.as_str(),
+                path.as_str()
+            ),
+            "Move what is there, or pass another `dir`. Symbolic links are not followed.",
+        )
+    }
+
+    /// [`Code::SandboxFailed`], for a file that a program in the sandbox could not write.
+    pub fn file_not_written(id: &SandboxId, dir: &Directory, path: &FilePath, output: &str) -> Self {
+        Self::new(
+            Code::SandboxFailed,
+            format!(
+                "In {:?} of the sandbox {:?}, {:?} can't be written, and is unchanged: {output}",
+                dir.as_str(),
+                id.as_str(),
+                path.as_str()
+            ),
+            "Check the permissions and the space on the disk of the sandbox.",
+        )
     }
 
     /// [`Code::ArchiveUnreadable`], for an archive that this release restores and does not read.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::SnapshotCursor;
 use super::fields::Fields;
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
+use crate::model::diff::DiffCursor;
 use crate::model::files::{FileCursor, FilePath};
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
 use crate::model::named::{StoragePolicy, Tenant, WorkspaceName};
@@ -168,6 +169,7 @@ options! {
     FilePath as String, required, |raw| Self::parse(&raw);
     Option<FilePath> as Option<String>, string, |raw| optional(raw.as_deref(), FilePath::parse);
     Option<FileCursor> as Option<String>, string, |raw| optional(raw.as_deref(), FileCursor::parse);
+    Option<DiffCursor> as Option<String>, string, |raw| optional(raw.as_deref(), DiffCursor::parse);
     BackupHandle as Option<BackupHandle>, object;
     Policy as Option<Policy>, object;
     Option<Compression> as Option<Compression>, object, Ok;

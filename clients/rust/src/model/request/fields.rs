@@ -117,6 +117,18 @@ impl Fields {
         decoded.map_err(|why| Error::invalid_argument(format!("`{name}` cannot be read: {why}"), SCHEMA_REMEDIATION))
     }
 
+    /// Takes a required object. If it is absent, [`finish`](Self::finish) fails, as for [`required`](Self::required).
+    pub fn required_object(&mut self, name: &str) -> Result<Value> {
+        let value = self.value(name);
+        if value.is_none() {
+            self.missing.get_or_insert_with(|| name.to_owned());
+        }
+        match value {
+            None | Some(Value::Object(_)) => Ok(value.unwrap_or_default()),
+            Some(_) => Err(wrong_type(name, "an object")),
+        }
+    }
+
     /// Verifies that no field remains, and that no required one is absent.
     pub fn finish(self) -> Result<()> {
         #[cfg(feature = "schema")]

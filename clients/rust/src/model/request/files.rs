@@ -1,12 +1,13 @@
 //! The requests about the files of a snapshot.
 
-use super::declare::request;
+use super::declare::{Content, Field, request};
+use super::fields::Fields;
 use super::selection::Selection;
 use super::{check_page, check_range};
-use crate::model::Result;
 use crate::model::files::{FileCursor, FilePath};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
+use crate::model::{Directory, Error, Result, Runtime, SandboxId};
 
 request! {
     /// The request for a page of the files in a directory of a snapshot.
@@ -55,6 +56,81 @@ request! {
         pub selection: Selection,
         /// The path of the file.
         pub path: FilePath,
+    }
+}
+
+request! {
+    /// The request for a tar of a directory of a snapshot.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ExportOptions", transform = needs(&[]), transform = extends("Selection"))
+    )]
+    pub struct ExportRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The path of the directory; the directory that the snapshot contains if absent.
+        pub path: Option<FilePath>,
+    }
+}
+
+request! {
+    /// The request to write files of a snapshot to a running sandbox.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "RestoreFilesOptions", transform = needs(&["paths", "to"]), transform = extends("Selection"))
+    )]
+    pub struct RestoreFilesRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The paths of the regular files in the snapshot: 1–100, with at most 16 MiB together.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS)))]
+        pub paths: Vec<FilePath>,
+        /// The sandbox to write the files to. It must be running.
+        pub to: SandboxId,
+        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
+        /// The directory to write the files to, at their paths; the deployment's default directory if absent.
+        pub dir: Option<Directory>,
+        /// Whether to replace existing files.
+        pub overwrite: bool,
+    }
+}
+
+impl RestoreFilesRequest {
+    /// The maximum number of files.
+    pub const MAX_PATHS: usize = 100;
+    /// The maximum number of bytes of all files.
+    pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+    /// Returns a request to write files to the default directory of a sandbox, where they do not exist.
+    pub const fn of(selection: Selection, paths: Vec<FilePath>, to: SandboxId) -> Self {
+        Self { selection, paths, to, runtime: None, dir: None, overwrite: false }
+    }
+}
+
+impl Field for Vec<FilePath> {
+    type Raw = Vec<String>;
+
+    fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
+        fields.strings(name)
+    }
+}
+
+impl Content for Vec<FilePath> {
+    fn check(raw: Self::Raw) -> Result<Self> {
+        let most = RestoreFilesRequest::MAX_PATHS;
+        if raw.is_empty() || raw.len() > most {
+            return Err(Error::invalid_argument(
+                format!("`paths` must have 1–{most} paths, got {}", raw.len()),
+                format!("Pass 1 to {most} paths of files in the snapshot."),
+            ));
+        }
+        raw.iter().map(|path| FilePath::parse(path)).collect()
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`ImportRequest`]: imports a backup
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
+//! - [`DiffRequest`]: compares two snapshots
 //! - [`ListFilesRequest`] and the requests about the files of a snapshot
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
@@ -14,6 +15,7 @@
 mod checkpoint;
 mod create;
 mod declare;
+mod diff;
 mod fields;
 mod files;
 mod health;
@@ -30,9 +32,10 @@ pub use checkpoint::{
     RestoreCheckpointRequest,
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
+pub use diff::{DiffRequest, NestedSelection};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
-pub use files::{FileRequest, ListFilesRequest, ReadFileRequest};
+pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{

@@ -1,38 +1,57 @@
-//! Container guard: runs checkpoint calls only in the container that has the sandbox's files.
+//! Container guard: runs calls that change files only in the container that has the sandbox's files.
 //!
 //! A command starts a new, empty container when none is running. So the script first compares the age of its container
 //! with the age that the Worker requires, and writes nothing in a container that is too young. The script cannot
 //! distinguish a container in its first seconds from one that started for the command itself: the Worker then compares
 //! the age that it reports (see `container`), and sends the command again.
 
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::checkpoint_call::{CheckpointRefusal, RequiredContainer};
+use crate::model::file_part::PartRefusal;
 use crate::model::record::ContainerObservation;
 use crate::model::{Code, ContainerIdentity, Directory, Error, Result, Timestamp};
-use crate::ports::{Ports, Sandboxes};
+use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::calls::failures::During;
 use crate::service::container::identity::{AGE_RESOLUTION_MILLIS, MAX_AGE_MEASUREMENTS};
 use crate::service::container::unverified::ActiveProbe;
 
 /// The longest time from the start of a container until a command runs in it, in milliseconds.
 const MAX_START_MILLIS: i64 = 20_000;
 
+/// Why the script refused a call.
+pub(in crate::service) trait Refusal {
+    /// Returns the age of a container that is too young, in milliseconds.
+    fn too_young(&self) -> Option<i64>;
+}
+
+impl Refusal for CheckpointRefusal {
+    fn too_young(&self) -> Option<i64> {
+        if let Self::TooYoung { age_millis } = self { Some(*age_millis) } else { None }
+    }
+}
+
+impl Refusal for PartRefusal {
+    fn too_young(&self) -> Option<i64> {
+        if let Self::TooYoung { age_millis } = self { Some(*age_millis) } else { None }
+    }
+}
+
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Runs a call in the sandbox, which must be running with its files in place.
-    pub(super) async fn run_in_container(&self, dir: &Directory, call: &CheckpointCall) -> Result<CheckpointOutcome> {
+    /// Sends a call to the sandbox, which must be running with its files in place.
+    pub(in crate::service) async fn run_in_container<T, R: Refusal>(
+        &self,
+        dir: &Directory,
+        send: impl AsyncFn(RequiredContainer) -> Result<Result<T, R>>,
+    ) -> Result<Result<T, R>> {
         let since = self.now();
         let status = self.running_status().await?;
         if self.workspace()?.binding.is_some() {
             self.ensure_not_restoring()?;
-            return self
-                .send_checkpoint_call(dir, RequiredContainer::Ready, call)
-                .await?
-                .map_err(|refusal| self.refusal_error(dir, call, refusal));
+            return send(RequiredContainer::Ready).await;
         }
         let probe = ActiveProbe::begin(self)?;
         self.verify_accepted(&ContainerObservation::new(status, since))?;
         let since = self.mark_unverified(status.identity())?.min(since);
-        let outcome = self.run_in_older_container(dir, call, since, status.identity()).await;
+        let outcome = self.run_in_older_container(&send, since, status.identity()).await;
         if !matches!(&outcome, Err(error) if error.code() == Code::SandboxReplaced) {
             self.verify_unchanged(dir, &ContainerObservation::new(status, since)).await?;
         }
@@ -40,23 +59,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // fails here.
         let answer = outcome?;
         drop(probe.finish_verified(self));
-        answer.map_err(|refusal| self.refusal_error(dir, call, refusal))
+        Ok(answer)
     }
 
-    /// Runs a call in a container that started before `since`.
-    async fn run_in_older_container(
+    /// Sends a call to a container that started before `since`.
+    async fn run_in_older_container<T, R: Refusal>(
         &self,
-        dir: &Directory,
-        call: &CheckpointCall,
+        send: &impl AsyncFn(RequiredContainer) -> Result<Result<T, R>>,
         since: Timestamp,
         container: Option<ContainerIdentity>,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>> {
+    ) -> Result<Result<T, R>> {
         let elapsed = || self.now().millis_since(since);
         let mut required_age = elapsed() + MAX_START_MILLIS;
         for _ in 0..MAX_AGE_MEASUREMENTS {
             let elapsed_at_start = elapsed();
-            let answer = self.send_checkpoint_call(dir, RequiredContainer::OlderThan(required_age), call).await?;
-            let Err(CheckpointRefusal::TooYoung { age_millis }) = answer else { return Ok(answer) };
+            let answer = send(RequiredContainer::OlderThan(required_age)).await?;
+            let Some(age_millis) = answer.as_ref().err().and_then(Refusal::too_young) else { return Ok(answer) };
             if age_millis < elapsed_at_start {
                 return Err(self.flag_replaced(container).await);
             }
@@ -66,17 +84,5 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
         }
         Err(Error::container_replaced(&self.id, "may have been replaced"))
-    }
-
-    async fn send_checkpoint_call(
-        &self,
-        dir: &Directory,
-        required_container: RequiredContainer,
-        call: &CheckpointCall,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>> {
-        self.sandboxes()?
-            .run_checkpoint(&self.id, dir, required_container, call)
-            .await
-            .map_err(self.failed(During::Checkpoint))
     }
 }

@@ -1,0 +1,33 @@
+//! The command for the differences between two snapshots.
+
+use clap::Args;
+
+use super::common::{LineageScope, Paging};
+
+/// `diff`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter diff agent-42 before-upgrade after-upgrade
+  snapshotter diff agent-42 before-upgrade tried --to-sandbox @experiment
+  snapshotter diff @notebook monday friday --json")]
+pub struct Diff {
+    /// The sandbox that the snapshots were taken of, or @NAME for a named workspace
+    #[arg(value_name = "SANDBOX|@NAME")]
+    pub target: String,
+    /// The id or the label of the first snapshot
+    #[arg(value_name = "FROM")]
+    pub from: String,
+    /// The id or the label of the second snapshot
+    #[arg(value_name = "TO")]
+    pub to: String,
+    /// The sandbox that the second snapshot was taken of, or @NAME, if it is another one of the lineage
+    #[arg(long, value_name = "SANDBOX|@NAME")]
+    pub to_sandbox: Option<String>,
+    /// The lineage scope of the caller.
+    #[command(flatten)]
+    pub lineage_scope: LineageScope,
+    /// The pages of the differences.
+    #[command(flatten)]
+    pub paging: Paging,
+}

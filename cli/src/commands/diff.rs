@@ -1,0 +1,62 @@
+//! The command for the differences between two snapshots.
+
+use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
+use sandbox_snapshotter_client::model::request::{DiffRequest, Selection};
+
+use super::context::Context;
+use super::lists;
+use crate::args::common::Paging;
+use crate::args::diff::Diff;
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::answer::Answer;
+
+impl lists::Page for SnapshotDiff {
+    const ROWS: &str = "changes";
+
+    fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn cursor(&mut self) -> &mut Option<String> {
+        &mut self.cursor
+    }
+}
+
+/// `diff`
+pub fn run(context: &Context, command: Diff) -> Result<Exit> {
+    let Diff { target, from, to, to_sandbox, lineage_scope, paging } = command;
+    let lineage_scope = context.lineage_scope(&lineage_scope)?;
+    let select = |target: &str, snapshot: &str| -> Result<Selection> {
+        let selector = context.find_snapshot(target, snapshot, &lineage_scope)?;
+        Ok(Selection { selector, lineage_scope: lineage_scope.clone() })
+    };
+    let to_target = to_sandbox.as_deref().unwrap_or(&target);
+    let (from, to) = (select(&target, &from)?, select(to_target, &to)?);
+    let limit = if paging.is_all() { DiffRequest::MAX_LIMIT } else { DiffRequest::DEFAULT_LIMIT };
+    let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(from, to) };
+    let mut fetch = |cursor: Option<&str>| {
+        let cursor = cursor.map(DiffCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
+        context.call_read_only::<SnapshotDiff>("diff", &DiffRequest { cursor, ..request.clone() })
+    };
+    if context.output.json || !paging.is_all() {
+        return context.show(&whole(&paging, fetch)?);
+    }
+    lists::show(context, &paging, None, &mut fetch)
+}
+
+/// Returns all pages as one, or one page.
+fn whole(
+    paging: &Paging,
+    mut fetch: impl FnMut(Option<&str>) -> Result<Answer<SnapshotDiff>>,
+) -> Result<Answer<SnapshotDiff>> {
+    let mut page = fetch(paging.cursor.as_deref())?.value;
+    while paging.is_all()
+        && let Some(cursor) = page.cursor.take()
+    {
+        let next = fetch(Some(&cursor))?.value;
+        page.changes.extend(next.changes);
+        page.cursor = next.cursor;
+    }
+    Answer::of(serde_json::to_value(&page).map_err(|_| lists::invalid_cursor())?)
+}

@@ -1,0 +1,64 @@
+//! The request for the differences between two snapshots.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::check_page;
+use super::declare::{Content, Field, request};
+use super::fields::Fields;
+use super::selection::Selection;
+use crate::model::Result;
+use crate::model::diff::DiffCursor;
+#[cfg(feature = "schema")]
+use crate::model::schema::{closed, needs};
+
+request! {
+    /// The request for a page of the differences between two snapshots of one lineage.
+    #[cfg_attr(feature = "schema", schemars(rename = "DiffOptions", transform = needs(&["from", "to"])))]
+    pub struct DiffRequest {
+        /// The selection of the first snapshot, which the differences begin at.
+        #[cfg_attr(feature = "schema", schemars(with = "Selection", transform = closed))]
+        pub from: NestedSelection,
+        /// The selection of the second snapshot, which the differences lead to.
+        #[cfg_attr(feature = "schema", schemars(with = "Selection", transform = closed))]
+        pub to: NestedSelection,
+        /// The cursor of the previous page; the page begins with the first difference if absent.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        pub cursor: Option<DiffCursor>,
+        /// The maximum number of differences on the page. A page can have fewer and still be followed by another one.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
+        pub limit: u32 = |limit| check_page(limit, Self::DEFAULT_LIMIT, Self::MAX_LIMIT),
+    }
+}
+
+impl DiffRequest {
+    /// The default number of differences on a page.
+    pub const DEFAULT_LIMIT: u32 = 100;
+    /// The maximum number of differences on a page.
+    pub const MAX_LIMIT: u32 = 1000;
+
+    /// Returns a request for the first differences between two snapshots.
+    pub fn of(from: Selection, to: Selection) -> Self {
+        let [from, to] = [from, to].map(|selection| NestedSelection(Box::new(selection)));
+        Self { from, to, cursor: None, limit: Self::DEFAULT_LIMIT }
+    }
+}
+
+/// The selection of a snapshot as one option, in a request about several snapshots.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct NestedSelection(pub Box<Selection>);
+
+impl Field for NestedSelection {
+    type Raw = Value;
+
+    fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
+        fields.required_object(name)
+    }
+}
+
+impl Content for NestedSelection {
+    fn check(raw: Self::Raw) -> Result<Self> {
+        Selection::decode(&raw).map(|selection| Self(Box::new(selection)))
+    }
+}

@@ -1,0 +1,187 @@
+// The files that differ between two snapshots, and the text of a file side by side.
+
+import { useEffect, useState } from 'preact/hooks';
+
+import type { FileChange } from '../../../client/src/index.ts';
+import { useAction } from '../action.ts';
+import { count, size } from '../format.ts';
+import { sideBySide } from '../lines.ts';
+import { useOnce } from '../once.ts';
+import { href, type Place } from '../routes.ts';
+import { client } from '../session.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
+
+/** A snapshot by its sandbox and its id. */
+type Snapshot = Extract<Place, { at: 'diff' }>['from'];
+
+interface Sides {
+  from: Snapshot;
+  to: Snapshot;
+}
+
+/** The number of differences that one call lists. */
+const LIMIT = 200;
+
+const TONES = { added: 'good', removed: 'bad', changed: 'accent', renamed: 'plain' } as const;
+
+/** The differences between two snapshots. */
+export function DiffView({ from, to }: Sides) {
+  const [changes, setChanges] = useState<FileChange[]>([]);
+  const [cursor, setCursor] = useState<string>();
+  const [isComplete, setComplete] = useState(false);
+  const reading = useAction(
+    { operation: 'diff', subject: JSON.stringify([from, to]), title: <>Comparing two snapshots</> },
+    async (after?: string) => {
+      const page = await client.diff({
+        from,
+        to,
+        limit: LIMIT,
+        ...(after !== undefined && { cursor: after }),
+      });
+      setChanges((previous) => [...(after === undefined ? [] : previous), ...page.changes]);
+      setCursor(page.cursor);
+      setComplete(page.cursor === undefined);
+    },
+  );
+  useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
+  return (
+    <>
+      <header class="page-head">
+        <p class="kind">Differences</p>
+        <h1>
+          <SnapshotLink of={from} /> → <SnapshotLink of={to} />
+        </h1>
+        <a href={href({ at: 'diff', from: to, to: from })}>Swap</a>
+      </header>
+      {changes.length > 0 && (
+        <p class="hint" role="status">
+          {count(changes.length, 'difference')}
+          {!isComplete && ', and possibly more'}
+        </p>
+      )}
+      <ul class="cards differences">
+        {changes.map((change) => (
+          <Difference
+            key={`${change.change} ${change.pathBytes ?? change.path}`}
+            of={change}
+            from={from}
+            to={to}
+          />
+        ))}
+      </ul>
+      {isComplete && changes.length === 0 && <p class="empty">The snapshots have the same files.</p>}
+      {reading.busy && changes.length === 0 && <p class="empty">Reading the archives…</p>}
+      {cursor !== undefined && (
+        <div class="buttons">
+          <Button busy={reading.busy} onClick={() => void reading.run(cursor)}>
+            Show more differences
+          </Button>
+        </div>
+      )}
+      <Failure of={reading.failure} retry={reading.retry} />
+    </>
+  );
+}
+
+function SnapshotLink({ of }: { of: Snapshot }) {
+  return (
+    <a class="mono" href={href({ at: 'files', ...of })}>
+      <Name of={of.snapshotId} />
+    </a>
+  );
+}
+
+function Difference({ of, from, to }: Sides & { of: FileChange }) {
+  const [isOpen, setOpen] = useState(false);
+  const { path, pathBytes, previousPath, change, certainty, differences } = of;
+  const isText = [of.from, of.to].every((file) => file === undefined || file.type === 'file');
+  const hasContent = change !== 'renamed' && (change !== 'changed' || differences?.includes('content'));
+  const canOpen = pathBytes === undefined && isText && hasContent;
+  return (
+    <li>
+      <div>
+        <Badge tone={TONES[change]}>{change}</Badge>{' '}
+        <span class="mono">
+          {previousPath !== undefined && (
+            <>
+              <Name of={previousPath} />
+              {' → '}
+            </>
+          )}
+          <Name of={path} />
+          {(of.to ?? of.from)?.type === 'directory' && '/'}
+        </span>{' '}
+        <span class="hint">
+          {sizes(of)}
+          {differences && `, ${differences.join(', ')}`}
+          {certainty === 'metadata' && ', only the times were compared'}
+        </span>
+      </div>
+      {canOpen && (
+        <div class="buttons">
+          <Button
+            label={`${isOpen ? 'Hide' : 'Show'} the content of ${path}`}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? 'Hide' : 'Show'}
+          </Button>
+        </div>
+      )}
+      {isOpen && <Contents of={of} from={from} to={to} />}
+    </li>
+  );
+}
+
+/** The sizes before and after. */
+function sizes({ from, to }: FileChange): string {
+  const of = (file: FileChange['from']) =>
+    file?.type === 'file' ? size(file.sizeBytes) : (file?.type ?? 'nothing');
+  return from?.type === to?.type && from?.sizeBytes === to?.sizeBytes ? of(to) : `${of(from)} → ${of(to)}`;
+}
+
+/** The content of a file in both snapshots, side by side. */
+function Contents({ of, from, to }: Sides & { of: FileChange }) {
+  const { value, failure, retry } = useOnce(JSON.stringify([from, to, of.path]), (signal) => {
+    const read = (snapshot: Snapshot, file: FileChange['from']) =>
+      file && client.files.read({ ...snapshot, path: of.path, signal });
+    return Promise.all([read(from, of.from), read(to, of.to)]);
+  });
+  if (failure !== undefined) return <Failure of={failure} retry={retry} />;
+  if (value === undefined) return <p class="empty">Reading the file…</p>;
+  const [before, after] = value;
+  if ([before, after].some((file) => file && file.encoding !== 'utf8'))
+    return <Remark>The content is not text.</Remark>;
+  const isCut = [before, after].some((file) => file && file.length < file.sizeBytes);
+  return (
+    <>
+      {isCut && <Remark>Only the first {size(1024 * 1024)} of the file are compared.</Remark>}
+      <div class="scroll" tabIndex={0} role="region" aria-label={`Content of ${of.path}`}>
+        <table class="sides mono">
+          <thead>
+            <tr>
+              <th scope="col">Before</th>
+              <th scope="col">After</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sideBySide(before?.content ?? '', after?.content ?? '').map((row, at) => (
+              <tr key={at}>
+                <td>
+                  {row.before !== undefined &&
+                    (row.before === row.after ? row.before : <del>{row.before}</del>)}
+                </td>
+                <td>
+                  {row.after !== undefined && (row.before === row.after ? row.after : <ins>{row.after}</ins>)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,221 @@
+// The files of a snapshot: its directories, and the text of a file.
+
+import { useState } from 'preact/hooks';
+
+import type { FileContent, FileDescription, FileEntry, FilePage } from '../../../client/src/index.ts';
+import { useAction } from '../action.ts';
+import { save } from '../download.ts';
+import { size } from '../format.ts';
+import { useOnce } from '../once.ts';
+import { href } from '../routes.ts';
+import { client } from '../session.ts';
+import { Button } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Fact, Facts, Time } from '../ui/facts.tsx';
+import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
+
+interface FilesProps {
+  sandboxId: string;
+  snapshotId: string;
+  path?: string;
+}
+
+/** The number of files that one call lists. */
+const LIMIT = 500;
+
+/** What is at a path. */
+type Found = { file: FileDescription; page?: FilePage; content?: FileContent };
+
+/** A directory or a file of a snapshot. */
+export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
+  const selection = { sandboxId, snapshotId };
+  const { value, failure, retry } = useOnce(
+    JSON.stringify([sandboxId, snapshotId, path]),
+    async (signal): Promise<Found> => {
+      const at = { ...selection, path: path || '/', signal };
+      const file = await client.files.stat(at);
+      if (file.type === 'directory') return { file, page: await client.files.list({ ...at, limit: LIMIT }) };
+      return file.type === 'file' ? { file, content: await client.files.read(at) } : { file };
+    },
+  );
+  const saving = useAction(
+    {
+      operation: 'download',
+      subject: JSON.stringify([sandboxId, snapshotId, path]),
+      title: (
+        <>
+          The download of <Name of={path || snapshotId} />
+        </>
+      ),
+    },
+    () => save({ ...selection, path }, value?.file.type === 'directory'),
+  );
+  const type = value?.file.type;
+  return (
+    <>
+      <header class="page-head">
+        <p class="kind">
+          Files of the snapshot{' '}
+          <a href={href({ at: 'sandbox', sandboxId, selected: selection })}>
+            <Name of={snapshotId} />
+          </a>
+        </p>
+        <h1>
+          <Path {...selection} path={path} />
+        </h1>
+        {(type === 'directory' || type === 'file') && (
+          <Button busy={saving.busy} onClick={() => void saving.run()}>
+            {type === 'directory' ? 'Download as tar' : 'Download'}
+          </Button>
+        )}
+      </header>
+      <Failure of={saving.failure} retry={saving.retry} />
+      <Failure of={failure} retry={retry} />
+      {value === undefined && failure === undefined && <p class="empty">Reading the archive…</p>}
+      {value?.page && <DirectoryView key={path} of={value.page} {...selection} path={path} />}
+      {value && !value.page && <FileView {...value} />}
+    </>
+  );
+}
+
+/** The path, with a link to each directory on it. */
+function Path({ path, ...selection }: FilesProps & { path: string }) {
+  const names = path.split('/').filter((name) => name !== '');
+  const at = (count: number) => href({ at: 'files', ...selection, path: names.slice(0, count).join('/') });
+  if (names.length === 0) return <>All files</>;
+  return (
+    <span class="mono">
+      <a href={at(0)}>All files</a>
+      {names.map((name, index) => (
+        <>
+          {' / '}
+          {index + 1 < names.length ? (
+            <a key={index} href={at(index + 1)}>
+              <Name of={name} />
+            </a>
+          ) : (
+            <Name of={name} />
+          )}
+        </>
+      ))}
+    </span>
+  );
+}
+
+function DirectoryView({ of, path, ...selection }: FilesProps & { of: FilePage; path: string }) {
+  const [files, setFiles] = useState(of.files);
+  const [cursor, setCursor] = useState(of.cursor);
+  const reading = useAction(
+    {
+      operation: 'list',
+      subject: JSON.stringify([selection, path]),
+      title: <>Listing more files</>,
+    },
+    async (after: string) => {
+      const page = await client.files.list({ ...selection, path: path || '/', limit: LIMIT, cursor: after });
+      setFiles((previous) => [...previous, ...page.files]);
+      setCursor(page.cursor);
+    },
+  );
+  if (files.length === 0) return <p class="empty">The directory is empty.</p>;
+  return (
+    <>
+      <table class="files panel">
+        <caption class="unseen">Files in {path || 'the directory of the snapshot'}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Size</th>
+            <th scope="col">Mode</th>
+            <th scope="col">Modified</th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.map((file) => (
+            <Entry key={file.nameBytes ?? file.name} of={file} path={path} {...selection} />
+          ))}
+        </tbody>
+      </table>
+      {cursor !== undefined && (
+        <div class="buttons">
+          <Button busy={reading.busy} onClick={() => void reading.run(cursor)}>
+            Show more files
+          </Button>
+        </div>
+      )}
+      <Failure of={reading.failure} retry={reading.retry} />
+    </>
+  );
+}
+
+function Entry({ of, path, ...selection }: FilesProps & { of: FileEntry; path: string }) {
+  const { name, nameBytes, type, sizeBytes, mode, modifiedAt, target } = of;
+  const text = (
+    <>
+      <Name of={name} />
+      {type === 'directory' && '/'}
+    </>
+  );
+  const to = { at: 'files', ...selection, path: path ? `${path}/${name}` : name } as const;
+  return (
+    <tr>
+      <th scope="row" class="mono">
+        {nameBytes === undefined ? <a href={href(to)}>{text}</a> : text}
+        {target !== undefined && (
+          <>
+            {' → '}
+            <Name of={target} />
+          </>
+        )}
+      </th>
+      <td data-name="Size">{type === 'file' ? size(sizeBytes) : <span class="hint">{TYPES[type]}</span>}</td>
+      <td data-name="Mode">
+        <code>{mode}</code>
+      </td>
+      <td data-name="Modified">
+        <Time at={modifiedAt} />
+      </td>
+    </tr>
+  );
+}
+
+const TYPES = { directory: 'directory', symlink: 'link', special: 'special file', file: 'file' } as const;
+
+function FileView({ file, content }: Found) {
+  const { type, sizeBytes, mode, uid, gid, modifiedAt, target } = file;
+  return (
+    <>
+      <Facts>
+        <Fact name="Type">{TYPES[type]}</Fact>
+        <Fact name="Size">{type === 'file' && size(sizeBytes)}</Fact>
+        <Fact name="Mode">{mode}</Fact>
+        <Fact name="Owner">
+          {uid}:{gid}
+        </Fact>
+        <Fact name="Modified">
+          <Time at={modifiedAt} />
+        </Fact>
+        <Fact name="Target">{target !== undefined && <Name of={target} />}</Fact>
+      </Facts>
+      {content && <Content of={content} />}
+    </>
+  );
+}
+
+function Content({ of: { content, encoding, length, sizeBytes } }: { of: FileContent }) {
+  if (encoding !== 'utf8') return <p class="empty">The content is not text. Download the file to use it.</p>;
+  if (length === 0) return <p class="empty">The file is empty.</p>;
+  return (
+    <>
+      {length < sizeBytes && (
+        <Remark>
+          These are the first {size(length)} of {size(sizeBytes)}. Download the file for the rest.
+        </Remark>
+      )}
+      <pre class="panel content" tabIndex={0} aria-label="Content">
+        {content}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+// Tests of the files of a snapshot, and of the differences between two snapshots.
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+
+import type { TakenSnapshot } from '../../client/src/index.ts';
+import { OVERFLOW, violations } from './accessibility.ts';
+import { ConsoleFixture, type Tab } from './browser.ts';
+
+let first: TakenSnapshot;
+let second: TakenSnapshot;
+const fixture = new ConsoleFixture({}, async (world) => {
+  await world.exec(
+    'origin',
+    `mkdir -p src/deep; printf 'one\\ntwo\\nthree\\n' > src/main.txt; printf '\\377\\376' > binary
+    touch "$(printf 'src/odd \\342\\200\\256name')"; echo old > removed.txt`,
+  );
+  first = await world.snapshot('origin', { label: 'first' });
+  await world.exec(
+    'origin',
+    `printf 'one\\n2\\nthree\\nfour\\n' > src/main.txt; rm removed.txt; echo new > added.txt`,
+  );
+  second = await world.snapshot('origin', { label: 'second' });
+});
+
+const files = (snapshot: TakenSnapshot, path = '') =>
+  `#/files/origin/${snapshot.ref.snapshotId}${path && `?path=${encodeURIComponent(path)}`}`;
+const diff = () => `#/diff/origin/${first.ref.snapshotId}/origin/${second.ref.snapshotId}`;
+
+describe('the files of a snapshot', () => {
+  test('are browsed from the snapshot to the text of a file', async () => {
+    await using tab = await fixture.atSnapshot(first);
+    await tab.button('Files').click();
+    await tab.page.getByRole('heading', { name: 'All files' }).waitFor();
+    await tab.link('src/').click();
+    await tab.link('main.txt').click();
+    const content = tab.page.getByLabel('Content');
+    assert.equal(await content.innerText(), 'one\ntwo\nthree\n');
+    await tab.link('src').click();
+    await tab.link('deep/').waitFor();
+    await tab.link('All files').click();
+    await tab.link('binary').click();
+    await tab.page.getByText('The content is not text').waitFor();
+    await tab.link(first.ref.snapshotId).click();
+    await tab.details.getByRole('heading', { name: 'first' }).waitFor();
+  });
+
+  test('are downloaded, and a directory as a tar', async () => {
+    await using tab = await fixture.signedIn(files(first, 'src/main.txt'));
+    const save = async (button: string) => {
+      const [download] = await Promise.all([tab.page.waitForEvent('download'), tab.button(button).click()]);
+      return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+    };
+    const file = await save('Download');
+    assert.deepEqual([file.name, file.bytes.toString()], ['main.txt', 'one\ntwo\nthree\n']);
+    await tab.visit(files(first, 'src'));
+    const tar = await save('Download as tar');
+    assert.deepEqual([tar.name, tar.bytes.subarray(257, 262).toString()], ['src.tar', 'ustar']);
+  });
+
+  test('that do not exist are reported', async () => {
+    await using tab = await fixture.signedIn(files(first, 'missing'));
+    assert.match(await tab.failure('FILE_NOT_FOUND'), /missing/);
+  });
+});
+
+describe('the differences between two snapshots', () => {
+  test('are shown from the older to the newer one', async () => {
+    await using tab = await fixture.atSnapshot(second);
+    await tab.button('Compare…').click();
+    await tab.dialog.getByLabel('Other snapshot').selectOption({ label: 'first (origin)' });
+    await tab.button('Compare').click();
+    await tab.page.getByText('3 differences').waitFor();
+    const shown = await tab.page.getByRole('listitem').allInnerTexts();
+    assert.match(shown.join('\n'), /added\s+added\.txt.*removed\s+removed\.txt.*changed\s+src\/main\.txt/s);
+  });
+
+  test('of a text are side by side', async () => {
+    await using tab = await fixture.signedIn(diff());
+    await tab.button('Show the content of src/main.txt').click();
+    const rows = tab.page.getByRole('region', { name: 'Content of src/main.txt' }).getByRole('row');
+    await rows.nth(4).waitFor();
+    const texts = (await rows.allInnerTexts()).map((text) => text.split('\t').map((cell) => cell.trim()));
+    assert.deepEqual(texts.slice(1), [
+      ['one', 'one'],
+      ['two', '2'],
+      ['three', 'three'],
+      ['', 'four'],
+    ]);
+  });
+});
+
+/** The views, and what each shows when it is complete. */
+const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
+  async 'a directory'(tab) {
+    await tab.visit(files(first));
+    await tab.link('src/').waitFor();
+  },
+  async 'a file'(tab) {
+    await tab.visit(files(first, 'src/main.txt'));
+    await tab.page.getByLabel('Content').waitFor();
+  },
+  async differences(tab) {
+    await tab.visit(diff());
+    await tab.button('Show the content of src/main.txt').click();
+    await tab.page.getByRole('region', { name: 'Content of src/main.txt' }).waitFor();
+  },
+};
+
+for (const [name, open] of Object.entries(VIEWS))
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`${name} in ${colorScheme} colors is accessible, and fits on a small screen`, async () => {
+      await using tab = await fixture.signedIn(undefined, {
+        colorScheme,
+        viewport: { width: 360, height: 740 },
+      });
+      await open(tab);
+      assert.deepEqual(await violations(tab, {}), []);
+      assert.equal(await tab.evaluate(OVERFLOW), 0);
+    });

@@ -1,0 +1,111 @@
+//! `diff`: the differences between two snapshots of one lineage.
+
+use super::{error_of, to_attributes};
+use crate::model::archive::{self, ChangeKind, DiffOutcome, LocatedSnapshot, Name, Outcome, Side};
+use crate::model::diff::{Certainty, ChangeType, DiffCursor, Difference, FileChange, SnapshotDiff, path_text};
+use crate::model::files::FilePath;
+use crate::model::request::{DiffRequest, NestedSelection};
+use crate::model::{Error, Result, Selection};
+use crate::ports::{BackupStore, Ports, SandboxLedgerClient};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::failures::from_storage;
+use crate::service::snapshot::select::{Selected, require_ready};
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns a page of the differences between two snapshots.
+    pub async fn diff(&self, request: DiffRequest) -> Result<SnapshotDiff> {
+        let DiffRequest { from: NestedSelection(from), to: NestedSelection(to), cursor, limit } = request;
+        let allow_cross_lineage = to.lineage_scope.allow_cross_lineage;
+        let from = self.locate_snapshot(&from).await?;
+        let to = if *to.selector.origin_id() == *self.id {
+            self.locate_snapshot(&to).await?
+        } else {
+            self.sandbox_ledgers()?.locate_snapshot(&to).await?
+        };
+        if from.root_id != to.root_id && !allow_cross_lineage {
+            return Err(Error::diff_of_lineages(&from.root_id, &to.root_id));
+        }
+        let after = cursor.map_or_else(Vec::new, |DiffCursor(path)| path);
+        let request = archive::DiffRequest { after: Name::from(&after[..]), limit: limit as usize };
+        let (changes, next) = self.retry(async || self.diff_archives(&from, &to, &request).await).await?;
+        Ok(SnapshotDiff {
+            from: from.snapshot_id,
+            to: to.snapshot_id,
+            changes: changes.into_iter().map(to_change).collect(),
+            cursor: next.map(|next| DiffCursor(next.as_bytes().to_vec()).to_string()),
+        })
+    }
+
+    /// Returns where the archive of a snapshot of this workspace is.
+    pub async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
+        self.prepare_call().await?;
+        let Selected { workspace, snapshot } = self.select(selection).await?;
+        let location = require_ready(&snapshot)?.backup.location().clone();
+        Ok(LocatedSnapshot { snapshot_id: snapshot.snapshot_id, root_id: workspace.root_id, location })
+    }
+
+    async fn diff_archives(
+        &self,
+        from: &LocatedSnapshot,
+        to: &LocatedSnapshot,
+        request: &archive::DiffRequest,
+    ) -> Result<(Vec<archive::Change>, Option<Name>)> {
+        let of = |side| if side == Side::From { from } else { to };
+        let read = self.backups()?.diff_archives(&from.location, &to.location, request).await;
+        let read = read.map_err(|failure| {
+            let backups = format!("reading the archives of the backups {} and {}", from.location, to.location);
+            from_storage(failure, &backups)
+        })?;
+        match read {
+            Ok(DiffOutcome::Page { changes, next }) => Ok((changes, next)),
+            Ok(DiffOutcome::Failed { side, outcome }) => Err(failure_of(of(side), outcome)),
+            Err(side) => Err(Error::backup_damaged(of(side).location.id(), "its archive is missing")),
+        }
+    }
+}
+
+/// Returns the error of an archive that can't be compared.
+fn failure_of(snapshot: &LocatedSnapshot, outcome: Outcome) -> Error {
+    let id = snapshot.location.id();
+    match outcome {
+        Outcome::InvalidPath(_) => Error::invalid_cursor("diff()"),
+        Outcome::NotFound | Outcome::NotADirectory | Outcome::NotAFile => {
+            Error::backup_damaged(id, "an entry can't be read at its path")
+        }
+        other => error_of(other, &snapshot.snapshot_id, id, &FilePath::root()),
+    }
+}
+
+/// Returns a difference, as callers get it.
+fn to_change(change: archive::Change) -> FileChange {
+    let (path, path_bytes) = path_text(change.path.as_bytes());
+    let (kind, differences, previous_path) = match change.kind {
+        ChangeKind::Added => (ChangeType::Added, Vec::new(), None),
+        ChangeKind::Removed => (ChangeType::Removed, Vec::new(), None),
+        ChangeKind::Changed(differences) => (ChangeType::Changed, differences, None),
+        ChangeKind::Renamed(from) => (ChangeType::Renamed, Vec::new(), Some(path_text(from.as_bytes()).0)),
+    };
+    FileChange {
+        path,
+        path_bytes,
+        change: kind,
+        certainty: match change.certainty {
+            archive::Certainty::Content => Certainty::Content,
+            archive::Certainty::Metadata => Certainty::Metadata,
+        },
+        differences: differences.into_iter().map(to_difference).collect(),
+        previous_path,
+        from: change.before.as_ref().map(to_attributes),
+        to: change.after.as_ref().map(to_attributes),
+    }
+}
+
+fn to_difference(difference: archive::Difference) -> Difference {
+    match difference {
+        archive::Difference::Type => Difference::Type,
+        archive::Difference::Content => Difference::Content,
+        archive::Difference::Mode => Difference::Mode,
+        archive::Difference::Owner => Difference::Owner,
+        archive::Difference::Target => Difference::Target,
+    }
+}

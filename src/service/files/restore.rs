@@ -1,0 +1,137 @@
+//! `files/restore`: single files of a snapshot, written to a running sandbox.
+
+use super::{error_of, other_answer};
+use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, Outcome, Request};
+use crate::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
+use crate::model::files::{FilePath, RestoredFiles};
+use crate::model::request::RestoreFilesRequest;
+use crate::model::{Directory, Error, Result};
+use crate::ports::{Ports, SandboxLedgerClient, Sandboxes};
+use crate::service::calls::failures::During;
+use crate::service::container::identity;
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Writes files of a snapshot to the directory of this sandbox. Replaces existing files only on request.
+    pub async fn restore_selected_files(
+        &self,
+        request: RestoreFilesRequest,
+        abort: CancellationToken,
+    ) -> Result<RestoredFiles> {
+        self.prepare_call().await?;
+        self.ensure_not_decommissioned()?;
+        let scope = &request.selection.lineage_scope;
+        self.check_lineage_scope(scope).await?;
+        let source = if *request.selection.selector.origin_id() == *self.id {
+            self.locate_snapshot(&request.selection).await?
+        } else {
+            self.sandbox_ledgers()?.locate_snapshot(&request.selection).await?
+        };
+        let root_id = self.workspace()?.root_id;
+        if source.root_id != root_id && !scope.allow_cross_lineage {
+            return Err(Error::files_of_other_lineage(&source.root_id, &root_id));
+        }
+        self.running_status().await?;
+        let mut files = Vec::new();
+        for path in &request.paths {
+            files.push((path.normalized(), self.stat_regular(&source, path).await?));
+        }
+        let total = files.iter().map(|(_, attributes)| attributes.size).sum();
+        if total > RestoreFilesRequest::MAX_BYTES {
+            return Err(Error::restored_files_too_large(total, RestoreFilesRequest::MAX_BYTES));
+        }
+        abort.check()?;
+        let dir = request.dir.unwrap_or_else(|| self.config.default_dir.clone());
+        let what = format!("calls that write files in the sandbox {:?}", self.id.as_str());
+        let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
+        let overwrite = request.overwrite;
+        let work = async move |snapshotter: Self| {
+            let mut answer = RestoredFiles {
+                snapshot_id: source.snapshot_id.clone(),
+                sandbox_id: (*snapshotter.id).clone(),
+                dir: dir.clone(),
+                restored: Vec::new(),
+                skipped: Vec::new(),
+            };
+            for (path, attributes) in files {
+                let placed = snapshotter.restore_file(&source, &dir, &path, &attributes, overwrite).await?;
+                let list = if placed == PartOutcome::Placed { &mut answer.restored } else { &mut answer.skipped };
+                list.push(path.into());
+            }
+            Ok(answer)
+        };
+        self.in_runtime(request.runtime)?.run_exclusively(permit, true, work, abort).await
+    }
+
+    /// Returns the attributes of a regular file of a snapshot.
+    async fn stat_regular(&self, source: &LocatedSnapshot, path: &FilePath) -> Result<Attributes> {
+        let request = Request::Stat { path: path.as_str().to_owned() };
+        let (answer, _) = self.ask_located(source, path, &request).await?;
+        let Answer::Entry(attributes) = answer else { return Err(other_answer()) };
+        if attributes.kind != EntryKind::File {
+            return Err(Error::file_not_regular(&source.snapshot_id, path));
+        }
+        Ok(attributes)
+    }
+
+    async fn ask_located(
+        &self,
+        source: &LocatedSnapshot,
+        path: &FilePath,
+        request: &Request,
+    ) -> Result<(Answer, Vec<u8>)> {
+        let id = source.location.id();
+        let found = self.ask_archive(&source.location, request).await?;
+        match found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))? {
+            (Outcome::Answer(answer), bytes) => Ok((answer, bytes)),
+            (other, _) => Err(error_of(other, &source.snapshot_id, id, path)),
+        }
+    }
+
+    /// Writes a file part by part. It appears when it is complete.
+    async fn restore_file(
+        &self,
+        source: &LocatedSnapshot,
+        dir: &Directory,
+        path: &FilePath,
+        attributes: &Attributes,
+        overwrite: bool,
+    ) -> Result<PartOutcome> {
+        let token = self.random_short_id()?.as_str().to_owned();
+        let mut offset = 0;
+        loop {
+            let request = Request::Read { path: path.as_str().to_owned(), offset, length: FilePart::MAX_BYTES.into() };
+            let (_, bytes) = self.ask_located(source, path, &request).await?;
+            let next = offset + bytes.len() as u64;
+            let Attributes { size, mode, uid, gid, mtime, .. } = *attributes;
+            let end = (next >= size).then_some(FileEnd { size, mode, uid, gid, mtime, overwrite });
+            let part = FilePart { path: path.clone(), token: token.clone(), offset, bytes, end };
+            let outcome = self.send_part(dir, &part).await?;
+            if outcome != PartOutcome::Stored || next >= size {
+                return Ok(outcome);
+            }
+            offset = next;
+        }
+    }
+
+    async fn send_part(&self, dir: &Directory, part: &FilePart) -> Result<PartOutcome> {
+        let send = async |required| {
+            let sent = self.sandboxes()?.write_file_part(&self.id, dir, required, part).await;
+            sent.map_err(self.failed(During::Files))
+        };
+        self.run_in_container(dir, send).await?.map_err(|refusal| match refusal {
+            PartRefusal::TooYoung { .. } | PartRefusal::IsReplacement => {
+                Error::container_replaced(&self.id, "was replaced")
+            }
+            PartRefusal::NotReady => Error::container_replaced(
+                &self.id,
+                "is not ready: its start did not finish, or it cold-started without the workspace's files",
+            ),
+            PartRefusal::NotADirectory(content) => {
+                identity::check_directory(dir, content).err().unwrap_or_else(Error::internal)
+            }
+            PartRefusal::Blocked => Error::file_place_blocked(&self.id, dir, &part.path),
+            PartRefusal::Failed(output) => Error::file_not_written(&self.id, dir, &part.path, &output),
+        })
+    }
+}
