@@ -64,8 +64,14 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
             // A container that a start was about to adopt keeps running if the start fails. So does one whose files were written
             // before its marker arrived late.
             let is_late = container.notes.write_times.values().any(|at| *at < container.notes.marker_set_at);
-            let is_protected =
-                matches!(container.marker, Some(ContainerMarker::Adopted(_))) && seems_written(container);
+            // So does one with files of the image that the service never got a listing of: it cannot distinguish them either.
+            let is_protected = match &container.marker {
+                Some(ContainerMarker::Adopted(_)) => seems_written(container),
+                Some(ContainerMarker::Restoring(nonce)) => {
+                    seems_written(container) && binding.restore_nonce.as_ref() != Some(nonce)
+                }
+                _ => false,
+            };
             let has_work = sandbox.notes.adopted.contains(&container.started_at) || is_late || is_protected;
             let is_marked = container.marker.is_some() && !has_work;
             is_marked || (!container.notes.is_used && !seems_written(container))
