@@ -51,6 +51,11 @@ for (const operation of rust.operations()) {
   Methods.prototype[method] = Group.method(operation);
 }
 
+// As `exec`, with the output as a stream while the command runs.
+Snapshotter.prototype.execStream = function (options) {
+  return rust.execStream(options, this.env, this.ctx);
+};
+
 for (const [group, Methods] of groups) {
   Object.defineProperty(Snapshotter.prototype, group, {
     get() {

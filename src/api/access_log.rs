@@ -119,6 +119,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::StatFile
         | Operation::ReadFile => &[("snapshotId", "/snapshotId")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
+        Operation::Exec => &[("sandboxId", "/sandboxId"), ("exitCode", "/exitCode"), ("timedOut", "/timedOut")],
         Operation::Sweep => &[("counts", "")],
         Operation::Health => &[("ok", "/ok")],
         Operation::StopWorkspace | Operation::MigrateWorkspace => {

@@ -6,6 +6,7 @@
 //! - [`rpc`]: the functions that `worker.mjs` calls
 //! - [`http`]: the routes under `/v1`
 //! - [`mcp`]: the tools over the Model Context Protocol
+//! - [`exec_stream`]: commands whose output the caller reads while they run
 //! - [`workspace`]: the Workspace object, which does the work for a sandbox
 //! - [`named`]: the `NamedWorkspace` object and the Directory object
 //! - [`objects`]: the code that these objects share
@@ -21,6 +22,7 @@
 mod access_log;
 mod auth;
 mod exception;
+pub mod exec_stream;
 mod execute;
 mod healthz;
 pub mod http;

@@ -1,7 +1,7 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`files`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`files`], [`exec`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -10,6 +10,7 @@
 pub mod checkpoint;
 pub mod common;
 pub mod duration;
+pub mod exec;
 pub mod files;
 pub mod maintenance;
 pub mod policy;
@@ -49,6 +50,7 @@ Examples:
   snapshotter restore agent-42 before-upgrade
   snapshotter snapshot create agent-42 --json | snapshotter branch --ref -
   snapshotter workspace start notebook
+  snapshotter exec @notebook -- npm test
   snapshotter lineage @notebook
   snapshotter doctor";
 
@@ -102,6 +104,8 @@ pub enum Command {
     Stat(files::Stat),
     /// Print the content of a file of a snapshot; starts no container
     Cat(files::Cat),
+    /// Run a command in a sandbox, or in a named workspace, which is started if necessary
+    Exec(exec::Exec),
     /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),

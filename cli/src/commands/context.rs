@@ -1,10 +1,13 @@
 //! The context of a command: the server and the output.
 
 use std::cell::RefCell;
+use std::io::Read;
 
 use sandbox_snapshotter_client::Options;
+use sandbox_snapshotter_client::model::request::ExecRequest;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use ureq::BodyReader;
 
 use super::snapshot_search::SnapshotSearch;
 use crate::args::{Global, common};
@@ -68,6 +71,13 @@ impl Context {
         let _spinner = Spinner::start(format!("{operation}…"));
         let answer = self.server.call(operation, options.clone()).and_then(Answer::of)?;
         Ok(Answer { key: key.map(str::to_owned), ..answer })
+    }
+
+    /// Starts a command, and returns the text of its events.
+    pub fn exec_stream(&self, request: &ExecRequest, input: Option<impl Read>) -> Result<BodyReader<'static>> {
+        let options = request.to_json();
+        let stream = self.server.exec_stream(&options, input);
+        stream.map_err(|failure| self.suggest_workspace(failure, &options))
     }
 
     /// Returns the URL of a path on the server.

@@ -5,6 +5,7 @@ mod confirm;
 mod context;
 mod doctor;
 mod documents;
+mod exec;
 mod files;
 mod lineage;
 mod lists;
@@ -35,6 +36,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Ls(command) => files::list(&context()?, command),
         Command::Stat(command) => files::stat(&context()?, command),
         Command::Cat(command) => files::cat(&context()?, command),
+        Command::Exec(command) => exec::run(&context()?, command),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

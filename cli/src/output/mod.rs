@@ -3,12 +3,13 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`], [`health`]: the text
-//!   output of each answer
+//! - [`snapshots`], [`files`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`], [`health`],
+//!   [`exec`]: the text output of each answer
 
 pub mod answer;
 pub mod checkpoints;
 pub mod diff;
+mod exec;
 pub mod files;
 pub mod health;
 pub mod render;
@@ -33,7 +34,7 @@ use crate::failure::{Failure, Result};
 use answer::Answer;
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal};
-pub use stream::{is_terminal, print, print_bytes, print_final_json, print_json, print_plain};
+pub use stream::{is_terminal, print, print_bytes, print_error_bytes, print_final_json, print_json, print_plain};
 
 /// An answer that can be printed.
 pub trait Show: DeserializeOwned {

@@ -1,7 +1,7 @@
 import { answerLost, foreignAnswer, unreachable, unsendable } from '../failures.ts';
 import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';
-import type { Call, Transport } from './transport.ts';
+import type { Call, ExecCall, Transport } from './transport.ts';
 
 /** The options of the HTTP transport. */
 export interface HttpOptions {
@@ -48,7 +48,27 @@ export function http({
     }
   }
 
+  /** Starts a command. An input is the body of the request, and then the options are in the URL. */
+  async function postExec({ options, input, signal }: ExecCall): Promise<Response> {
+    const all = new Headers(headers);
+    all.set('accept', 'text/event-stream');
+    if (input) all.set('content-type', 'application/octet-stream');
+    const url = `${base}/v1/exec${input ? `?${new URLSearchParams({ options: json(options) })}` : ''}`;
+    const body = input ?? json(options);
+    const init = { method: 'POST', headers: all, body, redirect: 'manual' as const, duplex: 'half' as const };
+    return fetch(url, signal ? { ...init, signal } : init).catch((thrown: unknown) => {
+      throw answerLost(thrown, false);
+    });
+  }
+
   return {
+    async openExec(call) {
+      const response = await postExec(call);
+      const type = response.headers.get('content-type') ?? '';
+      if (response.ok && response.body && type.startsWith('text/event-stream')) return response.body;
+      const failed: Call = { operation: 'exec', options: call.options, repeatable: false };
+      throw failure(response, await read(response), base, failed);
+    },
     async send(call) {
       const response = await post(call);
       const body = await read(response).catch((thrown: unknown) => {

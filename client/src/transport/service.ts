@@ -40,6 +40,10 @@ export function service(binding: Binding, options: ServiceOptions = {}): Transpo
   const overFetch = http({ url: 'https://snapshotter', token, fetch });
 
   return {
+    openExec: (call) => {
+      const preferred = now() < (avoided.get(binding) ?? 0) ? overFetch : overRpc;
+      return preferred.openExec?.(call) as Promise<ReadableStream<Uint8Array>>;
+    },
     async send(call: Call) {
       if (now() < (avoided.get(binding) ?? 0)) return overFetch.send(call);
       try {

@@ -22,6 +22,8 @@ pub(crate) enum During {
     Hook,
     /// An operation on its checkpoints.
     Checkpoint,
+    /// A command of a caller.
+    Exec,
 }
 
 /// Returns the error for a failure of a sandbox.
@@ -43,6 +45,7 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Start => "starting",
         During::Hook => "running a hook in",
         During::Checkpoint => "running a checkpoint call in",
+        During::Exec => "running a command in",
     };
     if sdk_code(&failure) == Some("TOOL_MISSING") {
         return Error::tool_missing(doing, id, failure);
@@ -88,7 +91,7 @@ fn code_of(failure: &Failure, during: During) -> Code {
         During::Backup => Code::BackupFailed,
         During::Restore => Code::RestoreFailed,
         During::Checkpoint => Code::CheckpointFailed,
-        During::Probe | During::Destroy | During::Start | During::Hook => Code::SandboxFailed,
+        During::Probe | During::Destroy | During::Start | During::Hook | During::Exec => Code::SandboxFailed,
     };
     match sdk_code(failure) {
         Some("INVALID_BACKUP_CONFIG" | "VALIDATION_FAILED") => Code::BackupConfigInvalid,

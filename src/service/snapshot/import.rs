@@ -101,7 +101,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             suspect: None,
         };
         let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
-        Ok(TakenSnapshot { snapshot, capture })
+        Ok(TakenSnapshot::new(snapshot, capture))
     }
 }
 

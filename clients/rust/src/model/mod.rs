@@ -11,6 +11,7 @@ pub mod code;
 pub mod directory;
 pub mod error;
 pub mod escape;
+pub mod exec;
 pub mod failure;
 pub mod files;
 pub mod health;
@@ -28,6 +29,7 @@ pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod similar;
+pub mod sse;
 pub mod time;
 pub mod tool;
 

@@ -115,8 +115,9 @@ impl SnapshotRef {
         if provider != PROVIDER_ID {
             return Err(Error::foreign_ref("snapshot", provider));
         }
-        // A snapshot call returns `capture` beside the ref.
-        if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref", "capture"].contains(&key.as_str())) {
+        // A snapshot call returns the others beside the ref.
+        let known = ["providerId", "ref", "snapshotId", "capture"];
+        if let Some(unknown) = fields.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(invalid(&format!("has an unknown field {}", quoted(unknown))));
         }
         let payload = fields.get("ref").ok_or_else(|| invalid("has no ref"))?;
@@ -173,8 +174,9 @@ impl<'de> Deserialize<'de> for SnapshotRef {
     }
 }
 
-/// The result of a snapshot call: the ref, and details of the capture.
+/// The result of a snapshot call: the ref, its id, and details of the capture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", from = "ReadSnapshot")]
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
@@ -186,8 +188,31 @@ pub struct TakenSnapshot {
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub snapshot: SnapshotRef,
+    /// The id of the snapshot, as in the ref.
+    pub snapshot_id: SnapshotId,
     /// Details of the capture.
     pub capture: Capture,
+}
+
+impl TakenSnapshot {
+    /// Returns the result for a snapshot.
+    pub fn new(snapshot: SnapshotRef, capture: Capture) -> Self {
+        Self { snapshot_id: snapshot.snapshot_id().clone(), snapshot, capture }
+    }
+}
+
+/// The result of a snapshot call as it is read: an earlier release stored it without the id.
+#[derive(Deserialize)]
+struct ReadSnapshot {
+    #[serde(flatten)]
+    snapshot: SnapshotRef,
+    capture: Capture,
+}
+
+impl From<ReadSnapshot> for TakenSnapshot {
+    fn from(ReadSnapshot { snapshot, capture }: ReadSnapshot) -> Self {
+        Self::new(snapshot, capture)
+    }
 }
 
 /// How a snapshot was captured.

@@ -107,6 +107,25 @@ pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform
     }
 }
 
+/// Requires exactly one field of each pair, with a value other than `null`.
+pub(crate) fn exactly_one_of_each(pairs: &'static [[&'static str; 2]]) -> impl Transform {
+    move |schema: &mut Schema| {
+        let mut forms = vec![(Map::new(), Vec::new())];
+        for [one, other] in pairs {
+            let add = |(properties, required): &(Map<String, Value>, Vec<&'static str>), given: &'static str, absent: &str| {
+                let (mut properties, mut required) = (properties.clone(), required.clone());
+                properties.insert(given.to_owned(), json!({ "not": { "type": "null" } }));
+                properties.insert(absent.to_owned(), json!({ "type": "null" }));
+                required.push(given);
+                (properties, required)
+            };
+            forms = forms.iter().flat_map(|form| [add(form, one, other), add(form, other, one)]).collect();
+        }
+        let form = |(properties, required)| json!({ "properties": Value::Object(properties), "required": required });
+        schema.insert("oneOf".into(), forms.into_iter().map(form).collect());
+    }
+}
+
 /// Allows 0, or a number within these bounds.
 pub(crate) fn zero_or(least: u64, most: u64) -> impl Transform {
     move |schema: &mut Schema| {
@@ -148,9 +167,9 @@ pub(crate) fn exclusive(schema: &mut Schema) {
 
 /// Requires a snapshot's ref as it was returned, and allows the details that a snapshot call returns beside it.
 pub(crate) fn whole_ref(schema: &mut Schema) {
-    let capture =
-        json!({ "description": "The details that the snapshot call returned beside the ref. They are ignored." });
-    schema.insert("properties".into(), json!({ "capture": capture }));
+    let beside = |what: &str| json!({ "description": format!("{what} that the snapshot call returned beside the ref. Ignored.") });
+    let beside = json!({ "capture": beside("The details"), "snapshotId": beside("The id") });
+    schema.insert("properties".into(), beside);
     closed(schema);
 }
 

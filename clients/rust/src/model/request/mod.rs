@@ -4,6 +4,7 @@
 //! - [`ImportRequest`]: imports a backup
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
+//! - [`ExecRequest`]: runs a command
 //! - [`ListFilesRequest`] and the requests about the files of a snapshot
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
@@ -14,6 +15,7 @@
 mod checkpoint;
 mod create;
 mod declare;
+mod exec;
 mod fields;
 mod files;
 mod health;
@@ -30,6 +32,7 @@ pub use checkpoint::{
     RestoreCheckpointRequest,
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
+pub use exec::{ExecRequest, ExecTarget};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
 pub use files::{FileRequest, ListFilesRequest, ReadFileRequest};
