@@ -156,8 +156,7 @@ fn policy() -> Value {
 }
 
 fn toolset() -> Value {
-    let sandbox =
-        json!({ "name": "code", "snapshot": true, "checkpoint": false, "work": true, "sandboxId": "agent-42", "dir": "/app" });
+    let sandbox = json!({ "name": "code", "snapshot": true, "checkpoint": false, "work": true, "sandboxId": "agent-42", "dir": "/app" });
     let named = json!({ "name": "data", "workspace": "work", "tenant": "team", "allowCrossLineage": true });
     json!({ "workspaces": [sandbox, named], "style": "flat", "readOnly": true })
 }

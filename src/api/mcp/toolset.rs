@@ -43,10 +43,13 @@ fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
         let tool_name = ToolWorkspace::to_tool_name(value, style == "flat");
         match name.as_str() {
             "sandbox" => {
-                workspaces.push(json!({ "name": tool_name, "snapshot": true, "work": work, "sandboxId": value, "dir": dir }));
+                workspaces
+                    .push(json!({ "name": tool_name, "snapshot": true, "work": work, "sandboxId": value, "dir": dir }));
             }
             "workspace" => {
-                workspaces.push(json!({ "name": tool_name, "snapshot": true, "work": work, "workspace": value, "tenant": tenant }));
+                workspaces.push(
+                    json!({ "name": tool_name, "snapshot": true, "work": work, "workspace": value, "tenant": tenant }),
+                );
             }
             "style" | "readOnly" | "work" | "dir" | "tenant" => (),
             _ => {

@@ -79,7 +79,9 @@ async fn run_tool(
     match tool {
         Tool::Snapshot => {
             let options = in_sandbox(merge(json!({ "label": arguments.label }), key()));
-            Ok(json!({ "ref": strip_capture(operations.execute(Operation::Snapshot, options).await?) }))
+            let taken = operations.execute(Operation::Snapshot, options).await?;
+            let short_ref = taken.get("shortRef").map_or_else(|| json!({}), |short| json!({ "shortRef": short }));
+            Ok(merge(json!({ "ref": strip_capture(taken) }), short_ref))
         }
         Tool::Restore => {
             Ok(json!({ "ref": operations.execute(Operation::Restore, with_snapshot(key()).await?).await? }))
@@ -264,7 +266,7 @@ fn replace_cursor(mut page: Value) -> Value {
 fn list_item(mut summary: Value) -> Option<Value> {
     summary.get("ref")?;
     let mut item = Map::new();
-    for member in ["ref", "label", "createdAt", "sizeBytes", "pinned", "restorable", "why"] {
+    for member in ["ref", "shortRef", "label", "createdAt", "sizeBytes", "pinned", "restorable", "why"] {
         if let Some(value) = summary.get_mut(member) {
             item.insert(member.to_owned(), value.take());
         }
@@ -275,7 +277,7 @@ fn list_item(mut summary: Value) -> Option<Value> {
 /// Removes what a snapshot call returns beside the ref.
 fn strip_capture(mut taken: Value) -> Value {
     if let Value::Object(members) = &mut taken {
-        for member in ["capture", "snapshotId"] {
+        for member in ["capture", "snapshotId", "shortRef"] {
             members.remove(member);
         }
     }

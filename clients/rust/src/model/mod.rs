@@ -28,6 +28,7 @@ pub mod request;
 pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod short_ref;
 pub mod similar;
 pub mod sse;
 pub mod time;
@@ -49,4 +50,5 @@ pub use refs::{
 };
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
 pub use runtime::Runtime;
+pub use short_ref::ShortRef;
 pub use time::Timestamp;
