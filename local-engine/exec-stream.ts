@@ -14,12 +14,11 @@ function header(stream: number, length: number): Buffer {
   return bytes;
 }
 
-/** Returns a stream that puts a header in front of each chunk. */
+/** Returns a stream that puts a header in front of each chunk. Each frame is one write, so that no other output divides it. */
 function framed(stream: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      this.push(header(stream, chunk.length));
-      done(null, chunk);
+      done(null, Buffer.concat([header(stream, chunk.length), chunk]));
     },
   });
 }

@@ -39,6 +39,7 @@ const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   setRetention: { ...SANDBOX, policy: { keepDaily: 1 } },
   applyRetention: SANDBOX,
   rotateKey: SANDBOX,
+  exec: { ...SANDBOX, command: 'echo x >> file', timeoutSeconds: 10 },
   sweep: { graceSeconds: 0 },
   health: {},
   'workspaces/create': { name: 'new', tenant: 'default', idempotencyKey: 'key' },

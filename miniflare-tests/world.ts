@@ -164,6 +164,11 @@ export class World implements AsyncDisposable {
   rpc: Operation = (method, options, signal) =>
     this.#value({ do: 'rpc', method, options, ...(signal ? { signal } : {}) });
 
+  /** Runs a command over RPC, and returns its events, with their output as text. */
+  execStream(options: object, cancel = false): Promise<any[]> {
+    return this.#value({ do: 'execStream', options, cancel });
+  }
+
   /** Calls an operation through the `fetch` of the binding. Throws the problem if the call fails. */
   http: Operation = async (method, options) => {
     const { status, body } = await this.fetch(`/v1/${method}`, { body: JSON.stringify(options) });

@@ -36,11 +36,13 @@ pub enum Exit {
     Interrupted = 130,
     /// The reader closed the output.
     OutputClosed = 141,
+    /// The command of `exec` did not run, or its end is not known.
+    NotRun = 255,
 }
 
 impl Exit {
     /// Every status with its meaning, for the help.
-    pub const ALL: [(Self, &str); 13] = [
+    pub const ALL: [(Self, &str); 14] = [
         (Self::Done, "success"),
         (Self::Failed, "failed; fails again until something changes"),
         (Self::Invalid, "invalid arguments, settings or input"),
@@ -54,6 +56,7 @@ impl Exit {
         (Self::CheckFailed, "`snapshot verify` or `doctor` found a problem"),
         (Self::Interrupted, "interrupted"),
         (Self::OutputClosed, "the reader closed the output"),
+        (Self::NotRun, "`exec`: the command did not run, or its end is not known; otherwise its own exit status"),
     ];
 
     /// Returns the status for the error of a call.

@@ -101,6 +101,15 @@ impl Failure {
         }
     }
 
+    /// Replaces the exit status of this program.
+    #[must_use]
+    pub fn with_exit(mut self, exit: Exit) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.exit = exit;
+        }
+        self
+    }
+
     /// Appends a sentence to the message.
     #[must_use]
     pub fn with_sentence(mut self, sentence: &str) -> Self {

@@ -1,5 +1,6 @@
 import { SnapshotterError } from './errors.ts';
 import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
+import { ExecStream, type ExecStreamOptions } from './exec-stream.ts';
 import { answerLost, rpcUnsupported } from './failures.ts';
 import { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
 import { SnapshotMethods } from './methods.ts';
@@ -92,6 +93,22 @@ export class SnapshotterClient extends SnapshotMethods {
   snapshots(options: CallOptions<'list'>): AsyncGenerator<Summary, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
     return iteratePages(page, ({ snapshots }) => snapshots);
+  }
+
+  /**
+   * Runs a command as `exec`, and returns its output while the command runs. It is not retried. Its standard input may be a
+   * stream.
+   */
+  async execStream({
+    stdin,
+    signal,
+    ...options
+  }: ExecStreamOptions & { signal?: AbortSignal | undefined }): Promise<ExecStream> {
+    if (!this.#transport.openExec) throw rpcUnsupported('execStream');
+    const [input, text] = stdin instanceof ReadableStream ? [stdin] : [undefined, stdin ?? undefined];
+    const sent = text === undefined ? options : { ...options, stdin: text };
+    const open = async () => this.#transport.openExec?.({ options: sent, input, signal });
+    return new ExecStream((await untilAborted(signal, open)) as ReadableStream<Uint8Array>);
   }
 
   /** Returns the tools for some workspaces, in the formats of model APIs, with functions that answer tool calls. */

@@ -4,10 +4,42 @@ import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
 import { CheckpointMethods, FileMethods, ToolMethods, WorkspaceMethods, type Caller } from './methods.ts';
 import type { CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
-import type { Checkpoint, FileEntry, WorkspaceEntry } from './types.ts';
+import type { SnapshotterClient } from './client.ts';
+import type { Checkpoint, FileEntry, StartedWorkspace, Workspace, WorkspaceEntry } from './types.ts';
+import type { Address } from './workspace-address.ts';
+import { WorkspaceHandle, withHandle, type WithHandle } from './workspace.ts';
 
 /** The operations on named workspaces, whose files persist across sandboxes. */
 export class WorkspaceOperations extends WorkspaceMethods {
+  readonly #client: SnapshotterClient;
+
+  constructor(client: SnapshotterClient) {
+    super(client);
+    this.#client = client;
+  }
+
+  /** Returns the handle of a workspace, which need not exist. Makes no call. */
+  handle(address: Address): WorkspaceHandle {
+    return new WorkspaceHandle(this.#client, address);
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async create(options: CallOptions<'workspaces/create'>): Promise<WithHandle<StartedWorkspace>> {
+    return withHandle(this.#client, await super.create(options));
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async getOrCreate(
+    options: CallOptions<'workspaces/getOrCreate'>,
+  ): Promise<WithHandle<StartedWorkspace>> {
+    return withHandle(this.#client, await super.getOrCreate(options));
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async getByName(options: CallOptions<'workspaces/getByName'>): Promise<WithHandle<Workspace>> {
+    return withHandle(this.#client, await super.getByName(options));
+  }
+
   /** Iterates over a tenant's workspaces, sorted by name. Requests pages of `limit` on demand. */
   all(options: CallOptions<'workspaces/list'> = {}): AsyncGenerator<WorkspaceEntry, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });

@@ -14,6 +14,13 @@ export {
   UnsupportedError,
   type SnapshotterFailure,
 } from './errors.ts';
+export {
+  ExecStream,
+  type ExecEvent,
+  type ExecExit,
+  type ExecOutput,
+  type ExecStreamOptions,
+} from './exec-stream.ts';
 export type { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
 export type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 export { asSnapshotterError } from './recognize.ts';
@@ -25,5 +32,7 @@ export type { ModelTools } from './tools/model-tools.ts';
 export { http, type HttpOptions } from './transport/http.ts';
 export { rpc } from './transport/rpc.ts';
 export { service, type Binding, type ServiceOptions } from './transport/service.ts';
-export type { Call, DownloadCall, Transport } from './transport/transport.ts';
+export type { Call, DownloadCall, ExecCall, Transport } from './transport/transport.ts';
 export type * from './types.ts';
+export { WorkspaceHandle, type WithHandle, type WorkspaceSnapshotOptions } from './workspace.ts';
+export type { Address } from './workspace-address.ts';

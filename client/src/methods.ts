@@ -104,6 +104,14 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('rotateKey', options);
   }
 
+  /**
+   * Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not
+   * running.
+   */
+  exec(options: CallOptions<'exec'>): Promise<Answer<'exec'>> {
+    return this.call('exec', options);
+  }
+
   /** Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists. */
   sweep(options: CallOptions<'sweep'> = {}): Promise<Answer<'sweep'>> {
     return this.call('sweep', options);
@@ -308,6 +316,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   setRetention: 'idempotent',
   applyRetention: 'idempotent',
   rotateKey: 'notIdempotent',
+  exec: 'notIdempotent',
   sweep: 'idempotent',
   'workspaces/create': 'withKey',
   'workspaces/getOrCreate': 'withKey',

@@ -6,8 +6,8 @@ import type { OperationName, Options } from './operations.ts';
 /** Returns whether an option is given. The value `null` counts as absent. */
 const has = (options: Options, name: string) => (options[name] ?? undefined) !== undefined;
 
-/** Matches the tool that restores a checkpoint. */
-const RESTORES_CHECKPOINT = /(^|__)snapshot_restore$/;
+/** Matches the tools that a second call repeats: one restores a checkpoint, one runs a command. */
+const NOT_IDEMPOTENT_TOOL = /((^|__)snapshot_restore|^workspace_exec|__exec)$/;
 
 /** Returns the effect of a second call with these options. */
 function repeatability(operation: OperationName, options: Options): Repeatability {
@@ -27,7 +27,7 @@ function isException(operation: OperationName, options: Options): boolean {
       // Each return to a snapshot creates another sandbox.
       return has(options, 'currentSnapshotId');
     case 'tools/call':
-      return RESTORES_CHECKPOINT.test(String(options['name']));
+      return NOT_IDEMPOTENT_TOOL.test(String(options['name']));
     default:
       return false;
   }

@@ -38,6 +38,8 @@ export interface Operations {
   applyRetention: { options: ApplyRetentionOptions; answer: Retention };
   /** Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid. */
   rotateKey: { options: SandboxOptions; answer: KeyRotation };
+  /** Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running. */
+  exec: { options: ExecOptions; answer: ExecResult };
   /** Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists. */
   sweep: { options: SweepOptions; answer: Sweep };
   /** Creates a workspace. Fails with `NAME_TAKEN` if the name is in use. */
@@ -88,8 +90,15 @@ export interface Operations {
   health: { options: HealthOptions; answer: Health };
 }
 
-/** The result of a snapshot call: the ref, and details of the capture. */
+/** The result of a snapshot call: the ref, its id, its short form, and details of the capture. */
 export interface TakenSnapshot extends SnapshotRef {
+  /** The id of the snapshot, as in the ref. */
+  snapshotId: string;
+  /**
+   * The ref as one text. Absent only in an answer that an earlier release stored under an idempotency
+   * key.
+   */
+  shortRef: string;
   /** Details of the capture. */
   capture: Capture;
 }
@@ -302,6 +311,10 @@ export type Selection = LineageScope &
         ref: SnapshotRef;
       }
     | {
+        /** The ref of the snapshot as one text. */
+        ref: string;
+      }
+    | {
         /** The sandbox that the snapshot was taken of. */
         sandboxId: string;
         /** The id of the snapshot. */
@@ -376,6 +389,8 @@ export interface Summary {
   ref?: SnapshotRef;
   /** Whether it is a rescue snapshot: one of a container that was not the sandbox's own. */
   rescue?: boolean;
+  /** Its ref as one text; absent while it is being taken. */
+  shortRef?: string;
   /** The size of its archive, in bytes; absent while it is being taken. */
   sizeBytes?: number;
   /**
@@ -864,6 +879,138 @@ export interface KeyRotation {
   previous?: number;
 }
 
+/** A command that ended. */
+export interface ExecResult {
+  /** The sandbox in which the command ran. */
+  sandboxId: string;
+  /**
+   * The exit code: 124 if the command exceeded its time limit, 126 or 127 if a program could not be
+   * started, and 128 + _n_ after the signal _n_.
+   */
+  exitCode: number;
+  /** The standard output. */
+  stdout: string;
+  /** The standard error. */
+  stderr: string;
+  /** Whether the end of one of the outputs is left out, because it is longer than `maxOutputBytes`. */
+  truncated: boolean;
+  /** How long the command ran, in milliseconds. */
+  durationMs: number;
+  /** How `stdout` and `stderr` are written: absent if both are UTF-8, and otherwise `base64`. */
+  encoding?: ContentEncoding;
+  /** How the workspace was started; absent if it was running. */
+  started?: StartedForExec;
+  /** Whether the command exceeded its time limit, and was killed with all processes of its group. */
+  timedOut?: boolean;
+}
+
+/**
+ * How the content of a file is written.
+ *
+ * - `utf8`: As text: the content is UTF-8.
+ * - `base64`: In Base64.
+ */
+export type ContentEncoding = 'utf8' | 'base64';
+
+/** How a workspace was started for a command. */
+export interface StartedForExec {
+  /**
+   * How the sandbox got its files.
+   *
+   * - `running`: The sandbox was running with the files in place.
+   * - `restored`: The files were restored from a snapshot.
+   * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
+   * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
+   */
+  how: 'running' | 'restored' | 'empty' | 'adopted';
+  /** Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`. */
+  mayHaveLost?: boolean;
+  /** The snapshot from which the files were restored; absent if none was. */
+  restoredFrom?: RestoredFrom;
+}
+
+/** The snapshot from which the files of a workspace were restored. */
+export interface RestoredFrom {
+  /**
+   * The storage of the snapshot.
+   *
+   * - `archive`: An archive in R2: the directory of the workspace.
+   * - `platform`: A platform snapshot: the whole disk.
+   * @default "archive"
+   */
+  storage: 'archive' | 'platform';
+  /** When the snapshot was taken. */
+  createdAt: string;
+  /** The age of the snapshot when it was restored, in seconds. */
+  ageSeconds: number;
+  /**
+   * The id of the snapshot: the archive with the same files if the storage is `platform`; absent if
+   * there is none.
+   */
+  snapshotId?: string;
+}
+
+/** The request to run a command in a sandbox, or in the sandbox of a named workspace. */
+export type ExecOptions = LineageScope &
+  (
+    | {
+        name: unknown;
+        command: unknown;
+      }
+    | {
+        name: unknown;
+        argv: unknown;
+      }
+    | {
+        sandboxId: unknown;
+        command: unknown;
+      }
+    | {
+        sandboxId: unknown;
+        argv: unknown;
+      }
+  ) & {
+    /**
+     * A program and its arguments, which run without a shell.
+     *
+     * @minItems 1
+     */
+    argv?: string[];
+    /** A command line, which the shell of the image runs. */
+    command?: string;
+    /** The working directory: absolute, or relative to the directory of the workspace. */
+    cwd?: string;
+    /** Environment variables for this command, in addition to those of the workspace. */
+    env?: Record<string, string>;
+    /**
+     * The maximum length of each output, in bytes. A stream of events has no limit.
+     * @default 1048576
+     */
+    maxOutputBytes?: number;
+    /** The name of the workspace. If it is not running, it is started first. */
+    name?: string;
+    /**
+     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+     * absent.
+     *
+     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+     * 1.0 have.
+     */
+    runtime?: 'sdk-0.12' | 'container';
+    /** The id of the sandbox, which must be running. */
+    sandboxId?: string;
+    /** The standard input. If absent, it is empty. */
+    stdin?: string;
+    /** The tenant of the workspace; the default tenant if absent. */
+    tenant?: string;
+    /**
+     * The time limit, in seconds. Then the command is killed, with all processes of its group.
+     * @default 60
+     */
+    timeoutSeconds?: number;
+  };
+
 /** The result of a sweep of the bucket. Every backup is counted once. */
 export interface Sweep {
   /** Backups in the bucket. */
@@ -1246,27 +1393,6 @@ export type Code =
   | 'PAYLOAD_TOO_LARGE'
   | 'INTERNAL';
 
-/** The snapshot from which the files of a workspace were restored. */
-export interface RestoredFrom {
-  /**
-   * The storage of the snapshot.
-   *
-   * - `archive`: An archive in R2: the directory of the workspace.
-   * - `platform`: A platform snapshot: the whole disk.
-   * @default "archive"
-   */
-  storage: 'archive' | 'platform';
-  /** When the snapshot was taken. */
-  createdAt: string;
-  /** The age of the snapshot when it was restored, in seconds. */
-  ageSeconds: number;
-  /**
-   * The id of the snapshot: the archive with the same files if the storage is `platform`; absent if
-   * there is none.
-   */
-  snapshotId?: string;
-}
-
 /** The result of a hook. */
 export interface HookRun {
   /** The name of the hook. */
@@ -1518,15 +1644,15 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
    * @default false
    */
   acceptStale?: boolean;
-  /** The id of the snapshot to go back to, in a new sandbox. */
+  /** The id or the short ref of the snapshot to go back to, in a new sandbox. */
   currentSnapshotId?: string;
 }
 
 /** The request to promote another workspace, or a snapshot, to a workspace. */
 export interface PromoteWorkspaceOptions extends WorkspaceAddress {
   /**
-   * The source of the files, of the same lineage: the name of a workspace, or the id of a snapshot. A
-   * text with the form of a snapshot id is one.
+   * The source of the files, of the same lineage: the name of a workspace, or the id or the short ref of
+   * a snapshot. A text with the form of one of the latter is one.
    */
   from: string;
   /**
@@ -1765,14 +1891,6 @@ export interface FileContent extends FileDescription {
   content: string;
 }
 
-/**
- * How the content of a file is written.
- *
- * - `utf8`: As text: the content is UTF-8.
- * - `base64`: In Base64.
- */
-export type ContentEncoding = 'utf8' | 'base64';
-
 /** The request for the content of a file of a snapshot. */
 export type ReadFileOptions = Selection & {
   /** The path of the file. */
@@ -1917,6 +2035,11 @@ export interface ToolWorkspace {
   snapshot?: boolean;
   /** The tenant of the named workspace; the default tenant if absent. */
   tenant?: string;
+  /**
+   * Whether the workspace has tools that run commands, which can read and change everything in the
+   * sandbox, and also read the environment variables of the workspace.
+   */
+  work?: boolean;
   /** The name of the named workspace; the value of `name` if absent. */
   workspace?: string;
 }

@@ -26,10 +26,10 @@ async function measure(code: string): Promise<{ bytes: number; imports: string[]
 const CLASS = `export * from './index.ts';`;
 const FILES = `export * from './files.ts';`;
 
-test('the class, minified and compressed by gzip -9, has at most 8,192 bytes, and imports only the runtime', async () => {
+test('the class, minified and compressed by gzip -9, has at most 8,704 bytes, and imports only the runtime', async () => {
   const { bytes, imports } = await measure(CLASS);
   assert.deepEqual(imports, ['cloudflare:workers']);
-  assert.ok(bytes <= 8192, `${bytes} bytes`);
+  assert.ok(bytes <= 8704, `${bytes} bytes`);
 });
 
 test('the optional operations on files add at most 1,024 bytes', async () => {

@@ -74,8 +74,9 @@ export async function selections() {
   await client.restore({ sandboxId: 'x', label: 'y', allowCrossLineage: true, idempotencyKey: 'k' });
   // @ts-expect-error: a sandbox does not select a snapshot
   await client.restore({ sandboxId: 'x' });
-  // @ts-expect-error: a ref is an object
-  await client.restore({ ref: 'snap-1' });
+  await client.restore({ ref: 'snap_YWdlbnQtNDI.9rbk8d2dduhnwf6u.1.h9swbdj2cYIBfKq62qHyWh' });
+  // @ts-expect-error: a ref is an object or a text
+  await client.restore({ ref: 1 });
   // @ts-expect-error: a workspace is not a snapshot
   await client.restore({ ref: await client.restore({ ref }) });
   // @ts-expect-error: the new label is missing

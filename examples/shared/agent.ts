@@ -2,7 +2,12 @@
 // sandboxes of every runtime: examples/agent and examples/container-agent add their class of sandboxes.
 
 import { DurableObject } from 'cloudflare:workers';
-import { service, SnapshotterClient, type StoppedWorkspace } from 'sandbox-snapshotter-client';
+import {
+  service,
+  SnapshotterClient,
+  type ExecResult,
+  type StoppedWorkspace,
+} from 'sandbox-snapshotter-client';
 
 import type { Attempt, Best, Change, Output } from './answers.ts';
 import { checkToken, parseArguments } from './request.ts';
@@ -77,8 +82,8 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
 
   /** Runs a command in a named workspace. Creates the workspace or restores its files first, if necessary. */
   async runInWorkspace(name: string, command: string): Promise<Output> {
-    const { sandboxId } = await this.#snapshotter.workspaces.getOrCreate({ name });
-    return this.#runIn(sandboxId, command);
+    const workspace = await this.#snapshotter.workspaces.getOrCreate({ name });
+    return toOutput(await workspace.exec(command));
   }
 
   /**
@@ -87,26 +92,27 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
    */
   async keepBest(name: string, commands: string[]): Promise<Best> {
     const { workspaces } = this.#snapshotter;
-    const { forks } = await workspaces.fork({ name, count: commands.length });
+    const workspace = workspaces.handle({ name });
+    const { forks } = await workspace.fork({ count: commands.length });
     const run = async (command: string, index: number): Promise<Output> => {
-      const { value, error } = forks[index] ?? {};
-      if (value) return this.#runIn(value.sandboxId, command);
+      const { name, value, error } = forks[index] ?? {};
+      if (name && value) return toOutput(await workspaces.handle({ name }).exec(command));
       return { sandboxId: '', exitCode: 1, stdout: '', stderr: error?.message ?? 'The fork is missing.' };
     };
     try {
       const outputs = await Promise.all(commands.map(run));
       const kept = outputs.findIndex(({ exitCode }) => exitCode === 0);
       const best = forks[kept];
-      if (best) await workspaces.promote({ name, from: best.name });
+      if (best) await workspace.promote({ from: best.name });
       return best ? { outputs, kept } : { outputs };
     } finally {
-      await Promise.all(forks.map(({ name }) => workspaces.delete({ name })));
+      await Promise.all(forks.map(({ name }) => workspaces.handle({ name }).delete()));
     }
   }
 
   /** Stops a named workspace: saves its files in a snapshot, and ends its sandbox. */
   async stopWorkspace(name: string): Promise<StoppedWorkspace> {
-    return this.#snapshotter.workspaces.stop({ name });
+    return this.#snapshotter.workspaces.handle({ name }).stop();
   }
 
   async #runIn(sandboxId: string, command: string): Promise<Output> {
@@ -118,6 +124,11 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
       return { sandboxId, exitCode: 1, stdout: '', stderr: String(error) };
     }
   }
+}
+
+/** Returns what the agent answers about a command. */
+function toOutput({ sandboxId, exitCode, stdout, stderr }: ExecResult): Output {
+  return { sandboxId, exitCode, stdout, stderr };
 }
 
 /**

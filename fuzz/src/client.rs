@@ -11,6 +11,7 @@ use sandbox_snapshotter::model::answer::{
 };
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
 use sandbox_snapshotter::model::diff::SnapshotDiff;
+use sandbox_snapshotter::model::exec::ExecResult;
 use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::answer::{
@@ -61,6 +62,7 @@ fn check_answer(operation: &str, answer: &Value) {
         "lineage" => check_round_trip::<Tree>(answer),
         "retention" | "setRetention" | "applyRetention" => check_round_trip::<Retention>(answer),
         "rotateKey" => check_round_trip::<KeyRotation>(answer),
+        "exec" => check_round_trip::<ExecResult>(answer),
         "sweep" => check_round_trip::<Sweep>(answer),
         "health" => check_round_trip::<Health>(answer),
         "workspaces/create" | "workspaces/getOrCreate" | "workspaces/start" => {

@@ -4,6 +4,7 @@
 import { getSandbox, type Sandbox as SandboxClass } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
 
+import { rpc, SnapshotterClient, type ExecStreamOptions } from '../../client/src/index.ts';
 import type { Answer, Step, Thrown } from './steps.ts';
 
 export { Sandbox } from '@cloudflare/sandbox';
@@ -43,6 +44,8 @@ export class Caller extends DurableObject<Env> {
         const headers = Object.fromEntries(response.headers);
         return { status: response.status, headers, body: await response.text() };
       }
+      case 'execStream':
+        return this.#execStream(step.options, step.cancel);
       case 'abort':
         return this.#abort.abort();
       case 'sandbox': {
@@ -88,6 +91,18 @@ export class Caller extends DurableObject<Env> {
       cursor = page.truncated ? page.cursor : undefined;
     } while (cursor !== undefined);
     return keys.sort();
+  }
+
+  /** Runs a command over RPC, and returns its events. With `cancel`, cancels it after its first output. */
+  async #execStream(options: object, cancel = false): Promise<unknown> {
+    const client = new SnapshotterClient(rpc(this.env.SNAPSHOTTER));
+    const events = [];
+    for await (const event of await client.execStream(options as ExecStreamOptions)) {
+      const text = event.type === 'exit' ? {} : { data: new TextDecoder().decode(event.data) };
+      events.push({ ...event, ...text });
+      if (cancel) break;
+    }
+    return events;
   }
 
   #rpc(method: string, options: unknown, signal: boolean | undefined): Promise<unknown> {

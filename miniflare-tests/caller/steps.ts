@@ -7,6 +7,7 @@ export type Step =
       init: { method?: string; headers?: Record<string, string>; body?: string };
       signal?: boolean;
     }
+  | { do: 'execStream'; options: object; cancel?: boolean }
   | { do: 'abort' }
   | { do: 'sandbox' | 'container'; id: string; method: string; args: unknown[] }
   | { do: 'session'; id: string; session: string; command: string }

@@ -48,6 +48,11 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
         .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions', 'PromoteWorkspaceOptions')
         .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
     ),
+    'ExecOptions.name': ['work'],
+    argv: [['true']],
+    cwd: ['/tmp'],
+    stdin: ['yes\n'],
+    timeoutSeconds: [10],
     'PromoteWorkspaceOptions.from': [workspaceSnapshotId],
     'ListWorkspacesOptions.cursor': ['play'],
     tenant: ['team'],

@@ -144,6 +144,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
         Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
+        Operation::Exec => &[("sandboxId", "/sandboxId"), ("exitCode", "/exitCode"), ("timedOut", "/timedOut")],
         Operation::Sweep => &[("counts", "")],
         Operation::Health => &[("ok", "/ok")],
         Operation::StopWorkspace | Operation::MigrateWorkspace => {

@@ -90,7 +90,7 @@ async fn execute_operation(
     let request = Request::decode(operation, &arguments)?;
     let target = request.target();
     call_log.borrow_mut().target = Some(target.clone());
-    let abort = signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token);
+    let abort = abort_token(&signal);
     abort.check()?;
     let ports = Rc::clone(deployment.ports());
     if let Request::Tools(requests::Tools::CallTool(call)) = &request {
@@ -123,8 +123,13 @@ async fn execute_operation(
     )
 }
 
+/// Returns the cancellation token of an `AbortSignal`, or of undefined.
+pub(super) fn abort_token(signal: &JsValue) -> CancellationToken {
+    signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token)
+}
+
 /// Runs an operation in the object of its target. The object gets the arguments as the caller passed them.
-async fn dispatch(ports: &WorkerPorts, request: Request, arguments: &Value, signal: &JsValue) -> Result<RawJson> {
+async fn dispatch(ports: &Rc<WorkerPorts>, request: Request, arguments: &Value, signal: &JsValue) -> Result<RawJson> {
     let operation = request.operation();
     match request.target() {
         Target::Sandbox(id) => ports.sandbox_ledgers()?.0.run(id.as_str(), operation, arguments, signal).await,
@@ -132,7 +137,7 @@ async fn dispatch(ports: &WorkerPorts, request: Request, arguments: &Value, sign
             ports.named_workspaces()?.named.run(&address.to_string(), operation, arguments, signal).await
         }
         Target::Entrypoint | Target::Tools | Target::Deployment => {
-            run_entrypoint(ports, request).await.map(|answer| RawJson::from_value(&answer))
+            run_entrypoint(ports, request, abort_token(signal)).await.map(|answer| RawJson::from_value(&answer))
         }
     }
 }

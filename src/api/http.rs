@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::*;
 use worker::{Env, Method, Request, Response, ResponseBuilder};
 
 use super::access_log::log_refusal;
+use super::exec_stream::{self, Opened};
 use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation};
 use super::{auth, downloads, healthz, mcp, problem};
@@ -19,6 +20,9 @@ use crate::model::{Code, Error, Result};
 
 /// The HTTP method of every operation.
 const POST: &str = "POST";
+
+/// The media type of a body that is the standard input of a command.
+const INPUT_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// Handles `fetch(request)`.
 #[wasm_bindgen]
@@ -72,6 +76,9 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
         Ok(operation) => operation,
         Err(error) => return error_response(&error, &log_refusal("request", &error), POST),
     };
+    if operation == Operation::Exec && accepts_events(&request) {
+        return exec_as_stream(request, env, ctx).await;
+    }
     let signal = request.inner().signal().into();
     let call = async move { Ok(Call { arguments: read_arguments(&mut request).await?, signal }) };
     let Answer { correlation_id, outcome } = execute(operation, call, env, ctx).await;
@@ -79,6 +86,42 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
         Ok(answer) => respond(ResponseBuilder::new(), "application/json", answer, &correlation_id),
         Err(error) => error_response(&error, &correlation_id, POST),
     }
+}
+
+/// Returns whether the caller accepts server-sent events.
+fn accepts_events(request: &Request) -> bool {
+    let accepted = request.headers().get("Accept").ok().flatten().unwrap_or_default();
+    accepted
+        .split(',')
+        .filter_map(|range| range.split(';').next())
+        .any(|media_type| media_type.trim() == exec_stream::MEDIA_TYPE)
+}
+
+/// Starts a command, and responds with its events. The body of the request is JSON; or it is the standard input of the
+/// command, and the options are in the URL.
+async fn exec_as_stream(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
+    let signal = request.inner().signal().into();
+    let is_input = media_type(&request).eq_ignore_ascii_case(INPUT_MEDIA_TYPE);
+    let input = is_input.then(|| request.inner().body()).flatten();
+    let call = async move {
+        let arguments = if is_input { read_url_options(&request)? } else { read_arguments(&mut request).await? };
+        Ok(Call { arguments, signal })
+    };
+    let Opened { correlation_id, outcome } = exec_stream::open(call, input, env, ctx).await;
+    match outcome {
+        Ok(stream) => {
+            stream.into_response(answer_headers(exec_stream::MEDIA_TYPE, ResponseBuilder::new(), &correlation_id)?)
+        }
+        Err(error) => error_response(&error, &correlation_id, POST),
+    }
+}
+
+/// Reads the options of a command from the URL.
+fn read_url_options(request: &Request) -> Result<Value> {
+    let url = request.url().map_err(|error| Error::exec_options_unreadable(&error.to_string()))?;
+    let options = url.query_pairs().find_map(|(name, value)| (name == "options").then(|| value.into_owned()));
+    let options = options.ok_or_else(|| Error::exec_options_unreadable("it is missing"))?;
+    json::parse_untrusted(options.as_bytes()).map_err(|why| Error::exec_options_unreadable(&why))
 }
 
 /// Verifies the token and the method of a request, and returns its operation.
@@ -102,16 +145,21 @@ fn method_not_allowed(request: &Request, allowed: &str) -> Error {
     Error::method_not_allowed(&request.path(), &request.inner().method(), allowed)
 }
 
+/// Returns the media type of the body.
+fn media_type(request: &Request) -> String {
+    let content_type = request.headers().get("Content-Type").ok().flatten().unwrap_or_default();
+    content_type.split(';').next().unwrap_or_default().trim().to_owned()
+}
+
 /// Reads the body as JSON.
 ///
 /// # Errors
 /// [`Code::UnsupportedMediaType`], [`Code::PayloadTooLarge`] over [`MAX_ARGUMENTS`] bytes, and
 /// [`Code::InvalidArgument`].
 async fn read_arguments(request: &mut Request) -> Result<Value> {
-    let content_type = request.headers().get("Content-Type").ok().flatten().unwrap_or_default();
-    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    let media_type = media_type(request);
     if !media_type.eq_ignore_ascii_case("application/json") {
-        return Err(Error::unsupported_media_type(media_type));
+        return Err(Error::unsupported_media_type(&media_type));
     }
     let mut chunks = request.stream().map_err(Error::body_unreadable)?;
     let mut body = Vec::new();
@@ -142,9 +190,13 @@ fn respond(
     body: RawJson,
     correlation_id: &str,
 ) -> worker::Result<Response> {
-    let builder = builder
+    let builder = answer_headers(media_type, builder, correlation_id)?;
+    Ok(builder.fixed(String::from(body).into_bytes()))
+}
+
+fn answer_headers(media_type: &str, builder: ResponseBuilder, correlation_id: &str) -> worker::Result<ResponseBuilder> {
+    builder
         .with_header("Content-Type", media_type)?
         .with_header("Cache-Control", "no-store")?
-        .with_header("X-Correlation-Id", correlation_id)?;
-    Ok(builder.fixed(String::from(body).into_bytes()))
+        .with_header("X-Correlation-Id", correlation_id)
 }

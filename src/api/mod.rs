@@ -7,6 +7,7 @@
 //! - [`http`]: the routes under `/v1`
 //! - [`downloads`]: files and directories of snapshots as streams
 //! - [`mcp`]: the tools over the Model Context Protocol
+//! - [`exec_stream`]: commands whose output the caller reads while they run
 //! - [`workspace`]: the Workspace object, which does the work for a sandbox
 //! - [`named`]: the `NamedWorkspace` object and the Directory object
 //! - [`objects`]: the code that these objects share
@@ -23,6 +24,7 @@ mod access_log;
 mod auth;
 pub mod downloads;
 mod exception;
+pub mod exec_stream;
 mod execute;
 mod healthz;
 pub mod http;

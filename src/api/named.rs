@@ -63,6 +63,7 @@ impl ObjectService for Service<WorkerPorts> {
     async fn handle(&self, message: NamedMessage) -> Result<Value> {
         match message {
             NamedMessage::Source { key } => to_json(&self.source(key).await?),
+            NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),
         }
     }
 

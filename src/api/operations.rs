@@ -1,5 +1,7 @@
 //! Runs the operations: from a request to the JSON of the answer.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -72,13 +74,14 @@ pub async fn run_named<P: Ports>(
     }
 }
 
-/// Runs an operation for which the entrypoint needs no object of its own: on the bucket, or on a Directory.
-pub async fn run_entrypoint<P: Ports>(ports: &P, request: Request) -> Result<Value> {
+/// Runs an operation of the entrypoint itself: on the bucket, on a Directory, or a command in a sandbox.
+pub async fn run_entrypoint<P: Ports>(ports: &Rc<P>, request: Request, abort: CancellationToken) -> Result<Value> {
     use requests::Entrypoint as Call;
     let Request::Entrypoint(request) = request else { return Err(Error::internal()) };
     match request {
-        Call::Sweep(request) => to_json(&service::sweep(ports, request).await?),
-        Call::ListWorkspaces(request) => service::workspace::directory::list_workspaces(ports, &request).await,
+        Call::Exec(request) => to_json(&service::exec::exec(Rc::clone(ports), request, abort).await?),
+        Call::Sweep(request) => to_json(&service::sweep(&**ports, request).await?),
+        Call::ListWorkspaces(request) => service::workspace::directory::list_workspaces(&**ports, &request).await,
     }
 }
 

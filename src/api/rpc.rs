@@ -58,7 +58,7 @@ async fn execute_rpc(
 }
 
 /// Separates the `signal` from the options, and returns the other options and the signal.
-fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
+pub(super) fn take_signal(options: &JsValue) -> Result<(JsValue, JsValue)> {
     if !options.is_object() || Array::is_array(options) {
         return Ok((options.clone(), JsValue::UNDEFINED));
     }
@@ -82,7 +82,7 @@ pub(super) fn read_options(options: &JsValue) -> Result<Value> {
 }
 
 /// Converts the options to JSON, so that the same arguments have the same meaning as over HTTP.
-fn read_arguments(options: &JsValue) -> Result<Value> {
+pub(super) fn read_arguments(options: &JsValue) -> Result<Value> {
     // Each value is at least one byte of JSON.
     let arguments = from_caller(options, MAX_ARGUMENTS).map_err(Error::arguments_not_json)?;
     if json::value_to_string(&arguments).len() > MAX_ARGUMENTS {

@@ -81,6 +81,9 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
             Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,
             Message::SwitchRuntime(request) => to_json(&self.switch_runtime(request).await?)?,
+            Message::PrepareExec(request) => to_json(&self.prepare_exec(request).await?)?,
+            Message::ConfirmExec(observed) => json!(self.confirm_exec(observed).await?),
+            Message::FlagReplaced => to_json(&self.flag_replaced_container().await?)?,
             Message::Decommission { address } => to_json(&self.decommission(address).await?)?,
         })
     }

@@ -4,7 +4,7 @@
 //! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`sdk_session`]: several calls to one sandbox, billed as one
 //!   request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
-//!   commands
+//!   commands; [`command_stream`]: the output of the commands of callers
 //! - [`backups`]: the R2 bucket; `archive_reader`: the content of archives in it; `digest`: their SHA-256
 //! - [`downloads`]: files and directories of archives as streams
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
@@ -22,6 +22,7 @@
 mod archive_reader;
 pub mod backups;
 pub(crate) mod checkpoints;
+pub mod command_stream;
 pub mod deployment;
 mod digest;
 pub mod directory_store;

@@ -11,7 +11,7 @@ use worker::Env;
 
 use super::objects::{Objects, Outcome};
 use crate::model::named::answer::WorkspaceEntry;
-use crate::model::named::messages::ForkSource;
+use crate::model::named::messages::{ForkSource, ResumedWorkspace};
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
@@ -33,6 +33,11 @@ pub enum NamedMessage {
     Source {
         /// The idempotency key.
         key: Option<String>,
+    },
+    /// [`NamedWorkspaceClient::resume`]
+    Resume {
+        /// Whether to verify that the sandbox runs with the files in place.
+        verify: bool,
     },
 }
 
@@ -76,6 +81,10 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<ForkSource> {
         self.named.call(&address.to_string(), &NamedMessage::Source { key: key.map(str::to_owned) }).await
+    }
+
+    async fn resume(&self, address: &Address, verify: bool) -> Result<ResumedWorkspace> {
+        self.named.call(&address.to_string(), &NamedMessage::Resume { verify }).await
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {

@@ -51,7 +51,7 @@ pub(super) fn unreadable(what: &str) -> Failure {
 }
 
 /// Removes the command that a failure quotes at the end: it is one of the Worker's own, and long.
-fn redact_command(command: &str, mut failure: Failure) -> Failure {
+pub(super) fn redact_command(command: &str, mut failure: Failure) -> Failure {
     if let Some(start) = command.lines().next().and_then(|line| failure.message.find(line)) {
         failure.message.truncate(start);
         failure.message.truncate(failure.message.trim_end_matches([' ', ':']).len());

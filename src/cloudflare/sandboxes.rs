@@ -7,19 +7,24 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use js_sys::Array;
 use sandbox_snapshotter_client::timer;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use worker::ObjectNamespace;
 
+use super::command_stream::CommandStream;
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
-use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, stdout_of, unreadable};
+use super::sandbox_command::{
+    COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, redact_command, stdout_of, unreadable,
+};
 use super::sdk_session::SdkSession;
 use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
@@ -36,6 +41,10 @@ const WALK_TIMEOUT_MILLIS: u32 = 60_000;
 
 /// The margin of the command over the time limit of the hook, in milliseconds. Within it, the script kills the hook.
 const HOOK_MARGIN_MILLIS: u32 = 20_000;
+
+/// The margin of the SDK over the time limit of a command of a caller, in milliseconds. Within it, the script kills the
+/// command, and the caller reads the rest of its output.
+const EXEC_MARGIN_MILLIS: u32 = 60_000;
 
 /// The margin of the wait for an answer over the time limit of the command, in milliseconds.
 const ANSWER_MARGIN_MILLIS: u32 = 5_000;
@@ -105,6 +114,8 @@ fn redact_env(env: &BTreeMap<String, Option<String>>, mut failure: Failure) -> F
 
 impl Sandboxes for SandboxStubs {
     type SandboxSession<'a> = SdkSession<'a>;
+    type RunningCommand = CommandStream;
+    type Input = web_sys::ReadableStream;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> SdkSession<'a> {
         SdkSession::new(&self.namespace, id)
@@ -307,6 +318,38 @@ impl Sandboxes for SandboxStubs {
     ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
         let stdout = self.run(id, &scripts::write_file_part(dir, required, part), COMMAND_TIMEOUT_MILLIS).await?;
         scripts::read_part_outcome(&stdout).ok_or_else(|| unreadable("the output of a write"))
+    }
+
+    async fn run_command(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> Result<CommandStream, Failure> {
+        let millis = command.timeout_seconds.saturating_mul(1000).saturating_add(EXEC_MARGIN_MILLIS);
+        // Only the class of the client reads the identity.
+        let options = match container {
+            ExecContainer::Identified(identity) => json!({ "timeout": millis, "expectedLastChange": identity }),
+            _ => json!({ "timeout": millis }),
+        };
+        let script = scripts::run_command(container, command);
+        let arguments = stub::js_arguments(&[json!(script), json!(NO_SESSION), options])?;
+        let sandbox = stub::get(&self.namespace, id.as_str())?;
+        let stream = stub::call(&sandbox, "execStreamWithSessionToken", &arguments).await;
+        CommandStream::new(stream.map_err(|failure| redact_command(&script, failure))?)
+    }
+
+    async fn write_input(&self, id: &SandboxId, path: &str, input: web_sys::ReadableStream) -> Result<(), Failure> {
+        let options = stub::js_arguments(&[json!({ "sessionId": NO_SESSION })])?;
+        let arguments = Array::of3(&path.into(), &input, &options.get(0));
+        stub::call(&stub::get(&self.namespace, id.as_str())?, "writeFile", &arguments).await.map(drop)
+    }
+
+    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
+        match self.run(id, &scripts::kill_command(command_id), COMMAND_TIMEOUT_MILLIS).await?.trim() {
+            "done" => Ok(()),
+            _ => Err(unreadable("the result of the kill command")),
+        }
     }
 
     async fn run_checkpoint(

@@ -12,6 +12,7 @@ use worker::Env;
 use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
+use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
     ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
@@ -114,6 +115,12 @@ pub enum Message {
     StopSandbox(StopSandboxRequest),
     /// [`SandboxLedgerClient::switch_runtime`]
     SwitchRuntime(SwitchRuntimeRequest),
+    /// [`SandboxLedgerClient::prepare_exec`]
+    PrepareExec(PrepareExecRequest),
+    /// [`SandboxLedgerClient::confirm_exec`]
+    ConfirmExec(ObservedForExec),
+    /// [`SandboxLedgerClient::flag_replaced`]
+    FlagReplaced,
     /// [`SandboxLedgerClient::decommission`]
     #[serde(alias = "retire")]
     Decommission {
@@ -232,6 +239,18 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn switch_runtime(&self, id: &SandboxId, request: &SwitchRuntimeRequest) -> Result<Option<Runtime>> {
         self.0.call(id.as_str(), &Message::SwitchRuntime(request.clone())).await
+    }
+
+    async fn prepare_exec(&self, id: &SandboxId, request: &PrepareExecRequest) -> Result<PreparedExec> {
+        self.0.call(id.as_str(), &Message::PrepareExec(request.clone())).await
+    }
+
+    async fn confirm_exec(&self, id: &SandboxId, observed: ObservedForExec) -> Result<()> {
+        self.0.call(id.as_str(), &Message::ConfirmExec(observed)).await
+    }
+
+    async fn flag_replaced(&self, id: &SandboxId) -> Result<Error> {
+        self.0.call(id.as_str(), &Message::FlagReplaced).await
     }
 
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {

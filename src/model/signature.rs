@@ -13,6 +13,9 @@ use sha2::Sha256;
 
 use super::SnapshotRef;
 
+/// The length of the tag in a short signature, in bytes.
+const SHORT_TAG_BYTES: usize = 16;
+
 /// A key that signs refs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Wire", into = "Wire")]
@@ -43,6 +46,21 @@ impl SigningKey {
     /// Signs `message`. The form of a signature is `<number of the key>.<base64url>`.
     pub fn sign(&self, message: &[u8]) -> String {
         format!("{}.{}", self.number, Base64UrlUnpadded::encode_string(&self.tag(message)))
+    }
+
+    /// Signs `message` with half of the tag, for texts that are to be short.
+    pub fn sign_short(&self, message: &[u8]) -> String {
+        let tag = self.tag(message);
+        let half = tag.get(..SHORT_TAG_BYTES).unwrap_or(&tag);
+        format!("{}.{}", self.number, Base64UrlUnpadded::encode_string(half))
+    }
+
+    /// Whether `signature` is this key's short signature of `message`. Compares in constant time.
+    pub fn verify_short(&self, message: &[u8], signature: &str) -> bool {
+        let Some((number, tag)) = signature.split_once('.') else { return false };
+        let tag = Base64UrlUnpadded::decode_vec(tag).ok().filter(|tag| tag.len() == SHORT_TAG_BYTES);
+        let is_valid = |tag: Vec<u8>| self.mac(message).is_some_and(|mac| mac.verify_truncated_left(&tag).is_ok());
+        number == self.number.to_string() && tag.is_some_and(is_valid)
     }
 
     /// Whether `signature` is this key's signature of `message`. Compares in constant time.

@@ -23,7 +23,7 @@ use crate::model::{Result, Runtime, SandboxBindings, Timestamp};
 pub use crate::model::record::RestoreSource;
 pub use backups::BackupStore;
 pub use objects::{NamedWorkspaceClient, SandboxLedgerClient};
-pub use sandboxes::{SandboxSession, SandboxSessionOf, Sandboxes};
+pub use sandboxes::{InputOf, RunningCommand, RunningCommandOf, SandboxSession, SandboxSessionOf, Sandboxes};
 pub use storage::{DirectoryStore, Ledger, WorkspaceStore};
 
 /// All ports of the service.

@@ -6,16 +6,18 @@ use serde_json::Value;
 
 use crate::model::answer::WorkspaceLineage;
 use crate::model::archive::LocatedSnapshot;
+use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
-    NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::{
-    BackupLocation, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    TakenSnapshot,
 };
 
 /// The client for the ledgers of other sandboxes.
@@ -110,6 +112,16 @@ pub trait SandboxLedgerClient {
         request: &SwitchRuntimeRequest,
     ) -> impl Future<Output = Result<Option<Runtime>>>;
 
+    /// Returns in which container of the sandbox `id` a command may run. The sandbox must be running. Starts nothing.
+    fn prepare_exec(&self, id: &SandboxId, request: &PrepareExecRequest) -> impl Future<Output = Result<PreparedExec>>;
+
+    /// Verifies that the container that was observed for a command is the one that runs now.
+    fn confirm_exec(&self, id: &SandboxId, observed: ObservedForExec) -> impl Future<Output = Result<()>>;
+
+    /// Records that a command found another container of the sandbox `id` than the expected one, and returns the error
+    /// about it.
+    fn flag_replaced(&self, id: &SandboxId) -> impl Future<Output = Result<Error>>;
+
     /// Ends the sandbox `id`, which its workspace no longer uses, and deletes its snapshots once no other sandbox
     /// depends on them. A sandbox that does not belong to `address` is left unchanged.
     fn decommission(&self, id: &SandboxId, address: &Address) -> impl Future<Output = Result<Decommissioned>>;
@@ -126,6 +138,10 @@ pub trait NamedWorkspaceClient {
     /// Returns the snapshot from which a fork of the workspace `address` starts. Takes it first when that workspace is
     /// active. Calls with the same key return the same snapshot.
     fn fork_source(&self, address: &Address, key: Option<&str>) -> impl Future<Output = Result<ForkSource>>;
+
+    /// Returns the sandbox of the workspace `address` for a command. Starts the workspace if it is not active; with
+    /// `verify`, also if its sandbox is not running with the files in place.
+    fn resume(&self, address: &Address, verify: bool) -> impl Future<Output = Result<ResumedWorkspace>>;
 
     /// Creates another workspace. Returns JSON: [`StartedWorkspace`](crate::model::named::answer::StartedWorkspace).
     fn create_workspace(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;

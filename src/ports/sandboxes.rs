@@ -5,6 +5,7 @@ use std::future::Future;
 
 use super::Ports;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
@@ -67,12 +68,29 @@ pub trait SandboxSession {
     ) -> impl Future<Output = Result<Arrival, Failure>>;
 }
 
+/// A command of a caller that runs in a container. Where it is dropped, the command continues.
+pub trait RunningCommand {
+    /// Returns the next event; `None` after the last one, and where the events end without it.
+    fn next(&mut self) -> impl Future<Output = Result<Option<CommandEvent>, Failure>>;
+}
+
+/// A command of a caller in a sandbox of the ports `P`.
+pub type RunningCommandOf<P> = <<P as Ports>::Sandboxes as Sandboxes>::RunningCommand;
+
+/// The standard input of a command for sandboxes of the ports `P`.
+pub type InputOf<P> = <<P as Ports>::Sandboxes as Sandboxes>::Input;
+
 /// The sandboxes of an application, by id. Every call uses a new stub and is a request of its own.
 pub trait Sandboxes {
     /// See [`Self::open_session`].
     type SandboxSession<'a>: SandboxSession
     where
         Self: 'a;
+
+    /// See [`Self::run_command`].
+    type RunningCommand: RunningCommand + 'static;
+    /// See [`Self::write_input`].
+    type Input;
 
     /// Opens a session with a sandbox. Makes no call yet.
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a>;
@@ -215,6 +233,22 @@ pub trait Sandboxes {
         required: RequiredContainer,
         part: &FilePart,
     ) -> impl Future<Output = Result<Result<PartOutcome, PartRefusal>, Failure>>;
+
+    /// Runs a command of a caller, and returns its events. In another container than `container`, the command is refused:
+    /// one with an identity starts none, and the others start one if none is running.
+    fn run_command(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> impl Future<Output = Result<Self::RunningCommand, Failure>>;
+
+    /// Writes the standard input of a command to a file in the container. Starts the container if it is not running.
+    fn write_input(&self, id: &SandboxId, path: &str, input: Self::Input) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Kills a command of a caller with all processes of its group, or prevents that it starts. Starts the container if it
+    /// is not running.
+    fn kill_command(&self, id: &SandboxId, command_id: &str) -> impl Future<Output = Result<(), Failure>>;
 
     /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
     /// the container if it is not running. Changes nothing in a container that does not meet `required`.

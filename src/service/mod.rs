@@ -7,6 +7,7 @@
 //! - [`lineage`]: the tree of sandboxes and snapshots, and what a caller of one lineage may use
 //! - [`container`]: verifies that the container that runs is the one with the sandbox's files
 //! - [`checkpoint`]: named states inside the sandbox itself
+//! - [`exec`]: runs the commands of callers in sandboxes
 //! - [`workspace`]: named workspaces, the sandboxes that belong to them, and the list of them
 //! - [`tasks`]: lists and runs deferred work: what an operation did not finish, and what is due later
 //! - [`calls`]: what all calls share: context, cancellation, idempotency, queues, time limits, retries, failures
@@ -22,6 +23,7 @@
 pub mod calls;
 mod checkpoint;
 mod container;
+pub mod exec;
 pub(crate) mod files;
 mod health;
 mod in_process;

@@ -15,3 +15,4 @@ mod retries;
 #[path = "../service/support/mod.rs"]
 #[allow(dead_code, unused_imports)] // The service tests use all of it.
 mod support;
+mod workspace_handle;

@@ -30,12 +30,15 @@ fn unsafe_calls() -> Vec<(Operation, Value)> {
     let tool = |name: &str| (Operation::CallTool, json!({ "name": name }));
     let others = [
         (Operation::RestoreFiles, json!({})),
+        (Operation::Exec, json!({ "sandboxId": "agent-42", "command": "npm publish" })),
         (Operation::RotateKey, json!({ "sandboxId": "agent-42" })),
         (Operation::UpdateWorkspace, json!({ "name": "work", "currentSnapshotId": "snap-abcdefghij012345" })),
         (Operation::DeleteWorkspace, json!({ "name": "work" })),
         (Operation::RestoreCheckpoint, json!({ "sandboxId": "agent-42", "name": "s1" })),
         tool("snapshot_restore"),
         tool("workspace__code__snapshot_restore"),
+        tool("workspace__code__exec"),
+        tool("workspace_exec"),
     ];
     others.into_iter().chain(SNAPSHOT_OPERATIONS.map(|operation| (operation, by_label.clone()))).collect()
 }

@@ -56,6 +56,13 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::SetRetention, of_sandbox(policy)),
         (Operation::ApplyRetention, of_sandbox(json!({ "dryRun": false }))),
         (Operation::RotateKey, merged(&[of_sandbox(json!({})), scope])),
+        (
+            Operation::Exec,
+            of_sandbox(json!({
+                "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1,
+                "maxOutputBytes": 1,
+            })),
+        ),
         (Operation::Sweep, json!({ "dryRun": false, "graceSeconds": 0 })),
         (Operation::CreateWorkspace, create.clone()),
         (Operation::GetOrCreateWorkspace, merged(&[create, start.clone()])),

@@ -147,3 +147,24 @@ proptest! {
         prop_assert_eq!(key(1).verify(b"message", &text), text == right);
     }
 }
+
+#[test]
+fn short_signature_is_accepted_by_its_own_key_and_message_only() {
+    let short = key(7).sign_short(b"message");
+    let (number, tag) = short.split_once('.').unwrap();
+    assert_eq!((number, tag.len()), ("7", 22));
+    assert!(key(7).verify_short(b"message", &short));
+    assert!(!key(7).verify_short(b"massage", &short));
+    assert!(!key(8).verify_short(b"message", &short));
+    assert!(!SigningKey::new(7, [9; 32]).verify_short(b"message", &short));
+}
+
+#[test]
+fn signatures_of_other_lengths_are_refused() {
+    let (full, short) = (key(7).sign(b"message"), key(7).sign_short(b"message"));
+    assert!(full.starts_with(&short[..short.len() - 1]));
+    assert!(!key(7).verify(b"message", &short));
+    for signature in [full.as_str(), &short[..short.len() - 1], "7.", "7.AAAA", "", &format!("0{short}")] {
+        assert!(!key(7).verify_short(b"message", signature), "{signature}");
+    }
+}

@@ -76,6 +76,15 @@ fn answers_about_snapshots_match_their_schemas() {
 }
 
 #[test]
+fn answers_to_commands_match_their_schemas() {
+    let mut checked = SchemaChecker::of(Fixture::with_stopped_workspace());
+    let exec = json!({ "name": WORKSPACE, "argv": ["true"] });
+    let first = checked.run(Operation::Exec, &exec);
+    assert_eq!(first["started"]["how"], json!("restored"));
+    checked.run(Operation::Exec, &exec);
+}
+
+#[test]
 fn answers_about_damaged_snapshots_match_their_schemas() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let mut checked = SchemaChecker::of(fixture);

@@ -13,7 +13,7 @@ use sandbox_snapshotter::model::{Result, Runtime, SandboxId};
 use sandbox_snapshotter::ports::Clock;
 use serde_json::{Value, json};
 
-use super::support::{FILE, Fixture, HOUR};
+use super::support::{CommandResult, FILE, Fixture, HOUR};
 
 const AGENT: &str = "agent-42";
 
@@ -23,6 +23,7 @@ pub fn example_session() -> Vec<Example> {
     recorder.snapshots();
     recorder.retention();
     recorder.checkpoints();
+    recorder.commands();
     recorder.workspaces();
     recorder.tools();
     recorder.deployment();
@@ -116,6 +117,12 @@ impl ExampleRecorder {
         self.run(Operation::ListCheckpoints, json!({ "sandboxId": AGENT }));
         self.run(Operation::DiffCheckpoint, checkpoint.clone());
         self.run(Operation::RestoreCheckpoint, checkpoint);
+    }
+
+    /// Runs a command.
+    fn commands(&mut self) {
+        self.fixture.world.plan_command("npm test", |_, _| CommandResult::exit(0, "12 passed\n"));
+        self.run(Operation::Exec, json!({ "sandboxId": AGENT, "command": "npm test", "timeoutSeconds": 600 }));
     }
 
     /// Creates, stops, starts, forks and deletes named workspaces. A reader has the workspace `notebook` after the first call

@@ -64,6 +64,16 @@ fn forms(operation: Operation) -> Vec<Value> {
         }
         Operation::SetRetention => vec![json!({ "sandboxId": "agent-42", "policy": policy(), "dryRun": true })],
         Operation::ApplyRetention => vec![json!({ "sandboxId": "agent-42", "dryRun": true })],
+        Operation::Exec => {
+            let options = json!({
+                "cwd": "src", "env": { "CI": "1" }, "stdin": "yes\n", "timeoutSeconds": 10, "maxOutputBytes": 1000,
+            });
+            let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container" });
+            let (line, argv) = (json!({ "command": "npm test" }), json!({ "argv": ["npm", "test"] }));
+            [(&workspace, &line), (&workspace, &argv), (&sandbox, &line), (&sandbox, &argv)]
+                .map(|(target, command)| with(&[target, command, &options, &lineage_scope]))
+                .to_vec()
+        }
         Operation::Sweep => vec![json!({ "dryRun": true, "graceSeconds": 60 })],
         Operation::CreateWorkspace => creations(&workspace),
         Operation::GetOrCreateWorkspace => {
@@ -156,8 +166,7 @@ fn policy() -> Value {
 }
 
 fn toolset() -> Value {
-    let sandbox =
-        json!({ "name": "code", "snapshot": true, "checkpoint": false, "sandboxId": "agent-42", "dir": "/app" });
+    let sandbox = json!({ "name": "code", "snapshot": true, "checkpoint": false, "work": true, "sandboxId": "agent-42", "dir": "/app" });
     let named = json!({ "name": "data", "workspace": "work", "tenant": "team", "allowCrossLineage": true });
     json!({ "workspaces": [sandbox, named], "style": "flat", "readOnly": true })
 }

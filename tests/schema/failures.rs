@@ -94,6 +94,7 @@ impl FaultyCaller {
             (Operation::RestoreCheckpoint, &checkpoint),
             (Operation::Label, &json!({ "sandboxId": AGENT, "label": "nightly", "newLabel": "daily" })),
             (Operation::Delete, &json!({ "sandboxId": AGENT, "label": "daily" })),
+            (Operation::Exec, &json!({ "sandboxId": AGENT, "command": "true" })),
             (Operation::Sweep, &json!({})),
         ] {
             self.call(operation, options);
@@ -118,6 +119,7 @@ impl FaultyCaller {
         let (sandbox, newest) = (&stopped["sandboxId"], &stopped["lastSnapshot"]["id"]);
         self.call(Operation::Delete, &json!({ "sandboxId": sandbox, "snapshotId": newest }));
         self.call(Operation::ListWorkspaces, &json!({}));
+        self.call(Operation::Exec, &json!({ "name": "project", "command": "true" }));
         self.call(Operation::StartWorkspace, &address);
         self.call(Operation::GetOrCreateWorkspace, &address);
         self.call(Operation::ForkWorkspace, &json!({ "name": "project", "newName": "experiment" }));

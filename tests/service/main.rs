@@ -7,6 +7,7 @@ mod check_order;
 mod checkpoint;
 mod concurrent_calls;
 mod container;
+mod exec;
 mod faults_at_every_call;
 mod files;
 mod health;

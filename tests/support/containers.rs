@@ -89,6 +89,10 @@ pub struct Container<S: Scheduler> {
     pub image: String,
     /// See [`Image::archive_format`].
     pub archive_format: ArchiveFormat,
+    /// The number of commands of callers that run.
+    pub commands: usize,
+    /// The ids of the commands that callers cancelled before they started.
+    pub cancelled: BTreeSet<String>,
     /// The backup that is mounted, in production mode.
     pub mounted: Option<BackupId>,
     /// A process that uses the directory below the restored files.
@@ -120,6 +124,8 @@ impl<S: Scheduler> Container<S> {
             disk_token: None,
             image: image.version,
             archive_format: image.archive_format,
+            commands: 0,
+            cancelled: BTreeSet::new(),
             mounted: None,
             process_below: None,
             changed_since_watch: None,

@@ -7,6 +7,7 @@
 //! - `namespaces`: the Durable Object namespaces of the sandboxes, one for each binding
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
+//! - `exec`: the commands of callers
 //! - `bucket`: the backups in R2
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
 //! - `objects`: the Durable Objects that run the service, and their ports
@@ -22,6 +23,7 @@ mod commands;
 mod containers;
 mod directory_store;
 pub mod errors;
+mod exec;
 mod ledger;
 mod methods;
 mod namespaces;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -17,6 +18,7 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::Sandboxes;
 
+use super::exec::MemoryCommand;
 use super::sandboxes::MemorySession;
 use super::{Scheduler, World};
 
@@ -47,6 +49,8 @@ pub fn in_namespace(runtime: Runtime, id: &SandboxId) -> SandboxId {
 
 impl<S: Scheduler> Sandboxes for Namespace<S> {
     type SandboxSession<'a> = MemorySession<'a, S>;
+    type RunningCommand = MemoryCommand<S>;
+    type Input = String;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> MemorySession<'a, S> {
         MemorySession::new(&self.world, self.key(id))
@@ -175,6 +179,23 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         part: &FilePart,
     ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
         self.world.write_file_part(&self.key(id), dir, required, part).await
+    }
+
+    async fn run_command(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> Result<MemoryCommand<S>, Failure> {
+        self.world.run_command(&self.key(id), container, command).await
+    }
+
+    async fn write_input(&self, id: &SandboxId, path: &str, input: String) -> Result<(), Failure> {
+        self.world.write_input(&self.key(id), path, input).await
+    }
+
+    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
+        self.world.kill_command(&self.key(id), command_id).await
     }
 
     async fn run_checkpoint(

@@ -5,10 +5,11 @@ use std::future::Future;
 use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
+use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
-    NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
@@ -147,6 +148,20 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
             .await
     }
 
+    async fn prepare_exec(&self, id: &SandboxId, request: &PrepareExecRequest) -> Result<PreparedExec> {
+        let request = through_json(request);
+        self.ask(Method::PrepareExec, id, request, |own, request| async move { own.prepare_exec(request).await }).await
+    }
+
+    async fn confirm_exec(&self, id: &SandboxId, observed: ObservedForExec) -> Result<()> {
+        let confirm = |own: SandboxService<S>, observed| async move { own.confirm_exec(observed).await };
+        self.ask(Method::ConfirmExec, id, through_json(&observed), confirm).await
+    }
+
+    async fn flag_replaced(&self, id: &SandboxId) -> Result<Error> {
+        self.ask(Method::FlagReplaced, id, (), |own, ()| async move { own.flag_replaced_container().await }).await
+    }
+
     async fn decommission(&self, id: &SandboxId, address: &Address) -> Result<Decommissioned> {
         let address = address.clone();
         self.ask(Method::Decommission, id, address, |own, address| async move { own.decommission(address).await }).await
@@ -171,6 +186,10 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
     async fn fork_source(&self, address: &Address, key: Option<&str>) -> Result<ForkSource> {
         let key = key.map(str::to_owned);
         self.ask_named(Method::ForkSource, address, key, |own, key| async move { own.source(key).await }).await
+    }
+
+    async fn resume(&self, address: &Address, verify: bool) -> Result<ResumedWorkspace> {
+        self.ask_named(Method::Resume, address, verify, |own, verify| async move { own.resume(verify).await }).await
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {

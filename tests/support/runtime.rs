@@ -128,7 +128,7 @@ impl<S: Scheduler> World<S> {
     }
 
     /// Returns the number of the container that a call expects. Starts none.
-    async fn expect_container(
+    pub(super) async fn expect_container(
         self: &Rc<Self>,
         id: &SandboxId,
         is_expected: impl FnOnce(&Self) -> bool,

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -20,6 +21,7 @@ use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::commands::{HookCall, run_default};
 use super::containers::is_under;
+use super::exec::MemoryCommand;
 use super::{Container, Event, Method, Sandbox, Scheduler, Work, World};
 
 impl<S: Scheduler> World<S> {
@@ -170,6 +172,8 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
 
 impl<S: Scheduler> Sandboxes for World<S> {
     type SandboxSession<'a> = MemorySession<'a, S>;
+    type RunningCommand = MemoryCommand<S>;
+    type Input = String;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> MemorySession<'a, S> {
         MemorySession::new(self, id.clone())
@@ -425,6 +429,35 @@ impl<S: Scheduler> Sandboxes for World<S> {
         let (dir, part) = (dir.clone(), part.clone());
         let write = move |world: &Rc<Self>, id: &SandboxId| world.write_part(id, dir.as_str(), required, &part);
         self.run_command(Method::WriteFilePart, id, write).await
+    }
+
+    async fn run_command(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> Result<MemoryCommand<S>, Failure> {
+        let (own, container, command) = (id.clone(), container.clone(), command.clone());
+        let run = |world: Rc<Self>| async move { world.start_command(&own, &container, &command).await };
+        S::call(&self.this(), Method::RunCommand, id.as_str(), run).await
+    }
+
+    async fn write_input(&self, id: &SandboxId, path: &str, input: String) -> Result<(), Failure> {
+        let path = path.to_owned();
+        let write = move |container: &mut Container<S>, _| drop(container.files.insert(path, input));
+        self.in_container(Method::WriteInput, id, write).await
+    }
+
+    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
+        let command_id = command_id.to_owned();
+        let kill = move |container: &mut Container<S>, _| {
+            if container.commands > 0 {
+                container.commands -= 1;
+            } else {
+                container.cancelled.insert(command_id);
+            }
+        };
+        self.in_container(Method::KillCommand, id, kill).await
     }
 
     async fn run_checkpoint(

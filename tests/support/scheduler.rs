@@ -153,6 +153,8 @@ pub enum Event<'a, S: Scheduler> {
     Destroyed(&'a SandboxId, i64),
     /// A hook runs.
     Hook(&'a HookCall),
+    /// A command of a caller runs. The name of the call is its standard input.
+    Command(&'a HookCall),
     /// A new sandbox is about to be claimed.
     Claim(&'a SandboxId),
     /// A sandbox is requested to run.

@@ -15,8 +15,8 @@ pub struct SnapshotSelector {
     /// The id or the label of the snapshot
     #[arg(value_name = "ID|LABEL", required_unless_present = "from_ref")]
     pub snapshot: Option<String>,
-    /// The ref of the snapshot in JSON, instead of both: the output of `snapshot create --json`
-    #[arg(long = "ref", id = "from_ref", value_name = "FILE|-", conflicts_with_all = ["target", "snapshot"])]
+    /// The short ref of the snapshot, instead of both; or a file with its ref in JSON: the output of `snapshot create --json`
+    #[arg(long = "ref", id = "from_ref", value_name = "SHORT|FILE|-", conflicts_with_all = ["target", "snapshot"])]
     pub reference: Option<PathBuf>,
     /// The lineage scope of the caller.
     #[command(flatten)]

@@ -18,8 +18,8 @@ pub struct FileSelector {
     /// The path in the directory that the snapshot contains [default: the directory itself]
     #[arg(value_name = "PATH", conflicts_with = "from_ref")]
     pub path: Option<String>,
-    /// The ref of the snapshot in JSON, followed by the path: the output of `snapshot create --json`
-    #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]
+    /// The short ref of the snapshot, or a file with its ref in JSON, followed by the path
+    #[arg(long = "ref", id = "from_ref", value_name = "SHORT|FILE|-")]
     pub reference: Option<PathBuf>,
     /// The lineage scope of the caller.
     #[command(flatten)]

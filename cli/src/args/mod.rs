@@ -2,6 +2,7 @@
 //!
 //! - [`Global`]: the options of all commands
 //! - [`snapshot`], [`files`], [`diff`], [`download`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`files`], [`exec`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -12,6 +13,7 @@ pub mod common;
 pub mod diff;
 pub mod download;
 pub mod duration;
+pub mod exec;
 pub mod files;
 pub mod maintenance;
 pub mod policy;
@@ -51,6 +53,7 @@ Examples:
   snapshotter restore agent-42 before-upgrade
   snapshotter snapshot create agent-42 --json | snapshotter branch --ref -
   snapshotter workspace start notebook
+  snapshotter exec @notebook -- npm test
   snapshotter lineage @notebook
   snapshotter doctor";
 
@@ -112,6 +115,8 @@ pub enum Command {
     Diff(diff::Diff),
     /// Write files of a snapshot to a running sandbox; replaces no existing files without --overwrite
     RestoreFiles(files::RestoreFiles),
+    /// Run a command in a sandbox, or in a named workspace, which is started if necessary
+    Exec(exec::Exec),
     /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),

@@ -11,6 +11,7 @@ pub enum Tools {
     #[command(after_help = "\
 Examples:
   snapshotter tools grant @notebook --expires 8h
+  snapshotter tools grant @notebook --work
   snapshotter tools grant agent-42 agent-43 --only checkpoints --quiet")]
     Grant(Grant),
 }
@@ -30,6 +31,7 @@ Examples:
 
 /// `tools grant`
 #[derive(Args)]
+#[allow(clippy::struct_excessive_bools)] // Flags.
 pub struct Grant {
     /// The sandboxes, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME", required = true)]
@@ -43,6 +45,9 @@ pub struct Grant {
     /// Permit only tools that change nothing
     #[arg(long)]
     pub read_only: bool,
+    /// Permit also the tool that runs commands. It can change everything in the sandbox, and read its variables
+    #[arg(long, conflicts_with = "read_only")]
+    pub work: bool,
     /// Name the tools without the workspace, which becomes an argument if there are several
     #[arg(long)]
     pub flat: bool,

@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::io::Read;
 
-use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest};
+use sandbox_snapshotter_client::model::request::{ExecRequest, ExportRequest, FileRequest};
 use sandbox_snapshotter_client::{Download, Options};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use ureq::BodyReader;
 
 use super::snapshot_search::SnapshotSearch;
 use crate::args::{Global, common};
@@ -80,6 +81,13 @@ impl Context {
     /// Downloads a directory of a snapshot as a tar.
     pub fn export(&self, request: &ExportRequest) -> Result<Download<Box<dyn Read>>> {
         self.server.export(request).map_err(|failure| self.explain_search(failure))
+    }
+
+    /// Starts a command, and returns the text of its events.
+    pub fn exec_stream(&self, request: &ExecRequest, input: Option<impl Read>) -> Result<BodyReader<'static>> {
+        let options = request.to_json();
+        let stream = self.server.exec_stream(&options, input);
+        stream.map_err(|failure| self.suggest_workspace(failure, &options))
     }
 
     /// Returns the URL of a path on the server.

@@ -7,6 +7,7 @@ mod diff;
 mod doctor;
 mod documents;
 mod download;
+mod exec;
 mod files;
 mod lineage;
 mod lists;
@@ -41,6 +42,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Export(command) => download::export(&context()?, command),
         Command::Diff(command) => diff::run(&context()?, command),
         Command::RestoreFiles(command) => files::restore(&context()?, command),
+        Command::Exec(command) => exec::run(&context()?, command),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

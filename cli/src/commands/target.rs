@@ -6,7 +6,7 @@ use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope};
-use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, SnapshotId};
+use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId};
 
 use super::context::Context;
 use super::documents;
@@ -152,8 +152,11 @@ impl Context {
     }
 }
 
-/// Reads the ref of a snapshot from a file.
+/// Returns a short ref, or reads the ref of a snapshot from a file.
 pub fn read_selector(path: &Path) -> Result<Selector> {
+    if let Some(text) = path.to_str().filter(|text| text.starts_with(ShortRef::PREFIX) && !path.exists()) {
+        return Ok(Selector::Short { r#ref: ShortRef::parse(text)? });
+    }
     Ok(Selector::Ref { r#ref: documents::snapshot_ref(path)? })
 }
 

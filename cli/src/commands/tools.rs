@@ -50,6 +50,7 @@ fn workspace(target: &str, grant: &Grant) -> Result<ToolWorkspace> {
         name: ToolWorkspace::to_tool_name(text, grant.flat),
         snapshot,
         checkpoint: Some(checkpoint),
+        work: grant.work,
         sandbox_id: None,
         dir: None,
         workspace: None,

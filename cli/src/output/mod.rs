@@ -3,13 +3,14 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`], [`health`]: the text
-//!   output of each answer
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
+//!   [`health`], [`exec`]: the text output of each answer
 
 pub mod answer;
 mod changes;
 pub mod checkpoints;
 pub mod diff;
+mod exec;
 pub mod files;
 pub mod health;
 pub mod render;
@@ -34,7 +35,7 @@ use crate::failure::{Failure, Result};
 use answer::Answer;
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal};
-pub use stream::{is_terminal, print, print_bytes, print_final_json, print_json, print_plain};
+pub use stream::{is_terminal, print, print_bytes, print_error_bytes, print_final_json, print_json, print_plain};
 
 /// An answer that can be printed.
 pub trait Show: DeserializeOwned {

@@ -59,6 +59,11 @@ fn line(document: &Value) -> String {
     escape(&document.to_string()).into_owned() + "\n"
 }
 
+/// Prints bytes to the standard error without changes. If they cannot be printed, the output is closed.
+pub fn print_error_bytes(bytes: &[u8]) {
+    let _ = std::io::stderr().write_all(bytes);
+}
+
 fn write_to(mut out: impl Write, bytes: &[u8]) -> Result<()> {
     let mut printed = HAS_PRINTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     *printed = true;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use ureq::http::Response;
 use ureq::http::header::{CONTENT_TYPE, LOCATION};
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::{Agent, Body, Error, Timeout};
+use ureq::{Agent, Body, BodyReader, Error, SendBody, Timeout};
 
 use self::connection::{SendMarker, TrackingConnector};
 use crate::failure::{Failure, Result};
@@ -80,6 +80,36 @@ impl Server {
             .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
     }
 
+    /// Starts a command, with the input as its standard input, and returns the text of its events. Each event has as much
+    /// time as the command: the server ends both.
+    pub fn exec_stream(&self, options: &Value, input: Option<impl Read>) -> Result<BodyReader<'static>> {
+        let path = match &input {
+            Some(_) => format!("/v1/exec?options={}", percent_encode(&options.to_string())),
+            None => "/v1/exec".to_owned(),
+        };
+        let request = self.agent.post(self.address.url(&path)).header("Accept", EVENTS);
+        let request = match &self.token {
+            Some(token) => request.header("Authorization", token.authorization()),
+            None => request,
+        };
+        self.sent.reset();
+        let response = match input {
+            Some(mut input) => request.content_type("application/octet-stream").send(SendBody::from_reader(&mut input)),
+            None => request.content_type("application/json").send(options.to_string()),
+        };
+        let to_error = |error: &Error| transport_error(error, self.sent.is_sent());
+        let mut response =
+            response.map_err(|error| to_failure(client::Error::from_transport(to_error(&error), false), None))?;
+        let described = describe_response(&response);
+        if described.starts_with(EVENTS) && response.status().is_success() {
+            return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
+        }
+        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string();
+        let error = body.ok().and_then(|body| serde_json::from_str(&body).ok());
+        let error = error.as_ref().and_then(client::Error::from_json);
+        Err(error.map_or_else(|| Failure::foreign_answer(&format!("the response was {described}")), Into::into))
+    }
+
     /// Requests a path with GET, without the token.
     pub fn get(&self, path: &str) -> Result<HttpResponse, TransportError> {
         let call = self.begin_call();
@@ -97,6 +127,18 @@ impl Server {
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Call { server: self, deadline, foreign_answer: ForeignAnswer::default() }
     }
+}
+
+/// The media type of the events of a command.
+const EVENTS: &str = "text/event-stream";
+
+/// Encodes a text for the query of a URL.
+fn percent_encode(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
 }
 
 /// A description of the last response, for the error if the response is not from a snapshotter.

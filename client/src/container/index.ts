@@ -9,6 +9,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { SharedAlarm } from './alarm.ts';
 import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
 import { Files, type FileContent } from './basic-files.ts';
+import type { StreamOptions } from './exec-stream.ts';
 import type { Duration } from './inactivity.ts';
 import type { SessionMethods, Settings, SnapshotMethods } from './methods.ts';
 import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
@@ -18,7 +19,7 @@ import type { ExecResult, Options, SnapshotOptions, StartOptions, State } from '
 export { SandboxError, type SandboxErrorCode } from './errors.ts';
 export type { BackupHandle, BackupOptions, Expected, FileContent, ProgramOptions, Ran };
 export type { Duration, ExecOptions, ExecResult, Options, SessionMethods, Settings, SnapshotMethods, State };
-export type { SnapshotOptions, StartOptions };
+export type { SnapshotOptions, StartOptions, StreamOptions };
 
 type Base = abstract new (...args: any[]) => DurableObject<any>;
 

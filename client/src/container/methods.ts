@@ -2,6 +2,7 @@
 import type { BackupHandle, BackupOptions, Expected } from './archives.ts';
 import type { FileContent } from './basic-files.ts';
 import type { Duration } from './inactivity.ts';
+import type { StreamOptions } from './exec-stream.ts';
 import type { ExecOptions, ProgramOptions, Ran } from './process.ts';
 import type { ExecResult, SnapshotOptions, StartOptions, State } from './sandbox.ts';
 
@@ -17,6 +18,11 @@ export interface Settings {
 export interface SessionMethods {
   /** Runs a command with bash, or with sh where the image has no bash. Starts the container where none runs. */
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
+  /**
+   * As `exec`. Returns the output while the command runs, as server-sent events: `data: {"type": "stdout", "data": "…"}`, and
+   * at the end `{"type": "complete", "exitCode": 0}`.
+   */
+  execStream(command: string, options?: StreamOptions): Promise<ReadableStream<Uint8Array>>;
   /** As `exec`, for a program and its arguments, without a shell. Its input is a stream. */
   execProgram(argv: string[], options?: ProgramOptions): Promise<Ran>;
   /** Stores the files of a directory in the bucket. Starts a container where none runs, unless one is expected. */
@@ -60,6 +66,12 @@ export interface SnapshotMethods extends SessionMethods {
   getContainerPlacementId(): Promise<string | null>;
   /** As `exec`. Commands share no shell, so the token of a session has no effect. */
   execWithSessionToken(command: string, token: string, options?: ExecOptions): Promise<ExecResult>;
+  /** As `execStream`. */
+  execStreamWithSessionToken(
+    command: string,
+    token: string,
+    options?: StreamOptions,
+  ): Promise<ReadableStream<Uint8Array>>;
   getSession(id: string): Promise<SessionMethods & { id: string }>;
   createSession(options?: { id?: string }): Promise<SessionMethods & { id: string }>;
   alarm(info?: AlarmInvocationInfo): Promise<void>;

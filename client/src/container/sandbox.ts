@@ -4,6 +4,7 @@ import { capture, checkDirectory, restore } from './archives.ts';
 import type { BackupHandle, BackupOptions, Expected, Target } from './archives.ts';
 import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
+import { streamCommand, type StreamOptions } from './exec-stream.ts';
 import { Files } from './basic-files.ts';
 import { ContainerIdentity, requireTool } from './identity.ts';
 import { Inactivity, toMillis, type Duration } from './inactivity.ts';
@@ -162,6 +163,20 @@ export class ContainerSandbox
 
   execWithSessionToken(command: string, _token: string, options?: ExecOptions): Promise<ExecResult> {
     return this.exec(command, options);
+  }
+
+  execStream(command: string, options: StreamOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const { cwd = this.#dir, timeout, expectedLastChange } = options;
+    const expected = expectedLastChange === undefined ? {} : { expectedLastChange };
+    return this.#inContainer(expected, async ({ container, state }) => {
+      if (timeout !== undefined) requireTool(state, 'timeout');
+      const env = this.#variables(options.env);
+      return streamCommand(container, command, SHELL, { cwd, env, timeout }, () => this.#inactivity.touch());
+    });
+  }
+
+  execStreamWithSessionToken(command: string, _token: string, options?: StreamOptions) {
+    return this.execStream(command, options);
   }
 
   async execProgram(argv: string[], options: ProgramOptions = {}): Promise<Ran> {

@@ -2,7 +2,7 @@ import { answerLost, foreignAnswer, unreachable, unsendable } from '../failures.
 import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Options } from '../operations.ts';
-import type { Call, DownloadCall, Transport } from './transport.ts';
+import type { Call, DownloadCall, ExecCall, Transport } from './transport.ts';
 
 /** The options of the HTTP transport. */
 export interface HttpOptions {
@@ -59,6 +59,19 @@ export function http({
     }
   }
 
+  /** Starts a command. An input is the body of the request, and then the options are in the URL. */
+  async function postExec({ options, input, signal }: ExecCall): Promise<Response> {
+    const all = new Headers(headers);
+    all.set('accept', 'text/event-stream');
+    if (input) all.set('content-type', 'application/octet-stream');
+    const url = `${base}/v1/exec${input ? `?${new URLSearchParams({ options: json(options) })}` : ''}`;
+    const body = input ?? json(options);
+    const init = { method: 'POST', headers: all, body, redirect: 'manual' as const, duplex: 'half' as const };
+    return fetch(url, signal ? { ...init, signal } : init).catch((thrown: unknown) => {
+      throw answerLost(thrown, false);
+    });
+  }
+
   return {
     async open(call) {
       const response = await get(call);
@@ -75,7 +88,13 @@ export function http({
       const isFile = call.download === 'files/download' && length !== null;
       return isFile ? { ...download, sizeBytes: Number(length) } : download;
     },
-
+    async openExec(call) {
+      const response = await postExec(call);
+      const type = response.headers.get('content-type') ?? '';
+      if (response.ok && response.body && type.startsWith('text/event-stream')) return response.body;
+      const failed: Call = { operation: 'exec', options: call.options, repeatable: false };
+      throw failure(response, await read(response), base, failed);
+    },
     async send(call) {
       const response = await post(call);
       const body = await read(response).catch((thrown: unknown) => {

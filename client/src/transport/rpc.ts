@@ -46,6 +46,17 @@ export function rpc(binding: object): Required<Transport> {
       }
     },
 
+    async openExec({ options, input, signal }) {
+      const open = (binding as Record<string, unknown>)['execStream'];
+      const failed: Call = { operation: 'exec', options, repeatable: false };
+      if (typeof open !== 'function') throw rpcUnsupported('execStream');
+      const given = { ...options, ...(input && { stdin: input }), ...(signal && takesSignals && { signal }) };
+      try {
+        return (await Reflect.apply(open, binding, [given])) as ReadableStream<Uint8Array>;
+      } catch (thrown) {
+        throw toError(thrown, failed);
+      }
+    },
     async send(call) {
       try {
         return await invoke(call);

@@ -60,5 +60,7 @@ export function service(binding: Binding, options: ServiceOptions = {}): Transpo
     send: (sent) => call(sent, (transport) => transport.send(sent)),
     open: (opened) =>
       call({ signal: opened.signal, repeatable: true }, (transport) => transport.open(opened)),
+    openExec: (opened) =>
+      call({ signal: opened.signal, repeatable: false }, (transport) => transport.openExec(opened)),
   };
 }

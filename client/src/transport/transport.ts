@@ -21,8 +21,19 @@ export interface DownloadCall {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A command whose output is read while it runs. */
+export interface ExecCall {
+  /** The options of `exec`. */
+  readonly options: Options;
+  /** The standard input, if the options contain none. */
+  readonly input?: ReadableStream<Uint8Array> | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A transport of calls to the snapshotter. */
 export interface Transport {
+  /** Starts a command, and returns its events as text: see {@link ExecStream}. */
+  openExec?(call: ExecCall): Promise<ReadableStream<Uint8Array>>;
   /** Sends a call once. Throws a `SnapshotterError`; any other exception means that the answer was lost. */
   send(call: Call): Promise<unknown>;
 

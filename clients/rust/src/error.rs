@@ -112,7 +112,7 @@ impl Error {
     }
 
     /// Parses the error in the body of a response. Returns `None` if the body contains none.
-    pub(crate) fn from_json(body: &Value) -> Option<Self> {
+    pub fn from_json(body: &Value) -> Option<Self> {
         let text = |field: &str| body.get(field)?.as_str().map(str::to_owned);
         Some(Self {
             code: ErrorCode::parse(&text("code")?),
@@ -127,7 +127,7 @@ impl Error {
 
     /// Returns the error of a call without an answer. `repeatable` is whether a second call has no effect beyond the
     /// first one.
-    pub(crate) fn from_transport(error: TransportError, repeatable: bool) -> Self {
+    pub fn from_transport(error: TransportError, repeatable: bool) -> Self {
         match error {
             TransportError::Unreachable(why) => Self::new(
                 ErrorCode::Unreachable,

@@ -20,6 +20,7 @@
 //!
 //! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`], [`Client::files`] and
 //!   [`Client::tools`] group the operations on named workspaces, on checkpoints, on the files of snapshots and on tools
+//! - [`WorkspaceHandle`]: the operations on one named workspace
 //! - `ServiceBinding`: the transport over a service binding, with the feature `service-binding`; [`Transport`] is the
 //!   trait of transports
 //! - [`Error`]: the error of a failed call
@@ -40,6 +41,7 @@ mod service_binding;
 #[cfg(feature = "service-binding")]
 pub mod timer;
 mod transport;
+mod workspace;
 
 pub use download::Download;
 pub use error::{Error, ErrorCode, Result};
@@ -49,6 +51,7 @@ pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
 pub use service_binding::ServiceBinding;
 pub use transport::{HttpResponse, StreamTransport, StreamedResponse, Transport, TransportError};
+pub use workspace::WorkspaceHandle;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -45,7 +45,7 @@ impl Repeatability {
         let has = |field| options.get(field).is_some_and(|value| !value.is_null());
         match Operation::by_name(operation) {
             None => Self::NotIdempotent,
-            Some(Operation::CallTool) if is_checkpoint_restore(options) => Self::NotIdempotent,
+            Some(Operation::CallTool) if is_tool_not_idempotent(options) => Self::NotIdempotent,
             // Between the calls, a label may move to another snapshot. A ref or an id always selects the same snapshot.
             Some(Operation::Label | Operation::Pin | Operation::Unpin | Operation::Delete)
                 if !has("ref") && !has("snapshotId") =>
@@ -79,8 +79,11 @@ impl Repeatability {
     }
 }
 
-/// Returns whether the options of `tools/call` call the tool that restores a checkpoint.
-fn is_checkpoint_restore(options: &Value) -> bool {
+/// Returns whether the options of `tools/call` call a tool that a second call repeats: it restores a checkpoint, or runs a
+/// command.
+fn is_tool_not_idempotent(options: &Value) -> bool {
     let tool = options.get("name").and_then(Value::as_str).unwrap_or_default();
-    tool == "snapshot_restore" || tool.ends_with("__snapshot_restore")
+    matches!(tool, "snapshot_restore" | "workspace_exec")
+        || tool.ends_with("__snapshot_restore")
+        || tool.ends_with("__exec")
 }

@@ -10,7 +10,8 @@ use crate::model::{Error, Result, Timestamp, json as text};
 
 /// Returns the arguments that select the caller's tools, or the error why there are none. A granted token contains its
 /// tools. A caller with the API token may use all tools, and selects them in the URL: `sandbox=<id>` and
-/// `workspace=<name>`, each any number of times, and `tenant=<name>`, `dir=<path>`, `style=flat`, `readOnly=true`.
+/// `workspace=<name>`, each any number of times, and `tenant=<name>`, `dir=<path>`, `style=flat`, `readOnly=true`,
+/// `work=true` for tools that run commands.
 ///
 /// # Errors
 /// [`Code::Unauthorized`] and [`Code::ApiTokenMissing`].
@@ -36,17 +37,21 @@ fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
     let mut toolset = Map::new();
     let mut workspaces = Vec::new();
     let style = single_parameter(query, "style")?.unwrap_or("namespaced");
+    let work = flag_parameter(query, "work")?.unwrap_or_default();
     let (dir, tenant) = (single_parameter(query, "dir")?, single_parameter(query, "tenant")?);
     for (name, value) in query {
         let tool_name = ToolWorkspace::to_tool_name(value, style == "flat");
         match name.as_str() {
             "sandbox" => {
-                workspaces.push(json!({ "name": tool_name, "snapshot": true, "sandboxId": value, "dir": dir }));
+                workspaces
+                    .push(json!({ "name": tool_name, "snapshot": true, "work": work, "sandboxId": value, "dir": dir }));
             }
             "workspace" => {
-                workspaces.push(json!({ "name": tool_name, "snapshot": true, "workspace": value, "tenant": tenant }));
+                workspaces.push(
+                    json!({ "name": tool_name, "snapshot": true, "work": work, "workspace": value, "tenant": tenant }),
+                );
             }
-            "style" | "readOnly" | "dir" | "tenant" => (),
+            "style" | "readOnly" | "work" | "dir" | "tenant" => (),
             _ => {
                 return Err(Error::toolset_query_invalid(format!("The URL has an unknown parameter {}", quoted(name))));
             }
@@ -55,10 +60,7 @@ fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
     if workspaces.is_empty() {
         return Err(Error::toolset_query_invalid("The URL selects no workspace"));
     }
-    if let Some(value) = single_parameter(query, "readOnly")? {
-        let read_only: bool = value.parse().map_err(|_| {
-            Error::toolset_query_invalid(format!("`readOnly` must be true or false, got {}", quoted(value)))
-        })?;
+    if let Some(read_only) = flag_parameter(query, "readOnly")? {
         toolset.insert("readOnly".to_owned(), json!(read_only));
     }
     toolset.insert("style".to_owned(), json!(style));
@@ -66,6 +68,14 @@ fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
     let toolset = Value::Object(toolset);
     Toolset::decode(&toolset)?;
     Ok(toolset)
+}
+
+/// Returns the value of a parameter that is true or false.
+fn flag_parameter(query: &[(String, String)], wanted: &str) -> Result<Option<bool>> {
+    let value = single_parameter(query, wanted)?;
+    let invalid =
+        |value| Error::toolset_query_invalid(format!("`{wanted}` must be true or false, got {}", quoted(value)));
+    value.map(|value| value.parse().map_err(|_| invalid(value))).transpose()
 }
 
 /// Returns the value of a parameter that may occur only once.

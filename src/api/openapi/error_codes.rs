@@ -181,6 +181,20 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::SetRetention
         | Operation::ApplyRetention
         | Operation::RotateKey => &[DURABLE_OBJECT, SANDBOX, STORAGE],
+        Operation::Exec => &[
+            DURABLE_OBJECT,
+            SANDBOX,
+            NAMED,
+            SELECTION,
+            START,
+            BACKUP,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            CAPTURE,
+            RESTORE,
+            LABEL,
+            &[Code::R2BindingMissing, Code::RuntimeMismatch],
+        ],
         Operation::Sweep => &[DURABLE_OBJECT, STORAGE],
         Operation::CreateWorkspace | Operation::GetOrCreateWorkspace | Operation::ForkWorkspace => &[
             DURABLE_OBJECT,

@@ -61,6 +61,7 @@ fn operation_id(operation: Operation) -> String {
 fn tag(operation: Operation) -> &'static str {
     match (operation, operation.name().split_once('/')) {
         (Operation::Sweep | Operation::Health, _) => "deployment",
+        (Operation::Exec, _) => "commands",
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",
         (_, Some(("files", _))) => "files",

@@ -61,6 +61,10 @@ async fn run_tool(
     }
     let arguments = ToolArguments::decode(&request.arguments, &accepted)?;
     let declared = select_workspace(workspaces, arguments.workspace_name.as_deref())?;
+    if tool == Tool::Exec {
+        let target = exec_target(operations, declared, &arguments).await?;
+        return operations.execute(Operation::Exec, merge(target, exec_options(declared, &arguments))).await;
+    }
     let target = resolve_target(operations, tool, declared, &arguments).await?;
     let in_sandbox = |further| merge(json!({ "sandboxId": target.sandbox_id, "dir": target.dir }), further);
     let with_snapshot = async |further| {
@@ -75,7 +79,9 @@ async fn run_tool(
     match tool {
         Tool::Snapshot => {
             let options = in_sandbox(merge(json!({ "label": arguments.label }), key()));
-            Ok(json!({ "ref": strip_capture(operations.execute(Operation::Snapshot, options).await?) }))
+            let taken = operations.execute(Operation::Snapshot, options).await?;
+            let short_ref = taken.get("shortRef").map_or_else(|| json!({}), |short| json!({ "shortRef": short }));
+            Ok(merge(json!({ "ref": strip_capture(taken) }), short_ref))
         }
         Tool::Restore => {
             Ok(json!({ "ref": operations.execute(Operation::Restore, with_snapshot(key()).await?).await? }))
@@ -98,7 +104,41 @@ async fn run_tool(
             let options = json!({ "name": name, "maxBytes": arguments.max_bytes });
             operations.execute(Operation::DiffCheckpoint, in_sandbox(options)).await
         }
+        Tool::Exec => Err(Error::internal()),
     }
+}
+
+/// The maximum length of each output of a command, in bytes.
+const MAX_OUTPUT: u32 = 64 * 1024;
+
+/// Returns the arguments that select the sandbox of a command. A named workspace is started if it is not running.
+async fn exec_target(
+    operations: &impl OperationExecutor,
+    declared: &ToolWorkspace,
+    arguments: &ToolArguments,
+) -> Result<Value> {
+    match (declared.target()?, &arguments.workspace) {
+        (ToolTarget::Named(address), None) => Ok(json!({ "name": address.name, "tenant": address.tenant })),
+        (ToolTarget::Sandbox(id, _), None) => Ok(json!({ "sandboxId": id })),
+        (_, Some(_)) => {
+            let target = resolve_target(operations, Tool::Exec, declared, arguments).await?;
+            Ok(json!({ "sandboxId": target.sandbox_id }))
+        }
+    }
+}
+
+fn exec_options(declared: &ToolWorkspace, arguments: &ToolArguments) -> Value {
+    let cwd = match (&declared.dir, &arguments.cwd) {
+        (Some(dir), Some(cwd)) if !cwd.starts_with('/') => Some(format!("{dir}/{cwd}")),
+        (dir, cwd) => cwd.clone().or_else(|| dir.as_ref().map(ToString::to_string)),
+    };
+    json!({
+        "command": arguments.command.as_deref().unwrap_or_default(),
+        "cwd": cwd,
+        "stdin": arguments.stdin,
+        "timeoutSeconds": arguments.timeout_seconds,
+        "maxOutputBytes": MAX_OUTPUT,
+    })
 }
 
 /// The default number of snapshots or checkpoints in a list.
@@ -113,6 +153,7 @@ const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {
         Tool::CheckpointCreate => &["name", "description", "workspace"],
         Tool::CheckpointRestore => &["name", "workspace"],
         Tool::CheckpointDiff => &["name", "maxBytes", "workspace"],
+        Tool::Exec => &["command", "cwd", "stdin", "timeoutSeconds", "workspace"],
     }
 }
 
@@ -225,7 +266,7 @@ fn replace_cursor(mut page: Value) -> Value {
 fn list_item(mut summary: Value) -> Option<Value> {
     summary.get("ref")?;
     let mut item = Map::new();
-    for member in ["ref", "label", "createdAt", "sizeBytes", "pinned", "restorable", "why"] {
+    for member in ["ref", "shortRef", "label", "createdAt", "sizeBytes", "pinned", "restorable", "why"] {
         if let Some(value) = summary.get_mut(member) {
             item.insert(member.to_owned(), value.take());
         }
@@ -233,10 +274,12 @@ fn list_item(mut summary: Value) -> Option<Value> {
     Some(Value::Object(item))
 }
 
-/// Removes the data of the capture from a snapshot's ref.
+/// Removes what a snapshot call returns beside the ref.
 fn strip_capture(mut taken: Value) -> Value {
     if let Value::Object(members) = &mut taken {
-        members.remove("capture");
+        for member in ["capture", "snapshotId", "shortRef"] {
+            members.remove(member);
+        }
     }
     taken
 }

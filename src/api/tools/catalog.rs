@@ -56,6 +56,8 @@ tools! {
     CheckpointRestore = "snapshot_restore";
     /// Compares the files with a checkpoint.
     CheckpointDiff = "snapshot_diff";
+    /// Runs a command.
+    Exec = "exec";
 }
 
 impl Tool {
@@ -71,7 +73,11 @@ impl Tool {
 
     /// Returns whether a workspace has the tool.
     fn is_for(self, declared: &ToolWorkspace) -> bool {
-        if self.is_checkpoint_tool() { declared.has_checkpoints() } else { declared.snapshot }
+        match self {
+            Self::Exec => declared.work,
+            _ if self.is_checkpoint_tool() => declared.has_checkpoints(),
+            _ => declared.snapshot,
+        }
     }
 
     /// Returns the name of the tool in a toolset, for a workspace.

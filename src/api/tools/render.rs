@@ -27,7 +27,34 @@ pub(super) fn render(tool: Tool, answer: &Value) -> String {
         Tool::CheckpointList => checkpoints(answer),
         Tool::CheckpointRestore => restored(answer),
         Tool::CheckpointDiff => diff(answer),
+        Tool::Exec => command(answer),
     }
+}
+
+/// Returns the exit code and the outputs of a command.
+fn command(answer: &Value) -> String {
+    let code = member(answer, "exitCode");
+    let mut lines = vec![if flag(answer, "timedOut") {
+        format!("The command exceeded its time limit and was killed (exit code {code}).")
+    } else {
+        format!("Exit code {code}.")
+    }];
+    if flag(member(answer, "started"), "mayHaveLost") {
+        lines.push("The workspace was started from a snapshot, and newer files may be lost.".to_owned());
+    }
+    if member(answer, "encoding").is_string() {
+        lines.push("The outputs are not UTF-8, and are written in Base64.".to_owned());
+    }
+    for (name, title) in [("stdout", "Standard output:"), ("stderr", "Standard error:")] {
+        let output = text(answer, name);
+        if !output.is_empty() {
+            lines.extend([title.to_owned(), output.trim_end_matches('\n').to_owned()]);
+        }
+    }
+    if flag(answer, "truncated") {
+        lines.push("… the end of an output is left out".to_owned());
+    }
+    lines.join("\n")
 }
 
 fn render_created(r#ref: &Value) -> String {

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::executor::OperationExecutor;
-use crate::model::{Error, Result, SandboxId, SnapshotRef, WorkspaceRef};
+use crate::model::{Error, Result, SandboxId, Selector, WorkspaceRef};
 
 /// The maximum number of parents that the Worker follows from a sandbox.
 const MAX_DEPTH: usize = 64;
@@ -41,14 +41,14 @@ impl ToolScope {
     /// `only_reads`, also permits a snapshot of a sandbox that they were made from.
     ///
     /// # Errors
-    /// [`Code::CrossLineage`] when it is not, and those of [`SnapshotRef::decode`].
+    /// [`Code::CrossLineage`] when it is not, and those of [`Selector::of_ref`].
     pub async fn check_snapshot(
         &self,
         operations: &impl OperationExecutor,
         snapshot: &Value,
         only_reads: bool,
     ) -> Result<()> {
-        let snapshot = SnapshotRef::decode(snapshot)?;
+        let snapshot = Selector::of_ref(snapshot)?;
         let origin = snapshot.origin_id();
         if self.is_unrestricted
             || self.is_descendant(operations, origin).await?

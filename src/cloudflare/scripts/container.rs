@@ -16,7 +16,8 @@ const TICKS_PER_SECOND: f64 = 100.0;
 const TICK_MILLIS: i64 = 10;
 
 /// Sets `$up` to the uptime of the system, in seconds, and `$start` to the start of PID 1, in ticks.
-const READ_AGE: &str = "read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }; start=${20}\n";
+pub(super) const READ_AGE: &str =
+    "read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }; start=${20}\n";
 
 /// Prints `<uptime of the system in s> <start of PID 1 in ticks> <kind of dir> <1 if the note exists> <uptime at the
 /// end>`, and the container marker on a line of its own. Uses shell builtins where it can, because each program that it

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::exec::DETECT_COMMAND;
 use super::{CREATE_WATCH_FILE, DETECT_MOUNT, FILE_NAMES, dir_vars, shell_quote};
 use crate::model::Directory;
 use crate::model::named::binding::{DirectoryListing, UNKNOWN_CONTENT};
@@ -85,7 +86,8 @@ pub(in crate::cloudflare) fn watch() -> String {
     format!(r#"{FILE_NAMES}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
 }
 
-/// Prints `changed` when anything in the directory is newer than the watch file, and otherwise `unchanged`. Then renews
+/// Prints `changed` when anything in the directory is newer than the watch file, or when a command of a caller runs, and
+/// otherwise `unchanged`. Then renews
 /// the watch file. A walk that exceeds its time limit counts as `changed`.
 ///
 /// Compares the status change time (ctime) where `find` supports it, because unpacked or moved files keep their
@@ -102,7 +104,7 @@ elif [ -d "$d" ] && cd -- "${{upper:-$d}}"; then
   fi
   found=$({{ timeout {WALK_SECONDS} find . "$since" "$watch_file" 2>/dev/null; [ $? -lt 124 ] || echo unknown; }} | head -n 1)
 fi
-mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
+{DETECT_COMMAND}mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
         dir = dir_vars(dir)
     )
 }

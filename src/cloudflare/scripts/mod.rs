@@ -8,9 +8,12 @@
 //! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`hook`]: a command of the application
+//! - [`exec`]: a command of a caller; [`exec_output`]: its output
 
 mod arrival;
 mod container;
+mod exec;
+mod exec_output;
 mod file_part;
 mod files;
 mod hook;
@@ -19,6 +22,8 @@ pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
 pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker, write_disk_token};
 pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
+pub(super) use exec::{kill_command, run_command};
+pub(super) use exec_output::CommandOutput;
 pub(crate) use file_part::read_part_outcome;
 pub(super) use file_part::write_file_part;
 pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};

@@ -9,6 +9,7 @@ use super::binding::{LastRestore, SavedIn, WorkspaceBinding, is_zero};
 use super::record::SnapshotKey;
 use super::settings::{Hook, Settings, StartSettings};
 use super::{Address, PlatformSnapshot, StoragePolicy};
+use crate::model::exec::StartedForExec;
 use crate::model::record::ParentLink;
 use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId, Timestamp};
 
@@ -213,6 +214,20 @@ pub struct FoundSnapshot {
     /// [`WorkspaceRecord::runtime`](crate::model::record::WorkspaceRecord::runtime).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
+}
+
+/// The sandbox of a workspace in which a command is to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResumedWorkspace {
+    /// The id of the sandbox.
+    pub sandbox_id: SandboxId,
+    /// The environment variables of the workspace.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// How the workspace was started; absent if it was active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<StartedForExec>,
 }
 
 /// The request to claim a minted sandbox id.

@@ -10,7 +10,7 @@ use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
     ArchiveFormat, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, Label, LocatedBackup,
-    PendingTask, SandboxId, SandboxStatus, SnapshotId, SnapshotRef, Timestamp,
+    PendingTask, SandboxId, SandboxStatus, ShortRef, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -304,6 +304,13 @@ impl SnapshotRecord {
             stored.created_at,
             |message| key.sign(message),
         ))
+    }
+
+    /// Returns the snapshot's ref as one text, as [`to_ref`](Self::to_ref) does.
+    pub fn to_short_ref(&self, workspace: &WorkspaceRecord) -> Option<ShortRef> {
+        let (_, key) = (self.stored()?, workspace.keys.first()?);
+        let (origin, id) = (workspace.sandbox_id.clone(), self.snapshot_id.clone());
+        Some(ShortRef::new(origin, id, |message| key.sign_short(message)))
     }
 
     /// Returns the input of a retention decision about the snapshot. A rescue snapshot is not restorable. For a sandbox

@@ -49,7 +49,7 @@ impl CancellationToken {
     }
 
     /// Resolves when the token is cancelled.
-    pub(in crate::service) async fn cancelled(self) {
+    pub(crate) async fn cancelled(self) {
         match self.0 {
             Some(signal) => signal.await,
             None => pending().await,

@@ -24,6 +24,8 @@ pub(crate) enum During {
     Checkpoint,
     /// A write of files.
     Files,
+    /// A command of a caller.
+    Exec,
 }
 
 /// Returns the error for a failure of a sandbox.
@@ -46,6 +48,7 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Hook => "running a hook in",
         During::Checkpoint => "running a checkpoint call in",
         During::Files => "writing files in",
+        During::Exec => "running a command in",
     };
     if sdk_code(&failure) == Some("TOOL_MISSING") {
         return Error::tool_missing(doing, id, failure);
@@ -91,7 +94,9 @@ fn code_of(failure: &Failure, during: During) -> Code {
         During::Backup => Code::BackupFailed,
         During::Restore => Code::RestoreFailed,
         During::Checkpoint => Code::CheckpointFailed,
-        During::Probe | During::Destroy | During::Start | During::Hook | During::Files => Code::SandboxFailed,
+        During::Probe | During::Destroy | During::Start | During::Hook | During::Files | During::Exec => {
+            Code::SandboxFailed
+        }
     };
     match sdk_code(failure) {
         Some("INVALID_BACKUP_CONFIG" | "VALIDATION_FAILED") => Code::BackupConfigInvalid,

@@ -14,12 +14,14 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
+use crate::model::request::ExecRequest;
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, SandboxId,
     SandboxStatus,
@@ -50,6 +52,8 @@ pub enum CallKind {
     Checkpoint,
     /// A hook with its timeout in seconds.
     Hook(u32),
+    /// A command of a caller with its timeout in seconds.
+    Exec(u32),
     /// The end of the container.
     Destroy,
     /// A backup with its expected size in bytes, if that is known.
@@ -74,7 +78,7 @@ impl CallKind {
             Self::Command => 180,
             Self::Walk => 240,
             Self::Checkpoint => 300,
-            Self::Hook(seconds) => 180 + seconds as u64,
+            Self::Hook(seconds) | Self::Exec(seconds) => 180 + seconds as u64,
             Self::PlatformSnapshot => 600,
             Self::Backup(Some(bytes)) => add_transfer_time(600, bytes),
             Self::Backup(None) => add_transfer_time(600, ASSUMED_ARCHIVE_BYTES),
@@ -91,6 +95,7 @@ impl CallKind {
             Self::Walk => "a command that visits every file",
             Self::Checkpoint => "a checkpoint command",
             Self::Hook(_) => "a hook",
+            Self::Exec(_) => "a command",
             Self::Destroy => "the destroy of the container",
             Self::Backup(_) => "the backup",
             Self::Restore(_) => "the restore",
@@ -197,6 +202,8 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         = TimeLimitedSession<'a, S::SandboxSession<'a>, C>
     where
         Self: 'a;
+    type RunningCommand = S::RunningCommand;
+    type Input = S::Input;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a> {
         TimeLimitedSession { session: self.sandboxes.open_session(id), clock: &*self.clock }
@@ -334,6 +341,24 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         part: &FilePart,
     ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
         with_timeout(&*self.clock, CallKind::Command, self.sandboxes.write_file_part(id, dir, required, part)).await
+    }
+
+    async fn run_command(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> Result<S::RunningCommand, Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.run_command(id, container, command)).await
+    }
+
+    async fn write_input(&self, id: &SandboxId, path: &str, input: S::Input) -> Result<(), Failure> {
+        let kind = CallKind::Exec(ExecRequest::MAX_TIMEOUT);
+        with_timeout(&*self.clock, kind, self.sandboxes.write_input(id, path, input)).await
+    }
+
+    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.kill_command(id, command_id)).await
     }
 
     async fn run_checkpoint(

@@ -168,6 +168,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(since)
     }
 
+    /// Accepts the container that runs now as verified.
+    pub(in crate::service) fn accept_unverified(&self) -> Result<()> {
+        if self.may_start_container()? { Ok(()) } else { self.put_unverified(None) }
+    }
+
     /// Returns whether work in progress may start a container: in this process, or in a sandbox that did not answer.
     fn may_start_container(&self) -> Result<bool> {
         let unfinished = self.ledger.unfinished_snapshots()?;

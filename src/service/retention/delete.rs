@@ -148,6 +148,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
 fn already_deleted(request: &DeleteRequest, error: Error) -> Result<Deletion> {
     match &request.selection.selector {
+        Selector::Short { r#ref } => Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false }),
         Selector::Ref { r#ref } => Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false }),
         _ => Err(error),
     }

@@ -255,7 +255,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             rescue: snapshot.rescue,
             suspect: snapshot.suspect,
         };
-        let taken = TakenSnapshot { snapshot: snapshot.to_ref(&workspace).ok_or_else(Error::internal)?, capture };
+        let taken = TakenSnapshot::new(
+            snapshot.to_ref(&workspace).ok_or_else(Error::internal)?,
+            snapshot.to_short_ref(&workspace),
+            capture,
+        );
         let answered_call = key.map(|key| self.ledger.idempotency_record(&key)).transpose()?.flatten();
         if let Some(call) = answered_call {
             self.save_answer(call, &taken)?;

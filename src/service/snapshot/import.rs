@@ -101,8 +101,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             rescue: snapshot.rescue,
             suspect: None,
         };
+        let short_ref = snapshot.to_short_ref(&workspace);
         let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
-        Ok(TakenSnapshot { snapshot, capture })
+        Ok(TakenSnapshot::new(snapshot, short_ref, capture))
     }
 }
 

@@ -137,6 +137,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             dependents,
             restorable: self.last_known_restorable(snapshot),
             snapshot: snapshot.to_ref(workspace),
+            short_ref: snapshot.to_short_ref(workspace),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Snapshot selection: finds the snapshot that a request names by ref, id or label.
 
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
-use crate::model::{Error, Result, Selection, Selector, SnapshotRef, is_signed_by};
+use crate::model::{Error, Result, Selection, Selector, ShortRef, SnapshotRef, is_signed_by};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -22,11 +22,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) async fn select(&self, selection: &Selection) -> Result<Selected> {
         let workspace = self.workspace()?;
         self.check_lineage(&selection.lineage_scope, &workspace.root_id).await?;
-        if let Selector::Ref { r#ref } = &selection.selector {
-            check_signature(r#ref, &workspace)?;
+        match &selection.selector {
+            Selector::Ref { r#ref } => check_signature(r#ref, &workspace)?,
+            Selector::Short { r#ref } => check_short_signature(r#ref, &workspace)?,
+            Selector::Id { .. } | Selector::Label { .. } => {}
         }
         let found = match &selection.selector {
             Selector::Ref { r#ref } => self.ledger.snapshot(r#ref.snapshot_id())?,
+            Selector::Short { r#ref } => self.ledger.snapshot(r#ref.snapshot_id())?,
             Selector::Id { snapshot_id, .. } => self.ledger.snapshot(snapshot_id)?,
             Selector::Label { label, .. } => self.ledger.snapshot_by_label(label)?,
         };
@@ -58,6 +61,13 @@ fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<(
         return Ok(());
     }
     Err(Error::ref_forged(r#ref))
+}
+
+/// Verifies that this workspace signed the short ref.
+fn check_short_signature(short: &ShortRef, workspace: &WorkspaceRecord) -> Result<()> {
+    let message = short.signed_bytes();
+    let is_signed = workspace.keys.iter().any(|key| key.verify_short(&message, short.signature()));
+    if is_signed { Ok(()) } else { Err(Error::short_ref_forged(short)) }
 }
 
 /// Verifies that the ref agrees with the ledger. A signed ref that does not was signed over an earlier state of the

@@ -3,6 +3,7 @@
 //!
 //! - [`create`], [`start`], [`stop`], [`fork`], [`update`], [`promote`], [`migrate`], [`delete`]: the operations that
 //!   callers use
+//! - [`resume`]: returns the sandbox for a command, and starts the workspace if necessary
 //! - [`switch`]: continues the workspace in another sandbox, from a snapshot that [`lineage`] finds
 //! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
@@ -28,6 +29,7 @@ mod migrate;
 mod promote;
 mod provision;
 mod relocate;
+mod resume;
 mod sandbox;
 mod start;
 mod stop;

@@ -37,6 +37,7 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
             sandbox(json!({ "name": "before" }))
         }
+        Operation::Exec => sandbox(json!({ "command": "true" })),
         Operation::SetRetention => sandbox(json!({ "policy": {} })),
         Operation::Import => sandbox(json!({ "backup": { "id": backup_id(1), "dir": "/workspace" } })),
         Operation::CreateWorkspace
@@ -109,7 +110,9 @@ fn another_lineage_is_refused_and_nothing_is_changed() {
         let error =
             fixture.run(operation, &scoped_args(operation, &snapshot, "agent-7")).expect_code(Code::CrossLineage);
         assert!(error.message().contains("agent-7") && error.message().contains("agent-42"), "{error}");
-        assert!(fixture.world.calls().iter().all(|(method, _)| *method == Method::RootId), "{operation:?}");
+        // The ledger of the sandbox checks the scope of a command.
+        let is_check = |method| matches!(method, Method::RootId | Method::PrepareExec);
+        assert!(fixture.world.calls().into_iter().all(|(method, _)| is_check(method)), "{operation:?}");
         fixture.run(Operation::Restore, &by_ref(&snapshot)).unwrap();
     }
 }

@@ -77,8 +77,10 @@ fn row_has_all_documented_fields() {
             "restorable": "yes",
             "checkedAt": row["checkedAt"],
             "ref": snapshot,
+            "shortRef": row["shortRef"],
         })
     );
+    assert!(row["shortRef"].as_str().unwrap().starts_with("snap_"));
     assert!(row["lastUsedAt"].as_str() > row["createdAt"].as_str());
 }
 

@@ -155,8 +155,9 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let world = Rc::clone(&self.world);
         let request = Request::decode(operation, arguments);
-        let in_background =
-            ["workspaces/", "checkpoints/", "files/restore"].iter().any(|area| operation.name().starts_with(area));
+        let in_background = ["workspaces/", "checkpoints/", "files/restore", "exec"]
+            .iter()
+            .any(|area| operation.name().starts_with(area));
         let work = async move {
             // The entrypoint checks the deployment before the arguments.
             world.entrypoint().check_bindings(operation.needs_bucket())?;
@@ -164,7 +165,7 @@ impl Fixture {
             match request.target() {
                 Target::Sandbox(id) => run_sandbox(&world.snapshotter(&id)?, request, abort).await,
                 Target::Named(address) => run_named(&world.named_workspace(&address)?, request, abort).await,
-                _ => run_entrypoint(&world.entrypoint(), request).await,
+                _ => run_entrypoint(&Rc::new(world.entrypoint()), request, abort).await,
             }
         };
         if in_background {

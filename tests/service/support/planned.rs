@@ -182,7 +182,7 @@ impl Scheduler for Planned {
             Event::RestoreRequested(handle) => {
                 world.restore_requests.borrow_mut().push(serde_json::to_value(handle).unwrap());
             }
-            Event::Hook(call) => world.hook_calls.borrow_mut().push(call.clone()),
+            Event::Hook(call) | Event::Command(call) => world.hook_calls.borrow_mut().push(call.clone()),
             _ => {}
         }
     }

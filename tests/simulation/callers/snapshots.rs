@@ -151,6 +151,7 @@ pub fn check_failure(world: &Rc<World>, call: &Call, error: &Error) {
             let selector = &request.selection.selector;
             let known = match selector {
                 Selector::Ref { r#ref } => world.history.borrow().find_snapshot(r#ref.snapshot_id()).cloned(),
+                Selector::Short { r#ref } => world.history.borrow().find_snapshot(r#ref.snapshot_id()).cloned(),
                 Selector::Id { snapshot_id, .. } => world.history.borrow().find_snapshot(snapshot_id).cloned(),
                 Selector::Label { .. } => None,
             };

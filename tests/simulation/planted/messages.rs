@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::WorkspaceLineage;
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
+use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{
     ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
@@ -12,8 +13,8 @@ use sandbox_snapshotter::model::named::messages::{
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::{
-    BackupLocation, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest, TakenSnapshot,
-    root_of,
+    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    TakenSnapshot, root_of,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxLedgerClient};
 
@@ -224,6 +225,18 @@ impl SandboxLedgerClient for PlantedPorts {
             }
             stopped
         }
+    }
+
+    async fn prepare_exec(&self, id: &SandboxId, request: &PrepareExecRequest) -> Result<PreparedExec> {
+        self.client().prepare_exec(id, request).await
+    }
+
+    async fn confirm_exec(&self, id: &SandboxId, observed: ObservedForExec) -> Result<()> {
+        self.client().confirm_exec(id, observed).await
+    }
+
+    async fn flag_replaced(&self, id: &SandboxId) -> Result<Error> {
+        self.client().flag_replaced(id).await
     }
 
     #[track_caller]

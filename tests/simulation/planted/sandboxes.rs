@@ -6,6 +6,7 @@ use std::rc::{Rc, Weak};
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -222,6 +223,8 @@ macro_rules! pass_on {
 
 impl Sandboxes for PlantedSandboxes {
     type SandboxSession<'a> = PlantedSession<'a>;
+    type RunningCommand = <MemorySandboxes as Sandboxes>::RunningCommand;
+    type Input = <MemorySandboxes as Sandboxes>::Input;
 
     pass_on! {
         set_replaced_note(note: bool) -> ();
@@ -236,6 +239,9 @@ impl Sandboxes for PlantedSandboxes {
             dir: &Directory,
             files: &[String]
         ) -> Option<RestoreBegun>;
+        run_command(container: &ExecContainer, command: &ContainerCommand) -> Self::RunningCommand;
+        write_input(path: &str, input: Self::Input) -> ();
+        kill_command(command_id: &str) -> ();
         platform_image() -> Option<String>;
         take_platform_snapshot(marker: &ContainerMarker, token: &str) -> Option<StoredDisk>;
         start_from_platform_snapshot(snapshot_id: &str) -> ();

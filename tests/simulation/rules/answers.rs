@@ -98,6 +98,7 @@ pub fn check_sandbox(world: &Rc<World>, call: &Call, workspace: &WorkspaceRef) {
     }
     let requested = match &request.selection.selector {
         Selector::Ref { r#ref } => Some(r#ref.snapshot_id()),
+        Selector::Short { r#ref } => Some(r#ref.snapshot_id()),
         Selector::Id { snapshot_id, .. } => Some(snapshot_id),
         Selector::Label { .. } => None,
     };

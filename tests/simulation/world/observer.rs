@@ -87,6 +87,7 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
         Event::Row(id, change) => observe_row(world, id, change),
         Event::Store(address, change) => observe_store(world, address, change),
         Event::Hook(_)
+        | Event::Command(_)
         | Event::MarkerRequested(..)
         | Event::RestoreRequested(_)
         | Event::Claim(_)

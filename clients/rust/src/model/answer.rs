@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
-use super::{ArchiveFormat, Compression, Directory, Label, SandboxId, SizeDrop, SnapshotId, SnapshotRef, Timestamp};
+use super::{
+    ArchiveFormat, Compression, Directory, Label, SandboxId, ShortRef, SizeDrop, SnapshotId, SnapshotRef, Timestamp,
+};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
@@ -58,6 +60,9 @@ pub struct Summary {
     /// Its ref; absent while it is being taken.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotRef>,
+    /// Its ref as one text; absent while it is being taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_ref: Option<ShortRef>,
 }
 
 /// The state of a snapshot.

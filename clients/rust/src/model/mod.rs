@@ -12,6 +12,7 @@ pub mod diff;
 pub mod directory;
 pub mod error;
 pub mod escape;
+pub mod exec;
 pub mod failure;
 pub mod files;
 pub mod health;
@@ -28,7 +29,9 @@ pub mod request;
 pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod short_ref;
 pub mod similar;
+pub mod sse;
 pub mod time;
 pub mod tool;
 
@@ -48,4 +51,5 @@ pub use refs::{
 };
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
 pub use runtime::Runtime;
+pub use short_ref::ShortRef;
 pub use time::Timestamp;

@@ -14,6 +14,7 @@ pub mod types {
     };
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
     pub use crate::model::diff::SnapshotDiff;
+    pub use crate::model::exec::ExecResult;
     pub use crate::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
@@ -22,9 +23,9 @@ pub mod types {
     };
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-        DiffCheckpointRequest, DiffRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
-        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
-        ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
+        DiffCheckpointRequest, DiffRequest, ExecRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest,
+        HealthRequest, ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest,
+        ListRequest, ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
         RestoreFilesRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
         StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
     };
@@ -101,6 +102,9 @@ macro_rules! operations {
                 /// Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid.
                 RotateKey = "rotateKey", fn rotate_key(SandboxRequest) -> KeyRotation,
                     in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: NotIdempotent;
+                /// Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running.
+                Exec = "exec", fn exec(ExecRequest) -> ExecResult,
+                    in Entrypoint, needs_bucket: false, repeat: NotIdempotent;
                 /// Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.
                 Sweep = "sweep", fn sweep(SweepRequest) -> Sweep,
                     in Entrypoint, needs_bucket: true, repeat: Idempotent;

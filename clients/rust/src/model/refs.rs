@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::quoted;
-use super::{BackupHandle, Error, Label, Result, SandboxId, SnapshotId, Timestamp, json};
+use super::{BackupHandle, Error, Label, Result, SandboxId, ShortRef, SnapshotId, Timestamp, json};
 #[cfg(feature = "schema")]
-use crate::model::schema::extends;
+use crate::model::schema::{always, extends};
 
 /// The provider that a ref belongs to.
 pub const PROVIDER_ID: &str = "cloudflare-sandbox";
@@ -115,8 +115,9 @@ impl SnapshotRef {
         if provider != PROVIDER_ID {
             return Err(Error::foreign_ref("snapshot", provider));
         }
-        // A snapshot call returns `capture` beside the ref.
-        if let Some(unknown) = fields.keys().find(|key| !["providerId", "ref", "capture"].contains(&key.as_str())) {
+        // A snapshot call returns the others beside the ref.
+        let known = ["providerId", "ref", "snapshotId", "shortRef", "capture"];
+        if let Some(unknown) = fields.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(invalid(&format!("has an unknown field {}", quoted(unknown))));
         }
         let payload = fields.get("ref").ok_or_else(|| invalid("has no ref"))?;
@@ -173,21 +174,51 @@ impl<'de> Deserialize<'de> for SnapshotRef {
     }
 }
 
-/// The result of a snapshot call: the ref, and details of the capture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The result of a snapshot call: the ref, its id, its short form, and details of the capture.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
     schemars(rename = "TakenSnapshot"),
-    schemars(transform = extends("SnapshotRef"))
+    schemars(transform = always(&["snapshotId", "shortRef", "capture"]), transform = extends("SnapshotRef"))
 )]
 pub struct TakenSnapshot {
     /// The snapshot.
     #[cfg_attr(feature = "schema", schemars(skip))]
     #[serde(flatten)]
     pub snapshot: SnapshotRef,
+    /// The id of the snapshot, as in the ref.
+    pub snapshot_id: SnapshotId,
+    /// The ref as one text. Absent only in an answer that an earlier release stored under an idempotency key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_ref: Option<ShortRef>,
     /// Details of the capture.
     pub capture: Capture,
+}
+
+impl TakenSnapshot {
+    /// Returns the result for a snapshot.
+    pub fn new(snapshot: SnapshotRef, short_ref: Option<ShortRef>, capture: Capture) -> Self {
+        Self { snapshot_id: snapshot.snapshot_id().clone(), short_ref, snapshot, capture }
+    }
+}
+
+/// The result of a snapshot call as it is read: an earlier release stored it without the id.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReadSnapshot {
+    #[serde(flatten)]
+    snapshot: SnapshotRef,
+    short_ref: Option<ShortRef>,
+    capture: Capture,
+}
+
+impl<'de> Deserialize<'de> for TakenSnapshot {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ReadSnapshot { snapshot, short_ref, capture } = ReadSnapshot::deserialize(deserializer)?;
+        Ok(Self::new(snapshot, short_ref, capture))
+    }
 }
 
 /// How a snapshot was captured.

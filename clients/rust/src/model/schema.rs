@@ -66,6 +66,13 @@ pub(crate) fn needs(fields: &'static [&'static str]) -> impl Transform {
     }
 }
 
+/// Requires these fields of an answer, even those that an answer of an earlier release lacks.
+pub(crate) fn always(fields: &'static [&'static str]) -> impl Transform {
+    move |schema: &mut Schema| {
+        schema.insert("required".into(), json!(fields));
+    }
+}
+
 /// Marks an option that may be `null`, which means the same as its absence. The document writes it as JSON Schema.
 pub const NULLABLE: &str = "x-nullable";
 
@@ -104,6 +111,27 @@ pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform
         let given = json!({ "not": { "type": "null" } });
         let both = json!({ "properties": { one: given, other: given }, "required": [one, other] });
         schema.insert("not".into(), both);
+    }
+}
+
+/// Requires exactly one field of each pair, with a value other than `null`.
+pub(crate) fn exactly_one_of_each(pairs: &'static [[&'static str; 2]]) -> impl Transform {
+    move |schema: &mut Schema| {
+        let mut forms = vec![(Map::new(), Vec::new())];
+        for [one, other] in pairs {
+            let add = |(properties, required): &(Map<String, Value>, Vec<&'static str>),
+                       given: &'static str,
+                       absent: &str| {
+                let (mut properties, mut required) = (properties.clone(), required.clone());
+                properties.insert(given.to_owned(), json!({ "not": { "type": "null" } }));
+                properties.insert(absent.to_owned(), json!({ "type": "null" }));
+                required.push(given);
+                (properties, required)
+            };
+            forms = forms.iter().flat_map(|form| [add(form, one, other), add(form, other, one)]).collect();
+        }
+        let form = |(properties, required)| json!({ "properties": Value::Object(properties), "required": required });
+        schema.insert("oneOf".into(), forms.into_iter().map(form).collect());
     }
 }
 
@@ -148,9 +176,9 @@ pub(crate) fn exclusive(schema: &mut Schema) {
 
 /// Requires a snapshot's ref as it was returned, and allows the details that a snapshot call returns beside it.
 pub(crate) fn whole_ref(schema: &mut Schema) {
-    let capture =
-        json!({ "description": "The details that the snapshot call returned beside the ref. They are ignored." });
-    schema.insert("properties".into(), json!({ "capture": capture }));
+    let beside = |what: &str| json!({ "description": format!("{what} that the snapshot call returned beside the ref. Ignored.") });
+    let beside = json!({ "capture": beside("The details"), "snapshotId": beside("The id"), "shortRef": beside("The short form") });
+    schema.insert("properties".into(), beside);
     closed(schema);
 }
 
@@ -209,6 +237,27 @@ string_schemas! {
         "not": { "type": "string", "pattern": "\\.\\.|\\.$|\\.[lL][oO][cC][kK]$" },
     }
     CheckpointDescription { "maxLength": 10_000, "pattern": NO_NULL }
+}
+
+/// The schema of a snapshot id or a short ref.
+pub(crate) struct AnySnapshotId;
+
+/// The schema of the name of a workspace, a snapshot id or a short ref.
+pub(crate) struct WorkspaceOrSnapshot;
+
+/// The pattern of a short ref.
+macro_rules! short_ref {
+    () => {
+        "snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+"
+    };
+}
+
+string_schemas! {
+    AnySnapshotId { "maxLength": 512, "pattern": concat!("^(?:snap-[a-z0-9]{16}|", short_ref!(), ")$") }
+    WorkspaceOrSnapshot {
+        "maxLength": 512,
+        "pattern": concat!("^(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}|", short_ref!(), ")$"),
+    }
 }
 
 impl JsonSchema for Directory {

@@ -13,6 +13,7 @@ mod backup;
 mod call;
 mod checkpoint;
 mod deployment;
+mod exec;
 mod failure;
 mod files;
 mod ledger;

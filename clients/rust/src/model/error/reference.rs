@@ -3,7 +3,9 @@
 use std::fmt::Display;
 
 use crate::model::ids::quoted;
-use crate::model::{BackupId, Code, DirectoryBackup, Error, PROVIDER_ID, SCHEMA_VERSION, SandboxId, SnapshotRef};
+use crate::model::{
+    BackupId, Code, DirectoryBackup, Error, PROVIDER_ID, SCHEMA_VERSION, SandboxId, ShortRef, SnapshotRef,
+};
 
 const PASS_UNCHANGED: &str = "Pass the ref back exactly as snapshot() returned it.";
 
@@ -11,6 +13,15 @@ impl Error {
     /// [`Code::InvalidRef`], for a value that is not a snapshot ref.
     pub fn invalid_snapshot_ref(why: &str) -> Self {
         Self::new(Code::InvalidRef, format!("The snapshot ref {why}"), PASS_UNCHANGED)
+    }
+
+    /// [`Code::InvalidRef`], for a text that is not a short ref.
+    pub fn invalid_short_ref() -> Self {
+        Self::new(
+            Code::InvalidRef,
+            "The text is not the short ref of a snapshot: it is truncated, or was altered",
+            "Pass the `shortRef` of an answer exactly as it was returned. It begins with `snap_`.",
+        )
     }
 
     /// [`Code::InvalidRef`], for a snapshot ref without a signature.
@@ -118,6 +129,20 @@ impl Error {
             ),
             "Pass the ref exactly as snapshot() returned it. After key rotations, get() returns a ref with a new \
              signature.",
+        )
+    }
+
+    /// [`Code::RefMismatch`], for a short ref that its workspace did not sign.
+    pub fn short_ref_forged(short: &ShortRef) -> Self {
+        Self::new(
+            Code::RefMismatch,
+            format!(
+                "The short ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was \
+                 rotated out.",
+                short.snapshot_id(),
+                short.origin_id().as_str()
+            ),
+            "Pass the `shortRef` exactly as it was returned. After key rotations, get() returns one with a new signature.",
         )
     }
 

@@ -14,6 +14,7 @@ impl Error {
         let origin = selector.origin_id().as_str();
         let what = match selector {
             Selector::Ref { r#ref } => format!("snapshot {} of {origin:?}", r#ref.snapshot_id()),
+            Selector::Short { r#ref } => format!("snapshot {} of {origin:?}", r#ref.snapshot_id()),
             Selector::Id { snapshot_id, .. } => format!("snapshot {snapshot_id} of {origin:?}"),
             Selector::Label { label, .. } => format!("snapshot of {origin:?} with the label {:?}", label.as_str()),
         };

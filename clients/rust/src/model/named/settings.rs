@@ -336,17 +336,15 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<()> {
             "Set it in your commands, or in the sandbox's image.",
         ));
     }
-    let is_name = |name: &String| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
-    if env.len() > MAX_VARIABLES || !env.keys().all(is_name) || env.values().any(|value| value.contains('\0')) {
-        return Err(Error::invalid_argument(
-            "`env` has too many variables, an invalid name, or a value with a null byte",
-            format!(
-                "Pass up to {MAX_VARIABLES} variables, with names of letters, digits and _ that do not begin with a digit."
-            ),
-        ));
+    let has_invalid_name = env.keys().any(|name| !is_variable_name(name));
+    if env.len() > MAX_VARIABLES || has_invalid_name || env.values().any(|value| value.contains('\0')) {
+        return Err(Error::invalid_env(MAX_VARIABLES));
     }
     Ok(())
+}
+
+/// Returns whether an environment variable can have this name.
+pub(crate) fn is_variable_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

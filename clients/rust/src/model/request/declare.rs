@@ -161,6 +161,7 @@ options! {
     WorkspaceName as String, required, |raw| Self::parse(&raw);
     Option<WorkspaceName> as Option<String>, string, |raw| optional(raw.as_deref(), WorkspaceName::parse);
     Tenant as Option<String>, string, |raw| Ok(optional(raw.as_deref(), Self::parse)?.unwrap_or_else(Self::default_tenant));
+    Option<Tenant> as Option<String>, string, |raw| optional(raw.as_deref(), Tenant::parse);
     CheckpointName as Option<String>, string, |raw| Self::parse(&raw.unwrap_or_default());
     Option<CheckpointDescription> as Option<String>, string,
         |raw| optional(raw.as_deref().filter(|text| !text.is_empty()), CheckpointDescription::parse);

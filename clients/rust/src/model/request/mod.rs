@@ -5,6 +5,7 @@
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
 //! - [`DiffRequest`]: compares two snapshots
+//! - [`ExecRequest`]: runs a command
 //! - [`ListFilesRequest`] and the requests about the files of a snapshot
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
@@ -16,6 +17,7 @@ mod checkpoint;
 mod create;
 mod declare;
 mod diff;
+mod exec;
 mod fields;
 mod files;
 mod health;
@@ -33,6 +35,7 @@ pub use checkpoint::{
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 pub use diff::{DiffRequest, NestedSelection};
+pub use exec::{ExecRequest, ExecTarget};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
 pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};

@@ -14,8 +14,8 @@ use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::settings::{DependsOn, OnDiverged, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{NO_CONTROL, extends, needs, some_of};
-use crate::model::{Error, Result, Runtime, SnapshotId, json};
+use crate::model::schema::{AnySnapshotId, NO_CONTROL, WorkspaceOrSnapshot, extends, needs, some_of};
+use crate::model::{Error, Result, Runtime, ShortRef, SnapshotId, json};
 
 impl Address {
     /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
@@ -209,8 +209,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub address: Address,
-        /// The id of the snapshot to go back to, in a new sandbox.
-        pub current_snapshot_id: Option<SnapshotId>,
+        /// The id or the short ref of the snapshot to go back to, in a new sandbox.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<AnySnapshotId>"))]
+        pub current_snapshot_id: Option<SnapshotId> = parse_any_snapshot_id,
         /// The settings to change.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
@@ -219,6 +220,17 @@ request! {
         pub accept_stale: bool,
     }
     rule Self::check_changes;
+}
+
+/// Returns the id in a snapshot id or in a short ref. Only the snapshots of the workspace's own lineage are found by it.
+fn parse_any_snapshot_id(text: Option<String>) -> Result<Option<SnapshotId>> {
+    let parse = |text: String| {
+        if text.starts_with(ShortRef::PREFIX) {
+            return ShortRef::parse(&text).map(|short| short.snapshot_id().clone());
+        }
+        SnapshotId::parse(&text)
+    };
+    text.map(parse).transpose()
 }
 
 impl UpdateRequest {
@@ -250,9 +262,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub address: Address,
-        /// The source of the files, of the same lineage: the name of a workspace, or the id of a snapshot. A text with the
-        /// form of a snapshot id is one.
-        #[cfg_attr(feature = "schema", schemars(with = "WorkspaceName"))]
+        /// The source of the files, of the same lineage: the name of a workspace, or the id or the short ref of a snapshot. A
+        /// text with the form of one of the latter is one.
+        #[cfg_attr(feature = "schema", schemars(with = "WorkspaceOrSnapshot"))]
         pub from: PromoteFrom,
         /// Whether to promote the snapshot although it is stale.
         pub accept_stale: bool,
@@ -281,8 +293,11 @@ pub enum PromoteFrom {
 }
 
 impl PromoteFrom {
-    /// Parses the name of a workspace, or the id of a snapshot.
+    /// Parses the name of a workspace, or the id or the short ref of a snapshot.
     pub fn parse(text: &str) -> Result<Self> {
+        if let Ok(short) = ShortRef::parse(text) {
+            return Ok(Self::Snapshot(short.snapshot_id().clone()));
+        }
         match SnapshotId::parse(text) {
             Ok(id) => Ok(Self::Snapshot(id)),
             Err(_) => WorkspaceName::parse(text).map(Self::Workspace),

@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
-use crate::model::{Error, Label, Result, Runtime, SandboxId, SnapshotId, SnapshotRef};
+use crate::model::{Error, Label, Result, Runtime, SandboxId, ShortRef, SnapshotId, SnapshotRef};
 
 /// The ways to select a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,11 @@ pub enum Selector {
         /// The ref of the snapshot.
         #[cfg_attr(feature = "schema", schemars(transform = whole_ref))]
         r#ref: SnapshotRef,
+    },
+    /// By the snapshot's ref as one text.
+    Short {
+        /// The ref of the snapshot as one text.
+        r#ref: ShortRef,
     },
     /// By the snapshot's id.
     #[serde(rename_all = "camelCase")]
@@ -47,8 +52,22 @@ impl Selector {
     pub fn origin_id(&self) -> &SandboxId {
         match self {
             Self::Ref { r#ref } => r#ref.origin_id(),
+            Self::Short { r#ref } => r#ref.origin_id(),
             Self::Id { sandbox_id, .. } | Self::Label { sandbox_id, .. } => sandbox_id,
         }
+    }
+}
+
+impl Selector {
+    /// Decodes a ref from outside: the object, or one text.
+    ///
+    /// # Errors
+    /// Those of [`SnapshotRef::decode`] and [`ShortRef::parse`].
+    pub fn of_ref(value: &Value) -> Result<Self> {
+        Ok(match value {
+            Value::String(text) => Self::Short { r#ref: ShortRef::parse(text)? },
+            value => Self::Ref { r#ref: SnapshotRef::decode(value)? },
+        })
     }
 }
 
@@ -65,7 +84,7 @@ impl Content for Selector {
     fn check((r#ref, sandbox_id, snapshot_id, label): Self::Raw) -> Result<Self> {
         let sandbox_id = sandbox_id.as_deref().map(SandboxId::parse);
         Ok(match (r#ref, sandbox_id, snapshot_id, label) {
-            (Some(r#ref), None, None, None) => Self::Ref { r#ref: SnapshotRef::decode(&r#ref)? },
+            (Some(r#ref), None, None, None) => Self::of_ref(&r#ref)?,
             (None, Some(sandbox_id), Some(id), None) => {
                 Self::Id { sandbox_id: sandbox_id?, snapshot_id: SnapshotId::parse(&id)? }
             }
@@ -103,6 +122,11 @@ impl Selection {
     /// Selects a snapshot by its ref, without a lineage scope.
     pub const fn of(r#ref: SnapshotRef) -> Self {
         Self { selector: Selector::Ref { r#ref }, lineage_scope: LineageScope::UNRESTRICTED }
+    }
+
+    /// Selects a snapshot by its short ref, without a lineage scope.
+    pub const fn by_short_ref(r#ref: ShortRef) -> Self {
+        Self { selector: Selector::Short { r#ref }, lineage_scope: LineageScope::UNRESTRICTED }
     }
 
     /// Selects a snapshot by its id, without a lineage scope.

@@ -68,6 +68,10 @@ pub struct ToolWorkspace {
     /// Whether the workspace has tools for checkpoints; the value of `snapshot` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<bool>,
+    /// Whether the workspace has tools that run commands, which can read and change everything in the sandbox, and also
+    /// read the environment variables of the workspace.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub work: bool,
     /// The id of the sandbox. If absent, the workspace is a named workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_id: Option<SandboxId>,
@@ -91,7 +95,7 @@ pub struct ToolWorkspace {
 #[cfg(feature = "schema")]
 fn require_tools(schema: &mut schemars::Schema) {
     let has = |kind: &str| json!({ "properties": { kind: { "const": true } }, "required": [kind] });
-    schema.insert("contains".into(), json!({ "anyOf": [has("snapshot"), has("checkpoint")] }));
+    schema.insert("contains".into(), json!({ "anyOf": [has("snapshot"), has("checkpoint"), has("work")] }));
 }
 
 /// Limits the workspace names in the namespaced style, where the tool name contains the workspace name and the
@@ -146,10 +150,10 @@ impl Toolset {
                 format!("Declare 1 to {MAX_WORKSPACES} workspaces."),
             ));
         }
-        if !self.workspaces.iter().any(|declared| declared.snapshot || declared.has_checkpoints()) {
+        if !self.workspaces.iter().any(ToolWorkspace::has_tools) {
             return Err(Error::invalid_argument(
                 "None of the `workspaces` has tools",
-                "Declare `snapshot: true` or `checkpoint: true` for at least one of them.",
+                "Declare `snapshot: true`, `checkpoint: true` or `work: true` for at least one of them.",
             ));
         }
         for (index, declared) in self.workspaces.iter().enumerate() {
@@ -204,6 +208,10 @@ impl ToolWorkspace {
         let max_length = if is_flat { MAX_TOOL_NAME } else { MAX_TOOL_NAME - TOOL_NAME_OVERHEAD };
         let to_allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '-' };
         text.chars().map(to_allowed).take(max_length).collect()
+    }
+
+    fn has_tools(&self) -> bool {
+        self.snapshot || self.has_checkpoints() || self.work
     }
 
     /// Returns whether the workspace has tools for checkpoints.
@@ -320,6 +328,14 @@ pub struct ToolArguments {
     pub description: Option<String>,
     /// The maximum length of a diff, in bytes.
     pub max_bytes: Option<u64>,
+    /// A command line.
+    pub command: Option<String>,
+    /// The working directory of a command.
+    pub cwd: Option<String>,
+    /// The standard input of a command.
+    pub stdin: Option<String>,
+    /// The time limit of a command, in seconds.
+    pub timeout_seconds: Option<u64>,
 }
 
 impl ToolArguments {
@@ -337,6 +353,10 @@ impl ToolArguments {
                 "limit" => arguments.limit = fields.number(field)?,
                 "name" => arguments.name = fields.string(field)?,
                 "description" => arguments.description = fields.string(field)?,
+                "command" => arguments.command = fields.string(field)?,
+                "cwd" => arguments.cwd = fields.string(field)?,
+                "stdin" => arguments.stdin = fields.string(field)?,
+                "timeoutSeconds" => arguments.timeout_seconds = fields.number(field)?,
                 "maxBytes" => arguments.max_bytes = fields.number(field)?,
                 _ => return Err(Error::internal()),
             }

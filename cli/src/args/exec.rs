@@ -1,0 +1,44 @@
+//! The command that runs a command in a sandbox.
+
+use clap::Args;
+
+use super::common::LineageScope;
+use super::duration::DurationArg;
+
+/// `exec`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter exec @notebook -- npm test
+  snapshotter exec @notebook --shell 'make && ./run > out.txt'
+  tar c src | snapshotter exec agent-42 -- tar x
+  snapshotter exec @notebook --cwd src -e CI=1 --time-limit 10m -- make check
+
+The exit status is that of the command; 255 if it did not run, or if its end is
+not known.")]
+pub struct Exec {
+    /// The sandbox, which must be running, or @NAME for a named workspace, which is started if necessary
+    #[arg(value_name = "SANDBOX|@NAME")]
+    pub target: String,
+    /// The program and its arguments
+    #[arg(value_name = "COMMAND", last = true, required_unless_present = "shell")]
+    pub argv: Vec<String>,
+    /// A command line for the shell of the image, instead of a program
+    #[arg(long, value_name = "LINE", conflicts_with = "argv")]
+    pub shell: Option<String>,
+    /// The working directory [default: the directory of the workspace]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<String>,
+    /// An environment variable of the command; can be repeated
+    #[arg(long, short, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// The time limit of the command: 1s–1h
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub time_limit: DurationArg,
+    /// Do not read the standard input. Otherwise it is read to its end first, unless it is a terminal
+    #[arg(long, short)]
+    pub no_stdin: bool,
+    /// The lineage scope of the caller.
+    #[command(flatten)]
+    pub lineage_scope: LineageScope,
+}

@@ -1,0 +1,102 @@
+//! `exec`: runs a command in a sandbox.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read};
+
+use sandbox_snapshotter_client as client;
+use sandbox_snapshotter_client::model::exec::{ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream};
+use sandbox_snapshotter_client::model::request::ExecRequest;
+
+use super::context::Context;
+use super::target::Target;
+use crate::args::exec::Exec;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::{print_bytes, print_error_bytes};
+
+/// The size of the parts in which the answer is read, in bytes.
+const PART_BYTES: usize = 64 * 1024;
+
+/// Runs the command. Ends this program with the exit code of the command that ran.
+pub fn run(context: &Context, command: Exec) -> Result<Exit> {
+    let code = run_command(context, command).map_err(|failure| failure.with_exit(Exit::NotRun))?;
+    std::process::exit(code);
+}
+
+fn run_command(context: &Context, command: Exec) -> Result<i32> {
+    let no_stdin = command.no_stdin;
+    let request = to_request(context, command)?;
+    if context.output.json {
+        let answer = context.call_mutating::<ExecResult>("exec", &request)?;
+        context.show(&answer)?;
+        return Ok(answer.value.exit_code);
+    }
+    let stdin = std::io::stdin();
+    let input = (!no_stdin && !stdin.is_terminal()).then_some(stdin);
+    let ExecExit { exit_code, timed_out, .. } = print_events(context.exec_stream(&request, input)?)?;
+    if timed_out {
+        crate::output::print_note("snapshotter: the command exceeded its time limit and was killed\n");
+    }
+    Ok(exit_code)
+}
+
+fn to_request(context: &Context, command: Exec) -> Result<ExecRequest> {
+    let Exec { target, argv, shell, cwd, env, time_limit, no_stdin: _, lineage_scope } = command;
+    let request = match Target::parse(&target)? {
+        Target::Named(address) => ExecRequest::named(address, ""),
+        Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
+    };
+    let env = env.iter().map(|pair| parse_variable(pair)).collect::<Result<BTreeMap<_, _>>>()?;
+    let timeout_seconds = u32::try_from(time_limit.0).unwrap_or(u32::MAX);
+    Ok(ExecRequest {
+        command: shell,
+        argv,
+        cwd,
+        env: (!env.is_empty()).then_some(env),
+        timeout_seconds,
+        lineage_scope: context.lineage_scope(&lineage_scope)?,
+        ..request
+    })
+}
+
+fn parse_variable(pair: &str) -> Result<(String, String)> {
+    let (name, value) = pair.split_once('=').ok_or_else(|| {
+        Failure::invalid("INVALID_USAGE", format!("The variable {pair:?} has no value."), "Pass `--env NAME=VALUE`.")
+    })?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Prints the outputs of a command while it runs, and returns its end.
+fn print_events(mut answer: impl Read) -> Result<ExecExit> {
+    let (mut reader, mut part) = (ExecEventReader::default(), vec![0; PART_BYTES]);
+    loop {
+        let length = answer.read(&mut part).map_err(|error| answer_lost(&error.to_string()))?;
+        if length == 0 {
+            return Err(answer_lost("the answer ended before the command"));
+        }
+        let events = reader.read(part.get(..length).unwrap_or_default());
+        for event in events.map_err(|why| Failure::foreign_answer(&why))? {
+            match event {
+                ExecEvent::Output(OutputStream::Stdout, bytes) => print_bytes(&bytes)?,
+                ExecEvent::Output(OutputStream::Stderr, bytes) => print_error_bytes(&bytes),
+                ExecEvent::Exit(exit) => return Ok(exit),
+                ExecEvent::Failed(error) => {
+                    let error = client::Error::from_json(&error);
+                    return Err(
+                        error.map_or_else(|| Failure::foreign_answer("an error that can't be read"), Into::into)
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn answer_lost(why: &str) -> Failure {
+    Failure::transient(
+        Exit::NotRun,
+        "ANSWER_LOST",
+        format!("The connection to the server ended while the command ran: {why}. The command is killed."),
+        "Check the files of the sandbox before you run it again.",
+        false,
+    )
+}

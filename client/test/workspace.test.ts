@@ -1,0 +1,95 @@
+// The handles of named workspaces.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { clientOver, FakeTransport } from './fakes.ts';
+import type { Call } from '../src/index.ts';
+
+const address = { name: 'project', tenant: 'acme' };
+const workspace = { ...address, sandboxId: 'ws-1', dir: '/workspace', state: 'running' };
+
+/** A transport that answers every call with the workspace, and `snapshot` with an id. */
+function answering() {
+  return new FakeTransport(({ operation }: Call) =>
+    operation === 'snapshot' ? { snapshotId: 'snap-1' } : workspace,
+  );
+}
+
+/** Returns the operations and options of the recorded calls, without the generated keys. */
+function sentTo(transport: FakeTransport) {
+  return transport.calls.map(({ operation, options: { idempotencyKey: _, ...options } }: Call) => [
+    operation,
+    options,
+  ]);
+}
+
+for (const operation of ['create', 'getOrCreate', 'getByName'] as const) {
+  test(`the answer of ${operation} is a handle, and has the members of the answer`, async () => {
+    const transport = answering();
+    const handle = await clientOver(transport).client.workspaces[operation]({ name: 'project' });
+    assert.deepEqual({ ...handle }, workspace);
+    assert.equal(JSON.stringify(handle), JSON.stringify(workspace));
+    await handle.exec('npm test');
+    assert.deepEqual(sentTo(transport).at(-1), ['exec', { ...address, command: 'npm test' }]);
+  });
+}
+
+describe('a handle', () => {
+  test('makes no call when it is created', () => {
+    const transport = answering();
+    clientOver(transport).client.workspaces.handle(address);
+    assert.deepEqual(transport.sent, []);
+  });
+
+  test('calls each operation by name', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    await handle.exec({ argv: ['ls', '-l'], timeoutSeconds: 5 });
+    await handle.start();
+    await handle.stop();
+    await handle.fork({ name: 'attempt', count: 1 });
+    await handle.update({ persistent: false });
+    await handle.promote({ from: 'attempt' });
+    await handle.delete();
+    assert.deepEqual(sentTo(transport), [
+      ['exec', { ...address, argv: ['ls', '-l'], timeoutSeconds: 5 }],
+      ['workspaces/start', address],
+      ['workspaces/stop', address],
+      ['workspaces/fork', { ...address, newName: 'attempt', count: 1 }],
+      ['workspaces/update', { ...address, persistent: false }],
+      ['workspaces/promote', { ...address, from: 'attempt' }],
+      ['workspaces/delete', address],
+    ]);
+  });
+
+  test('captures the directory of the present sandbox', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    assert.deepEqual(await handle.snapshot({ label: 'tests pass' }), { snapshotId: 'snap-1' });
+    assert.deepEqual(sentTo(transport), [
+      ['workspaces/getByName', address],
+      ['snapshot', { sandboxId: 'ws-1', dir: '/workspace', label: 'tests pass' }],
+    ]);
+  });
+
+  test('can stop the workspace after the snapshot', async () => {
+    const transport = answering();
+    await clientOver(transport).client.workspaces.handle(address).snapshot({ stop: true });
+    assert.deepEqual(
+      transport.calls.map(({ operation }: Call) => operation),
+      ['workspaces/getByName', 'snapshot', 'workspaces/stop'],
+    );
+  });
+
+  test('contains the address even if the options of a caller without types contain another', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    await handle.exec({ command: 'ls', name: 'other' } as never);
+    await handle.stop({ name: 'other' } as never);
+    assert.deepEqual(
+      sentTo(transport).map(([, options]) => (options as typeof address).name),
+      ['project', 'project'],
+    );
+  });
+});

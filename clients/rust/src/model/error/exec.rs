@@ -1,0 +1,83 @@
+//! Errors about commands of callers.
+
+use crate::model::{Code, Error, SandboxId};
+
+impl Error {
+    /// [`Code::InvalidArgument`], for environment variables that no process can have.
+    pub fn invalid_env(most: usize) -> Self {
+        Self::invalid_argument(
+            "`env` has too many variables, an invalid name, or a value with a null byte",
+            format!("Pass up to {most} variables, with names of letters, digits and _ that do not begin with a digit."),
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a command that is too long for one argument of a shell.
+    pub fn exec_too_long(most: usize) -> Self {
+        Self::invalid_argument(
+            format!("The command, its variables and its input are longer than {most} bytes"),
+            "Send a longer input as a stream, or write the command to a file in the sandbox.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a standard input both as an option and as a stream.
+    pub fn exec_input_twice() -> Self {
+        Self::invalid_argument(
+            "The standard input is both in `stdin` and in a stream",
+            "Pass the input as `stdin`, or as a stream.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for the options of a command whose input is the body of the request.
+    pub fn exec_options_unreadable(why: &str) -> Self {
+        Self::invalid_argument(
+            format!("The parameter `options` of the URL can't be read: {why}"),
+            "Pass the options as one JSON object in the parameter `options` of the URL, and the input as the body.",
+        )
+    }
+
+    /// [`Code::InvalidDirectory`], for a working directory that does not exist.
+    pub fn cwd_not_found(id: &SandboxId, path: &str) -> Self {
+        Self::new(
+            Code::InvalidDirectory,
+            format!("In the sandbox {:?}, {path:?} is not a directory, or can't be entered.", id.as_str()),
+            "Pass the `cwd` of an existing directory: absolute, or relative to the directory of the workspace.",
+        )
+    }
+
+    /// [`Code::SandboxNotRunning`], for a command in a sandbox that has no running container.
+    pub fn exec_not_running(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!("The sandbox {:?} is not running, and a command in it would start an empty one.", id.as_str()),
+            "Pass the `name` of its workspace, which is started then. Otherwise restore its newest snapshot, or start the \
+             sandbox as the application does.",
+        )
+    }
+
+    /// [`Code::SandboxBusy`], when the sandbox runs the maximum number of commands.
+    pub fn too_many_commands(id: &SandboxId, most: usize) -> Self {
+        Self::busy(&format!("{most} commands have been running in the sandbox {:?} for 10 seconds.", id.as_str()))
+    }
+
+    /// [`Code::OperationInterrupted`], when the output of a command ended before the command did.
+    pub fn exec_interrupted(id: &SandboxId) -> Self {
+        Self::new(
+            Code::OperationInterrupted,
+            format!(
+                "The container of the sandbox {:?} ended while the command ran, or the connection to it was lost.",
+                id.as_str()
+            ),
+            "Check the files of the sandbox: if its container ended, those that are in no snapshot are gone. Then run \
+             the command again.",
+        )
+    }
+
+    /// [`Code::Aborted`], for a command that was killed because its caller does not wait for it.
+    pub fn exec_cancelled() -> Self {
+        Self::new(
+            Code::Aborted,
+            "The caller cancelled the command, and it was killed.",
+            "Run the command again, with a longer time limit of the caller if necessary.",
+        )
+    }
+}

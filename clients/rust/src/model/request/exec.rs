@@ -1,0 +1,210 @@
+//! The request to run a command.
+
+use std::collections::BTreeMap;
+
+use super::check_range;
+use super::declare::request;
+use super::workspace::LineageScope;
+use crate::model::named::settings::{MAX_VARIABLES, is_variable_name};
+use crate::model::named::{Address, Tenant, WorkspaceName};
+#[cfg(feature = "schema")]
+use crate::model::schema::{NO_NULL, exactly_one_of_each, extends, needs};
+use crate::model::{Error, Result, Runtime, SandboxId};
+
+request! {
+    /// The request to run a command in a sandbox, or in the sandbox of a named workspace.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "ExecOptions", transform = needs(&[]), transform = extends("LineageScope")),
+        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"], ["command", "argv"]]))
+    )]
+    pub struct ExecRequest {
+        /// The name of the workspace. If it is not running, it is started first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub name: Option<WorkspaceName>,
+        /// The tenant of the workspace; the default tenant if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub tenant: Option<Tenant>,
+        /// The id of the sandbox, which must be running.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub sandbox_id: Option<SandboxId>,
+        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub runtime: Option<Runtime>,
+        /// A command line, which the shell of the image runs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_BYTES), regex(pattern = NO_NULL)))]
+        pub command: Option<String> = check_command,
+        /// A program and its arguments, which run without a shell.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1), inner(regex(pattern = NO_NULL))))]
+        pub argv: Vec<String> = check_argv,
+        /// The working directory: absolute, or relative to the directory of the workspace.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_CWD), regex(pattern = NO_NULL)))]
+        pub cwd: Option<String> = check_cwd,
+        /// Environment variables for this command, in addition to those of the workspace.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(transform = variables))]
+        pub env: Option<BTreeMap<String, String>> = check_env,
+        /// The standard input. If absent, it is empty.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(length(max = Self::MAX_BYTES)))]
+        pub stdin: Option<String>,
+        /// The time limit, in seconds. Then the command is killed, with all processes of its group.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_TIMEOUT), extend("default" = Self::DEFAULT_TIMEOUT)))]
+        pub timeout_seconds: u32 = Self::check_timeout,
+        /// The maximum length of each output, in bytes. A stream of events has no limit.
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_OUTPUT), extend("default" = Self::MAX_OUTPUT)))]
+        pub max_output_bytes: u32 = Self::check_output,
+        /// The lineage that the caller works in.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub lineage_scope: LineageScope,
+    }
+    rule check_request;
+}
+
+/// The sandbox in which a command runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExecTarget {
+    /// The sandbox of a named workspace.
+    Named(Address),
+    /// A sandbox.
+    Sandbox(SandboxId),
+}
+
+impl ExecRequest {
+    /// The default time limit, in seconds.
+    pub const DEFAULT_TIMEOUT: u32 = 60;
+    /// The maximum time limit, in seconds.
+    pub const MAX_TIMEOUT: u32 = 3_600;
+    /// The maximum length of an output in an answer, in bytes, which is also the default.
+    pub const MAX_OUTPUT: u32 = 1024 * 1024;
+    /// The maximum length of the command, its variables and its input, in bytes. Quotation marks count several times.
+    pub const MAX_BYTES: usize = 80 * 1024;
+    /// The maximum length of the working directory, in bytes.
+    pub const MAX_CWD: usize = 4096;
+
+    /// Returns a request to run a command line in a named workspace.
+    pub fn named(address: Address, command: &str) -> Self {
+        let Address { tenant, name } = address;
+        Self { name: Some(name), tenant: Some(tenant), ..Self::command(command) }
+    }
+
+    /// Returns a request to run a command line in a sandbox.
+    pub fn sandbox(sandbox_id: SandboxId, command: &str) -> Self {
+        Self { sandbox_id: Some(sandbox_id), ..Self::command(command) }
+    }
+
+    fn command(command: &str) -> Self {
+        Self {
+            name: None,
+            tenant: None,
+            sandbox_id: None,
+            runtime: None,
+            command: Some(command.to_owned()),
+            argv: Vec::new(),
+            cwd: None,
+            env: None,
+            stdin: None,
+            timeout_seconds: Self::DEFAULT_TIMEOUT,
+            max_output_bytes: Self::MAX_OUTPUT,
+            lineage_scope: LineageScope::UNRESTRICTED,
+        }
+    }
+
+    /// Returns the sandbox in which the command runs.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
+    pub fn target(&self) -> Result<ExecTarget> {
+        match (&self.name, &self.sandbox_id) {
+            (Some(name), None) => {
+                let tenant = self.tenant.clone().unwrap_or_else(Tenant::default_tenant);
+                Ok(ExecTarget::Named(Address { tenant, name: name.clone() }))
+            }
+            (None, Some(sandbox_id)) => Ok(ExecTarget::Sandbox(sandbox_id.clone())),
+            _ => Err(Error::invalid_argument(
+                "The arguments must select exactly one workspace or sandbox",
+                "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
+            )),
+        }
+    }
+
+    fn check_timeout(seconds: Option<u64>) -> Result<u32> {
+        let seconds = seconds.unwrap_or(Self::DEFAULT_TIMEOUT.into());
+        check_range("timeoutSeconds", seconds, 1..=Self::MAX_TIMEOUT, |most| format!("Pass 1 to {most} seconds."))
+    }
+
+    fn check_output(bytes: Option<u64>) -> Result<u32> {
+        check_range("maxOutputBytes", bytes.unwrap_or(Self::MAX_OUTPUT.into()), 1..=Self::MAX_OUTPUT, |most| {
+            format!("Pass 1 to {most}, and read longer outputs as a stream.")
+        })
+    }
+}
+
+fn check_command(command: Option<String>) -> Result<Option<String>> {
+    if command.as_ref().is_some_and(|command| command.is_empty() || command.contains('\0')) {
+        return Err(Error::invalid_argument("`command` is empty, or contains a null byte", "Pass a command line."));
+    }
+    Ok(command)
+}
+
+fn check_argv(argv: Vec<String>) -> Result<Vec<String>> {
+    if argv.iter().any(|argument| argument.contains('\0')) {
+        return Err(Error::invalid_argument(
+            "`argv` has an argument with a null byte",
+            "Pass a program and its arguments.",
+        ));
+    }
+    Ok(argv)
+}
+
+fn check_cwd(cwd: Option<String>) -> Result<Option<String>> {
+    if cwd.as_ref().is_some_and(|cwd| cwd.is_empty() || cwd.len() > ExecRequest::MAX_CWD || cwd.contains('\0')) {
+        return Err(Error::invalid_argument(
+            format!("`cwd` is empty, longer than {} bytes, or contains a null byte", ExecRequest::MAX_CWD),
+            "Pass the path of a directory: absolute, or relative to the directory of the workspace.",
+        ));
+    }
+    Ok(cwd)
+}
+
+/// Requires environment variables that a command can have.
+#[cfg(feature = "schema")]
+fn variables(schema: &mut schemars::Schema) {
+    schema.insert("maxProperties".into(), MAX_VARIABLES.into());
+    schema.insert("propertyNames".into(), serde_json::json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }));
+    schema.insert("additionalProperties".into(), serde_json::json!({ "type": "string", "pattern": NO_NULL }));
+}
+
+fn check_env(env: Option<BTreeMap<String, String>>) -> Result<Option<BTreeMap<String, String>>> {
+    let is_valid = |env: &BTreeMap<String, String>| {
+        env.len() <= MAX_VARIABLES
+            && env.keys().all(|name| is_variable_name(name))
+            && !env.values().any(|value| value.contains('\0'))
+    };
+    if env.as_ref().is_none_or(is_valid) {
+        return Ok(env);
+    }
+    Err(Error::invalid_env(MAX_VARIABLES))
+}
+
+fn check_request(request: &ExecRequest) -> Result<()> {
+    request.target()?;
+    if request.command.is_some() != request.argv.is_empty() {
+        return Err(Error::invalid_argument(
+            "The arguments must contain exactly one command",
+            "Pass a command line as `command`, or a program and its arguments as `argv`.",
+        ));
+    }
+    // All of it passes to the shell in one argument, which quotes it.
+    let quoted = |text: &String| text.len() + 3 * text.matches('\'').count() + 3;
+    let env = request.env.iter().flatten().map(|(name, value)| quoted(name) + quoted(value));
+    let words = request.command.iter().chain(&request.argv).chain(&request.cwd).chain(&request.stdin).map(quoted);
+    if env.chain(words).sum::<usize>() > ExecRequest::MAX_BYTES {
+        return Err(Error::exec_too_long(ExecRequest::MAX_BYTES));
+    }
+    Ok(())
+}

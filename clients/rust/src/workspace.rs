@@ -1,0 +1,97 @@
+//! A handle of a named workspace: the operations on it, without its address in each call.
+
+use crate::model::TakenSnapshot;
+use crate::model::named::Address;
+use crate::model::named::settings::StartSettings;
+use crate::model::operation::types::{
+    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
+};
+use crate::model::request::{
+    CreateRequest, ExecRequest, ForkRequest, GetOrCreateRequest, SettingsUpdate, SnapshotRequest, StartRequest,
+    UpdateRequest,
+};
+use crate::{Client, Result, Transport};
+
+/// A handle of a named workspace. It has no connection: each method is one call by the name of the workspace, except for
+/// [`snapshot`](Self::snapshot), which first asks for its present sandbox.
+#[derive(Debug)]
+pub struct WorkspaceHandle<'a, T> {
+    client: &'a Client<T>,
+    address: Address,
+}
+
+impl<T> Clone for WorkspaceHandle<'_, T> {
+    fn clone(&self) -> Self {
+        Self { client: self.client, address: self.address.clone() }
+    }
+}
+
+impl<T: Transport> Client<T> {
+    /// Returns the handle of a workspace, which need not exist. Makes no call.
+    pub const fn workspace(&self, address: Address) -> WorkspaceHandle<'_, T> {
+        WorkspaceHandle { client: self, address }
+    }
+}
+
+impl<T: Transport> WorkspaceHandle<'_, T> {
+    /// Returns the address of the workspace.
+    pub const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Starts the workspace, or creates it if it does not exist.
+    pub async fn get_or_create(&self) -> Result<StartedWorkspace> {
+        let create = CreateRequest::of(self.address.clone());
+        let request = GetOrCreateRequest { create, start: StartSettings::default() };
+        self.client.workspaces().get_or_create(&request).await
+    }
+
+    /// Returns the description of the workspace. Does not start it.
+    pub async fn describe(&self) -> Result<WorkspaceDescription> {
+        self.client.workspaces().get_by_name(&self.address).await
+    }
+
+    /// Runs a command line in the workspace, which is started if it is not running.
+    pub async fn exec(&self, command: &str) -> Result<ExecResult> {
+        self.client.exec(&ExecRequest::named(self.address.clone(), command)).await
+    }
+
+    /// As [`exec`](Self::exec), with options.
+    pub async fn exec_with(&self, request: ExecRequest) -> Result<ExecResult> {
+        let Address { tenant, name } = self.address.clone();
+        let request = ExecRequest { name: Some(name), tenant: Some(tenant), sandbox_id: None, ..request };
+        self.client.exec(&request).await
+    }
+
+    /// Captures the files of the running workspace. `options` changes the request.
+    pub async fn snapshot(&self, options: impl FnOnce(SnapshotRequest) -> SnapshotRequest) -> Result<TakenSnapshot> {
+        let WorkspaceDescription { sandbox_id, dir, .. } = self.describe().await?;
+        let request = SnapshotRequest { dir: Some(dir), ..SnapshotRequest::of(sandbox_id) };
+        self.client.snapshot(&options(request)).await
+    }
+
+    /// Starts the workspace: a sandbox runs with its files in place.
+    pub async fn start(&self) -> Result<StartedWorkspace> {
+        self.client.workspaces().start(&StartRequest::of(self.address.clone())).await
+    }
+
+    /// Takes a snapshot if the workspace is persistent, and destroys its sandbox.
+    pub async fn stop(&self) -> Result<StoppedWorkspace> {
+        self.client.workspaces().stop(&self.address).await
+    }
+
+    /// Creates workspaces from the present files of this one, all from one snapshot. `options` changes the request.
+    pub async fn fork(&self, options: impl FnOnce(ForkRequest) -> ForkRequest) -> Result<ForkedWorkspaces> {
+        self.client.workspaces().fork(&options(ForkRequest::of(self.address.clone()))).await
+    }
+
+    /// Changes the settings of the workspace.
+    pub async fn update(&self, settings: SettingsUpdate) -> Result<WorkspaceDescription> {
+        self.client.workspaces().update(&UpdateRequest::of(self.address.clone(), settings)).await
+    }
+
+    /// Deletes the workspace and its snapshots, and frees its name.
+    pub async fn delete(&self) -> Result<DeletedWorkspace> {
+        self.client.workspaces().delete(&self.address).await
+    }
+}

@@ -1,0 +1,81 @@
+// `snapshotter exec`: the exit code, the input and the outputs of a command.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import type { World } from '../world.ts';
+
+const NAME = 'notebook';
+
+let world: World;
+let cli: Cli;
+let sandbox: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+  sandbox = await cli.id('workspace', 'create', NAME);
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Runs a command in the workspace. */
+function exec(words: string[], input?: string | null) {
+  return cli.run(['exec', `@${NAME}`, '--', ...words], input === undefined ? {} : { input });
+}
+
+test('the outputs are separate, and the exit code is that of the command', async () => {
+  const ran = await exec(['sh', '-c', 'echo out; echo err >&2; exit 7']);
+  assert.deepEqual(ran, { status: 7, stdout: 'out\n', stderr: 'err\n' });
+});
+
+test('a sandbox is selected by its id', async () => {
+  const ran = await cli.run(['exec', sandbox, '--', 'echo', 'a b', "c'd"]);
+  assert.deepEqual(ran, { status: 0, stdout: "a b c'd\n", stderr: '' });
+});
+
+test('the input is that of the program', async () => {
+  const input = 'first\nzweite äöü\n'.repeat(20_000);
+  const ran = await exec(['sha256sum'], input);
+  const sum = createHash('sha256').update(input).digest('hex');
+  assert.deepEqual([ran.status, ran.stdout], [0, `${sum}  -\n`], ran.stderr);
+});
+
+test('a missing program has the exit code of the shell', async () => {
+  const { status, stderr } = await exec(['no-such-program']);
+  assert.equal(status, 127);
+  assert.match(stderr, /no-such-program/);
+});
+
+test('a command beyond its time limit has the exit code 124', async () => {
+  const { status } = await cli.run(['exec', `@${NAME}`, '--time-limit', '1', '--', 'sleep', '30']);
+  assert.equal(status, 124);
+});
+
+test('a failure that is not that of the command has the exit code 255', async () => {
+  const { status, stdout, stderr } = await cli.run(['exec', '@unknown', '--', 'true']);
+  assert.deepEqual([status, stdout], [255, '']);
+  assert.match(stderr, /^error\[WORKSPACE_NOT_FOUND\]: /);
+});
+
+test('a stopped workspace is started', async () => {
+  await cli.print('workspace', 'stop', NAME);
+  const { status, stdout } = await exec(['echo', 'started']);
+  assert.deepEqual([status, stdout], [0, 'started\n']);
+});
+
+test('a command is killed with the program', async () => {
+  const { child, ended } = cli.begin(['exec', `@${NAME}`, '--', 'sh', '-c', 'echo begun; sleep 300 & wait']);
+  await new Promise((begun) => child.stdout?.once('data', begun));
+  child.kill('SIGINT');
+  await ended;
+  const running = async () =>
+    (await exec(['sh', '-c', 'ps -e -o args= | grep -c "[s]leep 300"'])).stdout.trim();
+  for (let attempt = 0; (await running()) !== '0'; attempt += 1) {
+    assert.ok(attempt < 30, 'the command still runs');
+    await new Promise((later) => setTimeout(later, 500));
+  }
+});

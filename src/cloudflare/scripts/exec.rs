@@ -1,0 +1,201 @@
+//! Commands of callers that run in the container.
+//!
+//! The SDK decodes all output as UTF-8, so the script encodes that of the command: a byte is the character with its number.
+//! Where the image has no perl, the output is lines of base64. The lines that begin with
+//! [`LINE`] are of the script: the first one names the encoding.
+
+use base64ct::{Base64, Encoding};
+
+use super::container::READ_AGE;
+use super::{FILE_NAMES, READ_MARKER, shell_quote};
+use crate::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, MAX_COMMANDS, Program};
+use crate::model::named::ContainerMarker;
+
+/// The begin of the lines of the script. No encoded output contains the character.
+pub(super) const LINE: char = '→';
+
+/// The prefix of the files of commands: `<prefix>.<id>` contains the process id of the script that runs the command, and
+/// `<prefix>-<slot>` is locked while a command runs.
+const COMMANDS: &str = "/run/sandbox-snapshotter.command";
+
+/// How often a command tries to acquire a slot, 20 times a second.
+const MAX_TRIES: u32 = 200;
+
+/// Encodes the standard input. While it waits for input, the file `$1` contains `idle`.
+const PASS: &str = r#"pass() {
+  if [ $our_encoding = bytes ]; then exec perl -e 'open F, ">", shift; while (1) {
+    sysseek F, 0, 0; syswrite F, "idle\n"; $n = sysread STDIN, $b, 65536; sysseek F, 0, 0; syswrite F, "busy\n";
+    last unless $n; utf8::encode $b;
+    while (length $b) { $n = syswrite STDOUT, $b; last unless $n; substr($b, 0, $n) = ""; }
+  }' "$1"; fi
+  while echo idle >"$1"; our_part=$(dd bs=48k count=1 | base64 -w 0); echo busy >"$1"; [ -n "$our_part" ]; do
+    printf '%s\n' "$our_part"
+  done
+}
+"#;
+
+/// Waits until the readers of the outputs have ended. Processes that the command leaves behind may never close an output:
+/// then the readers end when they have waited for input for a while, which is longer where no such process is known.
+const AWAIT_READERS: &str = r#"our_patience=200; if kill -0 -- "-$our_job"; then our_patience=50; fi
+while kill -0 "$our_out" || kill -0 "$our_err"; do
+  our_idle=1; for our_reader in out err; do
+    our_state=idle our_pid=our_$our_reader
+    if kill -0 "${!our_pid}"; then read -r our_state <"$our_file.$our_reader"; fi
+    [ "$our_state" = idle ] || our_idle=0
+  done
+  if [ $our_idle = 0 ]; then our_waited=0
+  elif [ $((our_waited += 1)) -gt $our_patience ]; then kill "$our_out" "$our_err"; fi
+  sleep 0.01
+done
+"#;
+
+/// Runs a command of a caller in the expected container. Kills it at its time limit, and when the script gets SIGTERM from
+/// [`kill_command`], with all processes of its group.
+///
+/// The locks end with the script, so that no lost answer leaves a slot in use. Variables have names that no command uses.
+/// The command gets none of the script's files.
+pub(in crate::cloudflare) fn run_command(container: &ExecContainer, command: &ContainerCommand) -> String {
+    let ContainerCommand { id, program, dir, cwd, env, stdin, timeout_seconds: limit } = command;
+    format!(
+        r#"exec 3>&1 4>&2 >/dev/null 2>&1; unset EXECIGNORE
+our_encoding=base64; if type -P perl; then our_encoding=bytes; fi
+for our_output in 3 4; do echo "{LINE}$our_encoding" >&$our_output; done
+say() {{ echo "{LINE}$*" >&3; }}
+refuse() {{ say "$@"; exit; }}
+our_refusal=$({FILE_NAMES}{check}); [ -z "$our_refusal" ] || refuse "$our_refusal"
+our_file={COMMANDS}.{id} our_waited=0
+{input}(set -C; echo $$ >"$our_file") || {{ rm -f "$our_file"; refuse cancelled; }}
+trap 'rm -f "$our_file" "$our_file.out" "$our_file.err"' EXIT; trap 'refuse cancelled' TERM
+acquire() {{
+  for ((our_slot = 0; our_slot < {MAX_COMMANDS}; our_slot += 1)); do exec 8>"{COMMANDS}-$our_slot" && flock -n 8 && return; done
+  return 1
+}}
+our_tries=0; until acquire; do [ $((our_tries += 1)) -le {MAX_TRIES} ] || refuse busy; sleep 0.05; done
+cd -- {dir}; cd -- {cwd} || refuse directory
+{PASS}exec 5> >(exec >&3 3>&- 4>&- 8>&- 9<&-; pass "$our_file.out"); our_out=$!
+exec 6> >(exec >&4 3>&- 4>&- 5>&- 8>&- 9<&-; pass "$our_file.err"); our_err=$!
+say started
+set -m
+read -r our_begin _ </proc/uptime
+timeout -k 5 {limit} {words} <&9 >&5 2>&6 3>&- 4>&- 5>&- 6>&- 8>&- 9<&- & our_job=$!
+trap 'kill -KILL -- "-$our_job"; kill "$our_out" "$our_err"; exit' TERM
+exec 5>&- 6>&- 9<&-
+wait "$our_job"; our_code=$?
+read -r our_end _ </proc/uptime; our_over=0
+case $our_code in 124 | 137 | 143)
+  if [ $((10#${{our_end/./}} - 10#${{our_begin/./}})) -ge $(({limit} * 100 - 2)) ]; then
+    our_code=124 our_over=1; kill -KILL -- "-$our_job"
+  fi
+esac
+{AWAIT_READERS}say exit $our_code $our_over"#,
+        check = check_container(container),
+        dir = shell_quote(dir.as_str()),
+        cwd = shell_quote(cwd.as_deref().unwrap_or(".")),
+        input = open_input(stdin),
+        words = words(program, env.iter()),
+    )
+}
+
+/// Returns the words of a command, quoted.
+fn words<'a>(program: &Program, env: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+    let mut words: Vec<String> = env.map(|(name, value)| format!("{name}={value}")).collect();
+    if !words.is_empty() {
+        words.insert(0, "env".to_owned());
+    }
+    match program {
+        Program::Shell(line) => words.extend(["bash", "-c", "--", line].map(str::to_owned)),
+        Program::Argv(argv) => words.extend(argv.iter().cloned()),
+    }
+    words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the commands that open the standard input as file 9.
+fn open_input(input: &CommandInput) -> String {
+    match input {
+        CommandInput::Text(text) if text.is_empty() => "exec 9</dev/null\n".to_owned(),
+        CommandInput::Text(text) => {
+            let text = Base64::encode_string(text.as_bytes());
+            format!("exec 9< <(exec 3>&- 4>&- 8>&-; base64 -d <<<{text})\n")
+        }
+        CommandInput::File(path) => {
+            let path = shell_quote(path);
+            format!("exec 9<{path} || refuse other; rm -f -- {path}\n")
+        }
+    }
+}
+
+/// Returns the commands that print why the container is not the expected one.
+fn check_container(container: &ExecContainer) -> String {
+    match container {
+        ExecContainer::Identified(_) => String::new(),
+        ExecContainer::Ready => format!("{READ_MARKER}[[ $now == 'ready '* ]] || echo other\n"),
+        ExecContainer::Marked(nonce) => {
+            let marker = ContainerMarker::Ready(nonce.clone());
+            format!("{READ_MARKER}[ \"$now\" = {} ] || echo other\n", shell_quote(&marker.to_string()))
+        }
+        // The script counts in hundredths of a second.
+        ExecContainer::OlderThan { millis } => format!(
+            r#"if [ -e "$replaced_note" ]; then echo other; exit; fi
+{READ_AGE}age=$((10#${{up/./}} - start)); [ "$age" -ge {} ] || echo young "$age"
+"#,
+            millis.max(&0) / 10
+        ),
+    }
+}
+
+/// Kills a command of a caller, or prevents that it starts. Prints `done`.
+pub(in crate::cloudflare) fn kill_command(id: &str) -> String {
+    format!(
+        r#"file={COMMANDS}.{id}
+if ! (set -C; echo cancelled >"$file") 2>/dev/null; then read -r pid <"$file" && kill -TERM "$pid"; fi
+echo "done""#
+    )
+}
+
+/// Sets `$found` where a command of a caller runs.
+pub(super) const DETECT_COMMAND: &str = r#"for slot in "$run".command-*; do
+  if [ -e "$slot" ] && ! flock -n "$slot" true; then found=$slot; fi
+done
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Directory;
+
+    fn command(program: Program) -> ContainerCommand {
+        ContainerCommand {
+            id: "c1".into(),
+            program,
+            dir: Directory::parse("/workspace/it's").unwrap(),
+            cwd: None,
+            env: [("A".to_owned(), "it's $(x)".to_owned())].into(),
+            stdin: CommandInput::Text(String::new()),
+            timeout_seconds: 7,
+        }
+    }
+
+    #[test]
+    fn script_quotes_each_argument_as_one_word() {
+        let script = run_command(&ExecContainer::Ready, &command(Program::Shell("echo 'it'\n$x".into())));
+        let quoted = r"timeout -k 5 7 'env' 'A=it'\''s $(x)' 'bash' '-c' '--' 'echo '\''it'\''";
+        assert!(script.contains(&format!("{quoted}\n$x' <&9")), "{script}");
+        assert!(script.contains(r"cd -- '/workspace/it'\''s'; cd -- '.' || refuse directory"), "{script}");
+        let argv = Program::Argv(vec!["a b".into(), "-n".into()]);
+        assert!(run_command(&ExecContainer::Ready, &command(argv)).contains(" 'a b' '-n' <&9"));
+    }
+
+    #[test]
+    fn container_is_checked_before_anything_is_written() {
+        let script = |container| run_command(&container, &command(Program::Argv(vec!["true".into()])));
+        let written = "(set -C; echo $$ >\"$our_file\")";
+        for (container, check) in [
+            (ExecContainer::Ready, "[[ $now == 'ready '* ]] || echo other\n"),
+            (ExecContainer::Marked("n".into()), "[ \"$now\" = 'ready n' ] || echo other\n"),
+            (ExecContainer::OlderThan { millis: 1234 }, "[ \"$age\" -ge 123 ] || echo young \"$age\"\n"),
+        ] {
+            let script = script(container);
+            assert!(script.find(check).unwrap() < script.find(written).unwrap(), "{script}");
+        }
+    }
+}

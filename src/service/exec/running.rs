@@ -1,0 +1,116 @@
+//! A command that runs, and its end.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::{Either, LocalBoxFuture, Shared, select};
+
+use crate::model::exec::{ExecEvent, ExecExit, StartedForExec};
+use crate::model::exec_call::CommandEvent;
+use crate::model::{Error, Failure, Result, Runtime, SandboxId, Status, Timestamp};
+use crate::ports::{Background, Clock, Ports, RunningCommand, RunningCommandOf, Sandboxes};
+use crate::service::CancellationToken;
+use crate::service::calls::failures::{During, from_sandbox};
+use crate::service::calls::limits::CallKind;
+
+/// Kills a command in the background if its caller cancels it, or if the guard is dropped before the command has ended.
+pub(super) struct KillGuard(Option<oneshot::Sender<()>>);
+
+impl KillGuard {
+    /// Returns a guard of a command that is about to start in a sandbox.
+    pub fn new<P: Ports>(
+        ports: &Rc<P>,
+        runtime: Option<Runtime>,
+        id: &SandboxId,
+        command_id: &str,
+        abort: CancellationToken,
+    ) -> Self {
+        let (sender, is_ended) = oneshot::channel();
+        let (own, id, command_id) = (Rc::clone(ports), id.clone(), command_id.to_owned());
+        let watch = async move {
+            // After the caller has disconnected, nothing reads the events, so the command is not dropped.
+            if let Either::Left((Ok(()), _)) = select(is_ended, abort.cancelled().boxed_local()).await {
+                return;
+            }
+            let Ok(sandboxes) = own.sandboxes(runtime) else { return };
+            // The command of a container that ended needs no end, and a call would start another container.
+            if sandboxes.status(&id).await.is_ok_and(|status| status.status != Status::Down) {
+                drop(sandboxes.kill_command(&id, &command_id).await);
+            }
+        };
+        ports.background().run(watch.boxed_local());
+        Self(Some(sender))
+    }
+
+    /// Ends the guard of a command that has ended.
+    pub fn end(mut self) {
+        if let Some(sender) = self.0.take() {
+            // If this fails, the runtime has ended the background work.
+            let _ = sender.send(());
+        }
+    }
+}
+
+/// A command that runs in a sandbox. If it is dropped before its end, the command is killed.
+pub struct Execution<P: Ports> {
+    /// The sandbox.
+    pub sandbox_id: SandboxId,
+    command: RunningCommandOf<P>,
+    started: Option<StartedForExec>,
+    clock: Rc<P>,
+    began_at: Timestamp,
+    timed_out: Shared<LocalBoxFuture<'static, ()>>,
+    limit: CallKind,
+    guard: Option<KillGuard>,
+}
+
+impl<P: Ports> Execution<P> {
+    /// Returns the command `command`, which has started in the sandbox `sandbox_id`.
+    pub(super) fn new(
+        ports: &Rc<P>,
+        sandbox_id: SandboxId,
+        command: RunningCommandOf<P>,
+        timeout_seconds: u32,
+        started: Option<StartedForExec>,
+        guard: KillGuard,
+    ) -> Self {
+        let limit = CallKind::Exec(timeout_seconds);
+        let clock = Rc::clone(ports);
+        let timed_out = async move { clock.clock().deadline(limit.limit()).await }.boxed_local().shared();
+        let began_at = ports.clock().now();
+        Self { sandbox_id, command, started, clock: Rc::clone(ports), began_at, timed_out, limit, guard: Some(guard) }
+    }
+
+    /// Returns the next event. The last one is [`ExecEvent::Exit`].
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container ends before the command.
+    pub async fn next(&mut self) -> Result<ExecEvent> {
+        let event = match select(pin!(self.command.next()), self.timed_out.clone()).await {
+            Either::Left((event, _)) => event,
+            Either::Right(((), _)) => Err(Failure::timed_out("the command", self.limit.limit())),
+        };
+        match event {
+            Ok(Some(CommandEvent::Output(stream, bytes))) => Ok(ExecEvent::Output(stream, bytes)),
+            Ok(Some(CommandEvent::Ended { exit_code, timed_out })) => {
+                if let Some(guard) = self.guard.take() {
+                    guard.end();
+                }
+                let millis = self.clock.clock().now().millis_since(self.began_at);
+                Ok(ExecEvent::Exit(ExecExit {
+                    sandbox_id: self.sandbox_id.clone(),
+                    exit_code,
+                    timed_out,
+                    duration_ms: u64::try_from(millis).unwrap_or_default(),
+                    started: self.started.take(),
+                }))
+            }
+            Ok(Some(CommandEvent::Started | CommandEvent::Refused(_))) => Err(Error::internal()),
+            Ok(None) => Err(Error::exec_interrupted(&self.sandbox_id)),
+            Err(failure) if failure.is_timed_out() => Err(from_sandbox(failure, &self.sandbox_id, During::Exec)),
+            Err(failure) => Err(Error::exec_interrupted(&self.sandbox_id).caused_by(failure)),
+        }
+    }
+}

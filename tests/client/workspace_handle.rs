@@ -1,0 +1,64 @@
+//! The handle of a workspace calls the operations by its name.
+
+use sandbox_snapshotter::model::named::State;
+use sandbox_snapshotter::model::named::answer::StartOutcome;
+use sandbox_snapshotter::model::request::{ExecRequest, ForkRequest, SettingsUpdate};
+use sandbox_snapshotter::model::{Code, Label, RestoreRequest, Selection, SnapshotRequest};
+use sandbox_snapshotter_client::{Client, Error};
+
+use super::in_memory::{InMemoryTransport, run_ready};
+use super::support::{Fixture, WORKSPACE, address};
+
+#[test]
+fn handle_covers_the_life_of_a_workspace() {
+    let service = InMemoryTransport::new(Fixture::empty());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        assert_eq!(workspace.get_or_create().await?.how, StartOutcome::Empty);
+        assert_eq!(workspace.exec("npm test").await?.exit_code, 0);
+        service.fixture.write_workspace_file(WORKSPACE, "first");
+        let label = Some(Label::parse("before").unwrap());
+        let taken = workspace.snapshot(|request| SnapshotRequest { label, ..request }).await?;
+        assert_eq!(taken.snapshot_id, *taken.snapshot.snapshot_id());
+        assert_eq!(workspace.stop().await?.description.state, State::Stopped);
+
+        let command = ExecRequest { cwd: Some("src".into()), ..ExecRequest::named(address("other"), "npm test") };
+        let ran = workspace.exec_with(command).await?;
+        assert_eq!(ran.started.map(|started| started.how), Some(StartOutcome::Restored));
+        assert_eq!(workspace.describe().await?.name.as_str(), WORKSPACE);
+        assert_eq!(workspace.fork(|request| ForkRequest { count: 2, ..request }).await?.forks.len(), 2);
+        let changes = SettingsUpdate { persistent: Some(false), ..SettingsUpdate::default() };
+        assert!(!workspace.update(changes).await?.persistent);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn deleted_workspace_is_not_found() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        assert!(workspace.delete().await?.removed);
+        assert_eq!(*workspace.exec("ls").await.unwrap_err().code(), Code::WorkspaceNotFound);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn snapshot_is_restored_by_its_short_ref() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    run_ready(async {
+        let taken = client.workspace(address(WORKSPACE)).snapshot(|request| request).await?;
+        let short = taken.short_ref.expect("a short ref");
+        let selection = Selection::by_short_ref(short);
+        let restored = client.restore(&RestoreRequest { selection, runtime: None, idempotency_key: None }).await?;
+        assert_eq!(restored.root_id(), taken.snapshot.root_id());
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}

@@ -1,0 +1,107 @@
+//! Commands in named workspaces, which are started if they are not running.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::{Code, Result};
+use serde_json::{Value, json};
+
+use crate::support::{ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE};
+
+fn exec(fixture: &Fixture) -> Result<Value> {
+    fixture.run(Operation::Exec, &json!({ "name": WORKSPACE, "command": "true" }))
+}
+
+#[test]
+fn active_workspace_runs_a_command_without_a_start() {
+    let fixture = Fixture::with_workspace();
+    let answer = exec(&fixture).unwrap();
+    assert_eq!(answer.get("started"), None);
+    let id = fixture.sandbox_of(WORKSPACE);
+    let methods: Vec<Method> = fixture.world.calls_about(&id);
+    assert_eq!(methods, [Method::PrepareExec, Method::Status, Method::RunCommand]);
+}
+
+#[test]
+fn stopped_workspace_is_started_with_its_files() {
+    let fixture = Fixture::with_stopped_workspace();
+    let answer = exec(&fixture).unwrap();
+    assert_eq!(answer["started"]["how"], json!("restored"));
+    assert_eq!(answer["started"]["mayHaveLost"], json!(false));
+    let id = fixture.sandbox_of(WORKSPACE);
+    assert_eq!(answer["sandboxId"], json!(id));
+    assert_eq!(fixture.world.files(&id).unwrap()[FILE], "first");
+}
+
+#[test]
+fn concurrent_commands_share_one_start() {
+    let fixture = Fixture::with_stopped_workspace();
+    let options = json!({ "name": WORKSPACE, "command": "true" });
+    let gate = fixture.world.before(Method::EnsureRunning).nth(1).block();
+    let callers: Vec<_> = (0..16).map(|_| fixture.begin(Operation::Exec, &options)).collect();
+    assert!(gate.is_reached());
+    gate.open();
+    for caller in callers {
+        assert_eq!(caller.answer().unwrap()["exitCode"], json!(0));
+    }
+    assert_eq!(fixture.world.call_count(Method::EnsureRunning), 1);
+    assert_eq!(fixture.world.hook_calls().len(), 16);
+}
+
+#[test]
+fn workspace_whose_container_ended_is_started_and_says_so() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let answer = exec(&fixture).unwrap();
+    assert_eq!(answer["started"]["mayHaveLost"], json!(true));
+    assert_eq!(fixture.world.hook_calls().len(), 1);
+}
+
+#[test]
+fn workspace_whose_container_ended_unnoticed_is_started_before_the_command_runs() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.end_container_unnoticed(&id);
+    let answer = exec(&fixture).unwrap();
+    assert_eq!(answer["started"]["how"], json!("restored"));
+    assert_eq!(fixture.world.files(&id).unwrap()[FILE], "first");
+    assert_eq!(fixture.world.hook_calls().len(), 1);
+}
+
+#[test]
+fn diverged_workspace_runs_no_command() {
+    let fixture = Fixture::with_diverged_workspace();
+    exec(&fixture).expect_code(Code::WorkspaceDiverged);
+    assert!(fixture.world.hook_calls().is_empty());
+}
+
+#[test]
+fn missing_workspace_is_not_found() {
+    exec(&Fixture::empty()).expect_code(Code::WorkspaceNotFound);
+}
+
+#[test]
+fn command_gets_the_variables_of_the_workspace() {
+    let fixture = Fixture::with_workspace_options(&json!({ "env": { "TOKEN": "secret", "MODE": "a" } }));
+    fixture.world.clear_env(&fixture.sandbox_of(WORKSPACE));
+    let options = json!({ "name": WORKSPACE, "command": "true", "env": { "MODE": "b" } });
+    fixture.run(Operation::Exec, &options).unwrap();
+    let call = fixture.world.hook_calls().pop().unwrap();
+    let variables = ["TOKEN", "MODE"].map(|name| call.env[name].clone());
+    assert_eq!(variables, ["secret", "b"]);
+}
+
+#[test]
+fn command_counts_as_use_of_the_workspace() {
+    let expiry = json!({ "expiry": { "idleSeconds": 600, "maxSeconds": 0 } });
+    let fixture = Fixture::with_workspace_options(&expiry);
+    for _ in 0..6 {
+        fixture.advance_with_alarms(9 * MINUTE);
+        exec(&fixture).unwrap();
+    }
+    let ensured = fixture.world.call_count(Method::EnsureRunning);
+    assert_eq!(ensured, 0, "the workspace was never stopped");
+    fixture.advance_with_alarms(HOUR);
+    let description = fixture.run(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE })).unwrap();
+    assert_eq!(description["state"], json!("stopped"));
+}

@@ -1,0 +1,116 @@
+//! The commands of callers in containers.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use sandbox_snapshotter::model::exec::OutputStream;
+use sandbox_snapshotter::model::exec_call::{
+    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, Program,
+};
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::{Failure, SandboxId};
+use sandbox_snapshotter::ports::RunningCommand;
+
+use super::commands::{HookCall, run_default};
+use super::{Event, Scheduler, World};
+
+/// A command that runs: its events, which are known from the start.
+pub struct MemoryCommand<S: Scheduler> {
+    world: Rc<World<S>>,
+    id: SandboxId,
+    /// The number of the container; `None` if the command was refused.
+    container: Option<u64>,
+    events: VecDeque<CommandEvent>,
+}
+
+impl<S: Scheduler> RunningCommand for MemoryCommand<S> {
+    async fn next(&mut self) -> Result<Option<CommandEvent>, Failure> {
+        if let Some(number) = self.container {
+            S::work(&self.world, super::Work::Command).await?;
+            self.world.check_same_container(&self.id, number)?;
+        }
+        let event = self.events.pop_front();
+        if matches!(event, Some(CommandEvent::Ended { .. })) {
+            self.world
+                .with_container(&self.id, |container, _| container.commands = container.commands.saturating_sub(1));
+        }
+        Ok(event)
+    }
+}
+
+impl<S: Scheduler> World<S> {
+    /// Starts a command in the container, unless the script refuses to run it. Its effect takes place at once.
+    pub(super) async fn start_command(
+        self: &Rc<Self>,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> Result<MemoryCommand<S>, Failure> {
+        let number = match container {
+            ExecContainer::Identified(identity) => {
+                let runtime = self.runtime.get();
+                let running = self.with_sandbox(id, |sandbox, now| sandbox.report_status(runtime, now).identity());
+                self.expect_container(id, |_| running == Some(*identity)).await?
+            }
+            _ => self.enter_container(id).await?,
+        };
+        let started = |container, events| MemoryCommand { world: Rc::clone(self), id: id.clone(), container, events };
+        if let Some(refusal) = self.refuse_command(id, container, command) {
+            return Ok(started(None, [CommandEvent::Refused(refusal)].into()));
+        }
+        let env = self.with_sandbox(id, |sandbox, _| sandbox.env.clone()).into_iter().chain(command.env.clone());
+        let line = match &command.program {
+            Program::Shell(line) => line.clone(),
+            Program::Argv(words) => words.join(" "),
+        };
+        let stdin = match &command.stdin {
+            CommandInput::Text(text) => text.clone(),
+            CommandInput::File(path) => self.with_container(id, |container, _| container.files.remove(path).unwrap()),
+        };
+        let dir = command.cwd.clone().unwrap_or_else(|| command.dir.to_string());
+        let call = HookCall { sandbox: id.to_string(), name: stdin, dir, env: env.collect() };
+        S::observe(self, Event::Command(&call));
+        self.with_container(id, |container, _| container.commands += 1);
+        let planned = self.commands.borrow().get(&line).cloned();
+        let result = planned.map_or_else(|| run_default(&line), |effect| effect(self, &call));
+        let (exit_code, timed_out) = (result.exit_code.unwrap_or(124), result.exit_code.is_none());
+        let mut events = VecDeque::from([CommandEvent::Started]);
+        if !result.output.is_empty() {
+            events.push_back(CommandEvent::Output(OutputStream::Stdout, result.output.into_bytes()));
+        }
+        events.push_back(CommandEvent::Ended { exit_code, timed_out });
+        Ok(started(Some(number), events))
+    }
+
+    fn refuse_command(
+        &self,
+        id: &SandboxId,
+        required: &ExecContainer,
+        command: &ContainerCommand,
+    ) -> Option<CommandRefusal> {
+        self.with_container(id, |container, now| {
+            let age_millis = container.age_millis(now);
+            let is_ready = container.marker.as_ref().is_some_and(ContainerMarker::is_ready);
+            match required {
+                ExecContainer::Ready if !is_ready => return Some(CommandRefusal::OtherContainer),
+                ExecContainer::Marked(nonce) if container.marker != Some(ContainerMarker::Ready(nonce.clone())) => {
+                    return Some(CommandRefusal::OtherContainer);
+                }
+                ExecContainer::OlderThan { .. } if container.is_replacement => {
+                    return Some(CommandRefusal::OtherContainer);
+                }
+                ExecContainer::OlderThan { millis } if age_millis < *millis => {
+                    return Some(CommandRefusal::TooYoung { age_millis });
+                }
+                _ => {}
+            }
+            if container.cancelled.remove(&command.id) {
+                return Some(CommandRefusal::Cancelled);
+            }
+            if container.commands >= MAX_COMMANDS {
+                return Some(CommandRefusal::TooMany);
+            }
+            (command.cwd.as_deref() == Some("missing")).then_some(CommandRefusal::NoDirectory)
+        })
+    }
+}
