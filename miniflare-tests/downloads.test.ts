@@ -172,7 +172,7 @@ describe('a download over HTTP', () => {
 describe('an export', () => {
   test('is a tar with the files, links, modes and times', async () => {
     const response = await get('export', { ref });
-    assert.equal(response.headers.get('content-type'), 'application/x-tar');
+    assert.equal(response.headers.get('content-type'), 'application/octet-stream');
     assert.equal(
       response.headers.get('content-disposition')?.split(';')[1],
       ` filename="${ref.ref.snapshotId}.tar"`,

@@ -4,13 +4,13 @@ import { DurableObject } from 'cloudflare:workers';
 
 import * as rust from '../../build/conformance/index.js';
 import module from '../../build/conformance/index_bg.wasm';
-import { readArchive } from '../../src/archives.mjs';
+import { readArchives } from '../../src/archives.mjs';
 import './arguments.mjs';
 
 export { ContainerProxy, Sandbox } from '@cloudflare/sandbox';
 
 rust.initSync({ module });
-rust.setArchiveReader(readArchive);
+rust.setArchiveReader(readArchives);
 
 export class Subject extends DurableObject {
   async run(subject, name) {
@@ -21,7 +21,7 @@ export class Subject extends DurableObject {
       return { name, ok: true };
     } catch (error) {
       rust.__wbg_reset_state();
-      rust.setArchiveReader(readArchive);
+      rust.setArchiveReader(readArchives);
       return { name, ok: false, error: error.message };
     }
   }

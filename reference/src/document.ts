@@ -18,7 +18,7 @@ export interface Route {
   summary: string;
   description?: string;
   security?: [];
-  parameters?: { name: string; in: string; description: string; schema: Schema }[];
+  parameters?: { name: string; in: string; description: string; schema: Schema; example?: string }[];
   requestBody?: { content: Record<string, Content> };
   responses: Record<string, Response | { $ref: string }>;
 }
@@ -77,6 +77,11 @@ export function allRoutes(document: Document): Place[] {
 /** Returns the options of a route, as JSON. */
 export function optionsOf({ route }: Place): Content | undefined {
   return route.requestBody?.content['application/json'];
+}
+
+/** Returns whether a route streams files, with its options in the query. */
+export function isDownload({ method, path }: Place): boolean {
+  return method === 'get' && path.startsWith('/v1/files/');
 }
 
 /** Returns the answer of a successful call, as JSON. */

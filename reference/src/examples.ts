@@ -3,7 +3,15 @@
 import { format } from 'prettier';
 
 import { COMMANDS } from './commands.ts';
-import { allRoutes, answerOf, optionsOf, typeName, type Document, type Place } from './document.ts';
+import {
+  allRoutes,
+  answerOf,
+  isDownload,
+  optionsOf,
+  typeName,
+  type Document,
+  type Place,
+} from './document.ts';
 import { fieldsOf } from './schema.ts';
 
 /** An example. */
@@ -25,6 +33,7 @@ export async function examplesOf(document: Document): Promise<Examples> {
 }
 
 async function examplesOfRoute(document: Document, place: Place): Promise<Example[]> {
+  if (isDownload(place)) return examplesOfDownload(place);
   if (!answerOf(document, place)) return [];
   const options = exampleOptions(document, place);
   const examples: Example[] = [{ language: 'curl', title: 'curl', code: curl(place, options) }];
@@ -37,6 +46,27 @@ async function examplesOfRoute(document: Document, place: Place): Promise<Exampl
   const command = COMMANDS[place.name];
   if (command !== undefined) examples.push({ language: 'cli', title: 'Command line', code: command });
   return examples;
+}
+
+/** Returns the examples of a download. Its options are in the query, and its answer has a stream. */
+async function examplesOfDownload(place: Place): Promise<Example[]> {
+  const given = (place.route.parameters ?? []).filter(({ example }) => example !== undefined);
+  const options = given.map(({ name, example }) => [name, example] as [string, string]);
+  const file = place.name === 'files/export' ? 'files.tar' : 'notes.txt';
+  const code = [
+    `curl --get "$SNAPSHOTTER_ADDRESS${place.path}"`,
+    '-H "Authorization: Bearer $SNAPSHOTTER_TOKEN"',
+    ...options.map(([name, value]) => `--data-urlencode '${name}=${value}'`),
+    `-o ${file}`,
+  ].join(' \\\n  ');
+  return [
+    { language: 'curl', title: 'curl', code },
+    {
+      language: 'typescript',
+      title: 'TypeScript',
+      code: await call('{ body }', place, Object.fromEntries(options)),
+    },
+  ];
 }
 
 /** Returns the options of the example, with those first that the operation requires; undefined if it has none. */
@@ -65,9 +95,14 @@ async function typescript(
   options: Record<string, unknown> = {},
 ): Promise<string> {
   const answer = typeName(answerOf(document, place)?.schema ?? {}) ?? 'answer';
+  return call(variable(answer), place, options);
+}
+
+/** Returns the code of a call with the client, whose answer it assigns. */
+async function call(answer: string, place: Place, options: Record<string, unknown>): Promise<string> {
   const fields = Object.entries(options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-  const call = `const ${variable(answer)} = await snapshotter.${place.name.replace('/', '.')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : ''});`;
-  return (await format(call, { parser: 'typescript', singleQuote: true, printWidth: 64 })).trim();
+  const code = `const ${answer} = await snapshotter.${place.name.replace('/', '.')}(${fields.length > 0 ? `{ ${fields.join(', ')} }` : ''});`;
+  return (await format(code, { parser: 'typescript', singleQuote: true, printWidth: 64 })).trim();
 }
 
 function variable(type: string): string {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 
 import { at } from '../../scripts/setup.mjs';
-import { allRoutes, optionsOf } from '../src/document.ts';
+import { allRoutes, isDownload, optionsOf } from '../src/document.ts';
 import { examplesOf, type Example } from '../src/examples.ts';
 import { FIRST_CALL } from '../src/first-call.ts';
 import { DOCUMENT } from './document.ts';
@@ -28,7 +28,20 @@ describe('an example with curl', () => {
     return execFileSync('sh', ['-c', script], { env, encoding: 'utf8' }).split('\0').slice(0, -1);
   }
 
-  for (const place of OPERATIONS)
+  for (const place of OPERATIONS.filter(isDownload))
+    test(`downloads the example of ${place.name}`, () => {
+      const [get, url, ...options] = argumentsOf(example(place.id, 'curl'));
+      assert.deepEqual([get, url], ['--get', `https://snapshots.example${place.path}`]);
+      assert.deepEqual(options.slice(0, 4), [
+        '-H',
+        'Authorization: Bearer secret',
+        '--data-urlencode',
+        'sandboxId=agent-42',
+      ]);
+      assert.equal(options.at(-2), '-o');
+    });
+
+  for (const place of OPERATIONS.filter((each) => !isDownload(each)))
     test(`sends the example of ${place.name}`, () => {
       const [url, ...options] = argumentsOf(example(place.id, 'curl'));
       assert.equal(url, `https://snapshots.example${place.path}`);

@@ -100,12 +100,12 @@ fn build(form: Form, download: &Download, conditions: &Conditions, event: &Event
         Selected::Whole => size.map(|size| 0..size),
         Selected::Part(range) => Some(range),
     };
-    let (media_type, name) = match form {
-        Form::Content => ("application/octet-stream", file_name(download)),
-        Form::Tar => ("application/x-tar", format!("{}.tar", file_name(download))),
+    let name = match form {
+        Form::Content => file_name(download),
+        Form::Tar => format!("{}.tar", file_name(download)),
     };
     let builder = builder
-        .with_header("Content-Type", media_type)?
+        .with_header("Content-Type", "application/octet-stream")?
         .with_header("Content-Disposition", &content_disposition(&name))?;
     if !event.is_head {
         return Ok(builder.stream(download.opened.bytes(range, event.ctx, &event.signal)?));

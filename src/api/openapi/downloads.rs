@@ -8,6 +8,9 @@ use crate::api::openapi::error_codes;
 use crate::api::operations::Operation;
 use crate::model::Code;
 
+/// The media type of all downloads. Generators of clients do not know that of tar.
+const MEDIA_TYPE: &str = "application/octet-stream";
+
 /// Codes of requests with a body, which downloads do not have.
 const OF_BODIES: [Code; 3] = [Code::PayloadTooLarge, Code::UnsupportedMediaType, Code::Aborted];
 
@@ -18,7 +21,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         summary: "Downloads a file of a snapshot",
         description: "Streams the content of a regular file, or a range of it. Does not start a container.",
         path: "The path of the file.",
-        media_type: "application/octet-stream",
+        example: "notes.txt",
         has_ranges: true,
         codes: error_codes(Operation::ReadFile),
     };
@@ -28,7 +31,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         description: "Streams a tar of all files in a directory, in the format ustar with headers of pax. Does not start a \
             container. An error after the first bytes breaks the connection: a complete tar ends with 1,024 zeros.",
         path: "The path of the directory; the directory that the snapshot contains if absent.",
-        media_type: "application/x-tar",
+        example: "src",
         has_ranges: false,
         codes: error_codes(Operation::ListFiles),
     };
@@ -46,7 +49,8 @@ struct Route {
     summary: &'static str,
     description: &'static str,
     path: &'static str,
-    media_type: &'static str,
+    /// An example of the path.
+    example: &'static str,
     has_ranges: bool,
     codes: Vec<Code>,
 }
@@ -63,8 +67,8 @@ impl Route {
         let mut add = |status: &str, description: &str, extra: &[&str], has_content: bool| {
             let headers = response_headers(extra);
             let response = if has_content && method == "get" {
-                let schema = json!({ "type": "string", "contentMediaType": self.media_type });
-                let content = json!({ self.media_type: { "schema": schema } });
+                let schema = json!({ "type": "string", "contentMediaType": MEDIA_TYPE });
+                let content = json!({ MEDIA_TYPE: { "schema": schema } });
                 json!({ "description": description, "headers": headers, "content": content })
             } else {
                 json!({ "description": description, "headers": headers })
@@ -93,12 +97,21 @@ impl Route {
             let schema = json!({ "type": "string" });
             json!({ "name": name, "in": place, "description": description, "required": required, "schema": schema })
         };
+        let with_example = |mut parameter: Value, example: &str| {
+            if let Some(members) = parameter.as_object_mut() {
+                members.insert("example".to_owned(), example.into());
+            }
+            parameter
+        };
         let mut parameters = vec![
-            parameter("query", "sandboxId", "The sandbox that the snapshot was taken of.", false),
+            with_example(
+                parameter("query", "sandboxId", "The sandbox that the snapshot was taken of.", false),
+                "agent-42",
+            ),
             parameter("query", "snapshotId", "The id of the snapshot.", false),
-            parameter("query", "label", "The label of the snapshot.", false),
+            with_example(parameter("query", "label", "The label of the snapshot.", false), "before the refactoring"),
             parameter("query", "ref", "The ref of the snapshot as JSON, instead of the three.", false),
-            parameter("query", "path", self.path, self.has_ranges),
+            with_example(parameter("query", "path", self.path, self.has_ranges), self.example),
             parameter("query", "lineageScope", "The id of a sandbox in the caller's lineage.", false),
             parameter("query", "allowCrossLineage", "`true` allows snapshots of other lineages.", false),
             parameter("header", "If-None-Match", "The `ETag` of a version that the client has.", false),
