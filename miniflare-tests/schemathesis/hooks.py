@@ -15,6 +15,12 @@ with open(os.environ["ENTITIES"], encoding="utf-8") as file:
 SANDBOX = ENTITIES["sandboxId"]
 TOOLS = [{"name": "code", "snapshot": True, "sandboxId": SANDBOX}]
 
+# The options of downloads, which are in the query.
+DOWNLOADS = {
+    "/v1/files/download": {"sandboxId": SANDBOX, "snapshotId": ENTITIES["snapshotId"], "path": "notes.txt"},
+    "/v1/files/export": {"sandboxId": SANDBOX, "snapshotId": ENTITIES["snapshotId"]},
+}
+
 # The values of fields, by name. With an operation before the name, the value applies to that operation only.
 VALUES = {
     "sandboxId": SANDBOX,
@@ -25,6 +31,9 @@ VALUES = {
     "cursor": ENTITIES["cursor"],
     "backup": ENTITIES["backup"],
     "label": "kept",
+    "excludes": ["node_modules"],
+    "/v1/diff from": {"sandboxId": SANDBOX, "snapshotId": ENTITIES["snapshotId"]},
+    "/v1/diff to": {"ref": ENTITIES["ref"]},
     "sourceWorkspace": "work",
     "tenant": "team",
     "workspaces": TOOLS,
@@ -100,5 +109,7 @@ def before_call(context, case, kwargs):
         # With the API token, the URL declares the tools.
         case.query = {"sandbox": [SANDBOX]}
         case.headers = {name: value for name, value in case.headers.items() if name not in DERIVED_HEADERS}
+    elif case.path in DOWNLOADS:
+        case.query = DOWNLOADS[case.path]
     elif isinstance(case.body, dict) and case.path.startswith("/v1/"):
         case.body = replace_values(case.path, case.body)
