@@ -27,8 +27,14 @@ async function callsOf(command: string, files: Record<string, unknown>): Promise
     calls.push({ operation, options: JSON.parse((await text(request)) || '{}') });
     // `doctor` requests the public form of the health first.
     const route = ROUTES.get(operation === '/healthz' ? 'health' : operation);
-    response.setHeader('Content-Type', 'application/json');
     const answer = route ? bodyOf(route.responses['200']) : {};
+    if (request.headers.accept === 'text/event-stream') {
+      const { sandboxId, exitCode, durationMs } = answer;
+      response.setHeader('Content-Type', 'text/event-stream');
+      response.end(`event: exit\ndata: ${JSON.stringify({ sandboxId, exitCode, durationMs })}\n\n`);
+      return;
+    }
+    response.setHeader('Content-Type', 'application/json');
     // `doctor` compares the time with its clock.
     response.end(JSON.stringify('time' in answer ? { ...answer, time: new Date() } : answer));
   });

@@ -15,7 +15,7 @@ export const COMMANDS: Record<string, string> = {
   --to 'version 1'`,
   pin: "snapshotter snapshot pin agent-42 'before the refactoring'",
   unpin: "snapshotter snapshot unpin agent-42 'before the refactoring'",
-  delete: 'snapshotter snapshot delete agent-42 snap-vzkj5jgorqajfh2y',
+  delete: 'snapshotter snapshot delete agent-42 snap-65kq30vt80wqsf5t',
   import: `snapshotter snapshot import agent-42 \\
   --backup handle.json \\
   --label nightly`,
@@ -43,7 +43,7 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,
   'workspaces/update': `snapshotter workspace update notebook \\
-  --back-to snap-u0ku63r07urgbwfu`,
+  --back-to snap-j7etsvc70qdp9z21`,
   'workspaces/migrate': 'snapshotter workspace migrate notebook --runtime container',
   'workspaces/delete': 'snapshotter workspace delete notebook --yes',
   'checkpoints/create': `snapshotter checkpoint create agent-42 tests-pass \\
