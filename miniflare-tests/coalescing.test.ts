@@ -87,7 +87,7 @@ test('a call with other options waits, and takes its own snapshot', async () => 
 test('the answer is accepted as a ref', async () => {
   release.resolve();
   const answer = await world.snapshot('agent');
-  assert.deepEqual(Object.keys(answer).sort(), ['capture', 'providerId', 'ref']);
+  assert.deepEqual(Object.keys(answer).sort(), ['capture', 'providerId', 'ref', 'shortRef', 'snapshotId']);
   const { ref } = await world.restore(answer);
   assert.equal(await world.exec(ref.sandboxId, 'cat file'), 'first\n');
 });

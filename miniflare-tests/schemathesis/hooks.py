@@ -32,6 +32,7 @@ VALUES = {
     "backup": ENTITIES["backup"],
     "label": "kept",
     "excludes": ["node_modules"],
+    "/v1/workspaces/promote from": ENTITIES["snapshotId"],
     "/v1/diff from": {"sandboxId": SANDBOX, "snapshotId": ENTITIES["snapshotId"]},
     "/v1/diff to": {"ref": ENTITIES["ref"]},
     "sourceWorkspace": "work",
