@@ -38,9 +38,10 @@ for (const transport of ['rpc', 'http'] as const) {
       assert.deepEqual(rest, {});
       const [{ ageSeconds, checkedAt, ...row }] = snapshots;
       assert.ok(ageSeconds >= 0 && checkedAt >= ref.ref.createdAt);
-      const { capture, ...plain } = ref;
+      const { capture, snapshotId, shortRef, ...plain } = ref;
       assert.deepEqual(row, {
-        snapshotId: ref.ref.snapshotId,
+        snapshotId,
+        shortRef,
         label: 'first',
         state: 'ready',
         dir: '/workspace',

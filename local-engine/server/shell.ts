@@ -7,7 +7,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readlinkSync, rmSync, statSync, watch } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, rmSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { SandboxError } from './errors.ts';
 import { exitStatus, type RunOptions, type RunResult } from './run.ts';
@@ -124,16 +124,25 @@ export class Shell {
 
   /** Waits for a file in the session's folder, and returns its text; undefined if aborted. */
   async #awaitFile(path: string, signal: AbortSignal): Promise<string | undefined> {
-    const watcher = watch(this.#folder);
+    const watcher = watchIfPossible(this.#folder);
     await new Promise<void>((resolve) => {
       const check = () => existsSync(path) && resolve();
       const poll = setInterval(check, POLL_MS);
-      watcher.on('change', check).on('error', () => {});
+      watcher?.on('change', check).on('error', () => {});
       signal.addEventListener('abort', () => (clearInterval(poll), resolve()), { once: true });
       check();
     });
-    watcher.close();
+    watcher?.close();
     return signal.aborted ? undefined : readFile(path, 'utf8');
+  }
+}
+
+/** Watches a folder, unless the machine has no more watches. Then the polls find the file. */
+function watchIfPossible(folder: string): FSWatcher | undefined {
+  try {
+    return watch(folder);
+  } catch {
+    return undefined;
   }
 }
 
