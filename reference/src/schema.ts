@@ -54,9 +54,10 @@ export function typesWithin(document: Document, schemas: Schema[]): string[] {
 export function combinations(schema: Schema): string[] {
   const forms = exclusiveForms(schema);
   if (forms) {
-    const named = forms.filter((names) => names.length > 0).map((names) => list(names, 'and'));
-    const count = named.length < forms.length ? 'at most' : 'exactly';
-    return [`Pass ${count} one of:\n\n${named.map((form) => `- ${form}`).join('\n')}`];
+    // A field of two types has a form for each of them.
+    const named = new Set(forms.filter((names) => names.length > 0).map((names) => list(names, 'and')));
+    const count = forms.some((names) => names.length === 0) ? 'at most' : 'exactly';
+    return [`Pass ${count} one of:\n\n${[...named].map((form) => `- ${form}`).join('\n')}`];
   }
   const branches = branchesOf(schema);
   const names = branches.flatMap(({ required = [] }) => required);
