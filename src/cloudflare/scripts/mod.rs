@@ -7,9 +7,11 @@
 //! - [`arrival`]: the check that the files of a backup are in place
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`hook`]: a command of the application
+//! - [`delta`]: incremental snapshots
 
 mod arrival;
 mod container;
+pub(crate) mod delta;
 mod files;
 mod hook;
 
@@ -17,6 +19,7 @@ pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
 pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker, write_disk_token};
 pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
+pub(crate) use delta::{read_capture_begun, read_carrier_released, read_inventory, read_restore_finished};
 pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};
 pub(crate) use files::{read_hashes, read_listing};
 pub(crate) use hook::read_hook;
