@@ -77,6 +77,7 @@ pub async fn run_caller(world: Rc<World>) {
 }
 
 /// The answer of a call that can have an idempotency key.
+#[allow(clippy::large_enum_variant)] // Few exist at a time.
 pub enum Answer {
     /// A snapshot.
     Snapshot(TakenSnapshot),

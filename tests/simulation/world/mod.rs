@@ -95,6 +95,12 @@ impl Simulation {
     ) -> Rc<World> {
         let rng = SeededRng::new(seed);
         let profile = FaultProfile::draw(&rng, operations, of_workspaces);
+        let config = Config {
+            default_dir: Directory::parse(DIR).unwrap(),
+            local_bucket: false,
+            incremental: profile.incremental,
+            min_base_bytes: 0,
+        };
         let simulation = Self {
             executor: Executor::default(),
             profile,
@@ -115,7 +121,6 @@ impl Simulation {
             down_until: Default::default(),
             traced,
         };
-        let config = Config { default_dir: Directory::parse(DIR).unwrap(), local_bucket: false };
         let world = World::new(simulation, config);
         world.runtime.set(world.profile.runtime);
         sandboxes::plan_hooks(&world);
