@@ -189,7 +189,7 @@ async function loadOwn(path: string): Promise<Served> {
   };
 }
 
-/** Prints a log line. Those of the example agent, and of the class of its sandboxes, tell nothing. */
+/** Prints a log line. Omits those of the example agent and of the class of its sandboxes. */
 function printLogLine(line: string) {
   if (served.isExample && !isOfSnapshotter(line)) return;
   const printed = options.log === 'json' ? line : formatLogLine(line);

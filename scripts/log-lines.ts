@@ -1,8 +1,8 @@
 // The log of the snapshotter, in short form for a terminal.
 
 /**
- * Returns a line of a Worker's log as `npm run demo` and `npm run dev` print it. Returns undefined for a line of the snapshotter
- * without anything to tell. A line of another Worker is returned as it is.
+ * Returns a line of a Worker's log as `npm run demo` and `npm run dev` print it; undefined for a line of the snapshotter that has
+ * neither an outcome nor a message. A line of another Worker is returned as it is.
  */
 export function formatLogLine(line: string): string | undefined {
   const logged = parse(line);

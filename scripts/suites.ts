@@ -22,22 +22,23 @@ export const COLUMNS: Column[] = [
     name: '0.12-production',
     mode: 'production',
     fast: suites(
-      '{adopt,coalescing,import,lineage,main-job,sweep}',
+      '{adopt,coalescing,import,lineage,main-job,restore-files,sweep}',
+      'exec/workspaces',
       'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
     ),
   },
   {
     name: 'container',
     mode: 'container',
-    fast: suites('main-job', 'workspaces/{lifecycle,recovery,stop}'),
+    fast: suites('{main-job,restore-files}', 'exec/workspaces', 'workspaces/{lifecycle,recovery,stop}'),
   },
 ];
 
-/** Returns the suites of snapshots, workspaces, checkpoints and recovery. */
+/** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery. */
 export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,coalescing,concurrent-calls,excludes,failures,fidelity,idempotency,import,ledger,lineage,main-job,recovery,retention,sweep,unanswered';
-  return suites(`{${names}}`, '{checkpoints,workspaces}/*');
+    'abort,adopt,coalescing,concurrent-calls,diff,downloads,excludes,failures,fidelity,idempotency,import,ledger,lineage,main-job,recovery,restore-files,retention,short-refs,sweep,unanswered';
+  return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*');
 }
 
 /** Returns the suites whose names match one of these patterns. */

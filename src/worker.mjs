@@ -64,6 +64,7 @@ for (const download of rust.downloads()) {
     return rust.download(download, options, this.env, this.ctx);
   });
 }
+
 // As `exec`, with the output as a stream while the command runs.
 Snapshotter.prototype.execStream = function (options) {
   return rust.execStream(options, this.env, this.ctx);
