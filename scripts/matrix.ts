@@ -3,9 +3,8 @@
 
 import { availableParallelism } from 'node:os';
 
-import { COLUMNS, formatCount, matrixSuites, runColumn, sum, type Count } from './suites.ts';
+import { COLUMNS, formatCount, matrixSuites, runSuites } from './suites.ts';
 
-const counts: Count[] = [];
 const names = process.argv.slice(2);
 const columns = COLUMNS.filter(({ name }) => names.length === 0 || names.includes(name));
 if (columns.length < names.length) {
@@ -14,10 +13,8 @@ if (columns.length < names.length) {
   );
   process.exit(2);
 }
-for (const column of columns)
-  counts.push(await runColumn(column, matrixSuites(), Math.max(2, availableParallelism() - 1)));
-
-const total = sum(counts);
+const runs = columns.flatMap((column) => matrixSuites().map((suite) => ({ suite, column })));
+const total = await runSuites(runs, Math.max(2, availableParallelism() - 1));
 console.log(formatCount(total));
 const skipsAllowed = process.env['ALLOW_SKIP'] !== undefined || total.skipped === 0;
 if (!skipsAllowed) console.error('Skipped tests count as failures. Set ALLOW_SKIP to allow them.');

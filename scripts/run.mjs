@@ -68,11 +68,14 @@ const commands = {
     run('cargo', ['fmt', '--all']);
     run('prettier', ['--write', '--log-level', 'warn', '.']);
   },
+  setup: () => {
+    packages();
+    rust();
+    if (args.includes('--tests')) testTools();
+  },
   test: () => {
+    testTools();
     prepareSandboxes();
-    chromium();
-    schemathesis();
-    clientGenerators();
     buildTestWorkers();
     run('cargo', ['build', ...TESTED, '--bin', 'snapshotter', '--locked', '--quiet']);
     run('node', ['scripts/test.ts', ...args]);
@@ -141,6 +144,15 @@ function buildWorker(/** @type {Parameters<typeof build>[0]} */ options = {}) {
   packages();
   rust();
   build(options);
+}
+
+/** Installs the programs that tests need. */
+function testTools() {
+  squashfs();
+  overlays();
+  chromium();
+  schemathesis();
+  clientGenerators();
 }
 
 /** Builds the Worker, and installs what local sandboxes need. */

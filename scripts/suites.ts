@@ -16,7 +16,7 @@ export interface Column {
 }
 
 /** All columns. `npm test` runs all suites in the first one. */
-export const COLUMNS: Column[] = [
+export const COLUMNS: [Column, ...Column[]] = [
   { name: '0.12-local', mode: 'local', fast: [] },
   {
     name: '0.12-production',
@@ -67,36 +67,43 @@ export function sum(counts: Count[]): Count {
   return total;
 }
 
+/** A suite, and the column in which it runs. */
+export interface Run {
+  suite: string;
+  column: Column;
+}
+
 /**
- * Runs suites in a column, at most `concurrency` at the same time. Prints one line for each suite, and its output if a test
- * failed. If the machine can't run the column, prints the names of the suites and skips them.
+ * Runs suites, at most `concurrency` at the same time. Prints one line for each suite, and its output if a test failed. Skips
+ * the suites of a column that the machine can't run.
  */
-export async function runColumn(
-  { name, mode }: Column,
-  suites: string[],
-  concurrency: number,
-): Promise<Count> {
-  const missing = checkHost(mode === 'production' ? mode : 'local');
-  if (missing.length > 0) {
-    console.log(
-      `Skipped in ${name}, which this machine can't run:\n${missing.join('\n')}\n${suites.join('\n')}`,
-    );
-    return { passed: 0, failed: 0, skipped: suites.length };
+export async function runSuites(runs: Run[], concurrency: number): Promise<Count> {
+  const queue = runs.filter(({ column }) => missingFor(column).length === 0);
+  for (const column of COLUMNS) {
+    const skipped = runs.filter((run) => run.column === column && !queue.includes(run));
+    if (skipped.length === 0) continue;
+    const reasons = missingFor(column).join('\n');
+    const names = skipped.map(({ suite }) => suite).join('\n');
+    console.log(`Skipped in ${column.name}, which this machine can't run:\n${reasons}\n${names}`);
   }
-  const queue = [...suites];
-  const counts: Count[] = [];
+  const counts: Count[] = [{ passed: 0, failed: 0, skipped: runs.length - queue.length }];
   const worker = async () => {
-    for (let suite = queue.shift(); suite !== undefined; suite = queue.shift()) {
+    for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
       const startedAt = performance.now();
-      const { count, output } = await runSuite(suite, mode);
+      const { count, output } = await runSuite(run);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       if (count.failed > 0) console.log(output);
-      console.log(`${name}  ${suite}: ${formatCount(count)} (${seconds} s)`);
+      console.log(`${run.column.name}  ${run.suite}: ${formatCount(count)} (${seconds} s)`);
       counts.push(count);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
   return sum(counts);
+}
+
+/** Returns what the machine lacks for the sandboxes of a column. */
+function missingFor({ mode }: Column): string[] {
+  return checkHost(mode === 'production' ? mode : 'local');
 }
 
 /** Formats results as `N passed, M failed, K skipped`. */
@@ -105,9 +112,9 @@ export function formatCount({ passed, failed, skipped }: Count): string {
 }
 
 /** Runs one test file. A crash, or a file without tests, counts as a failure. */
-async function runSuite(suite: string, mode: Mode): Promise<{ count: Count; output: string }> {
+async function runSuite({ suite, column }: Run): Promise<{ count: Count; output: string }> {
   const args = ['--test', '--test-reporter=spec', '--test-timeout=600000', suite];
-  const env = environment({ SANDBOX_MODE: mode });
+  const env = environment({ SANDBOX_MODE: column.mode });
   const child = spawn('node', args, { cwd: at(), env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])

@@ -1,14 +1,14 @@
-// `npm test`: runs all tests, native and in workerd, and some end-to-end suites also in the other columns of the
-// test matrix. The last line is `N passed, M failed`.
+// `npm test`: runs all tests: native ones, then the suites in workerd, and some of them also in the other columns of the test
+// matrix. The last line is `N passed, M failed`.
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 import { TESTED, at, environment } from './setup.mjs';
-import { COLUMNS, runColumn, sum, type Count } from './suites.ts';
+import { COLUMNS, runSuites, sum, type Count, type Run } from './suites.ts';
 
-/** The number of test files that run at the same time. They mostly wait for Workers. */
+/** The number of suites that run at the same time. They mostly wait for Workers. */
 const CONCURRENCY = 2 * availableParallelism();
 
 const suites = globSync(
@@ -21,55 +21,35 @@ const suites = globSync(
     'bench/*.test.ts',
     'stress/*.test.ts',
   ],
-  {
-    cwd: at(),
-  },
-);
-const counts = [
-  await count(
-    'cargo',
-    ['test', ...TESTED, '--locked', '--no-fail-fast'],
-    /^test result: \w+\. (\d+) passed; (\d+) failed/gm,
-  ),
-  await count(
-    'node',
-    [
-      '--test',
-      '--test-reporter=spec',
-      `--test-concurrency=${CONCURRENCY}`,
-      '--test-timeout=600000',
-      ...suites.sort(),
-    ],
-    /^ℹ pass (\d+)\nℹ fail (\d+)/gm,
-  ),
-];
-for (const column of COLUMNS) counts.push(await runColumn(column, column.fast, CONCURRENCY));
+  { cwd: at() },
+).sort();
 
-const { passed, failed } = sum(counts);
+const [first, ...others] = COLUMNS;
+const runs: Run[] = [
+  ...others.flatMap((column) => column.fast.map((suite) => ({ suite, column }))),
+  ...suites.map((suite) => ({ suite, column: first })),
+];
+const { passed, failed } = sum([await runNativeTests(), await runSuites(runs, CONCURRENCY)]);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/**
- * Runs a test runner, prints its output, and adds up its summary lines. A crash, or a run without tests, counts as a
- * failure.
- */
-async function count(command: string, args: string[], summary: RegExp): Promise<Count> {
-  const startedAt = performance.now();
-  const { status, output } = await run(command, args);
+/** Runs the tests of cargo, and adds up its summary lines. A crash, or a run without tests, counts as a failure. */
+async function runNativeTests(): Promise<Count> {
+  const { status, output } = await run('cargo', ['test', ...TESTED, '--locked', '--no-fail-fast']);
   const total = { passed: 0, failed: 0, skipped: 0 };
-  for (const [, passed, failed] of output.matchAll(summary)) {
+  for (const [, passed, failed] of output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed/gm)) {
     total.passed += Number(passed);
     total.failed += Number(failed);
   }
   if ((status !== 0 && total.failed === 0) || total.passed === 0) total.failed += 1;
-  console.log(`${command} ran for ${Math.round((performance.now() - startedAt) / 1000)} s.`);
   return total;
 }
 
+/** Runs a command, and prints and returns its output. */
 function run(command: string, args: string[]): Promise<{ status: number | null; output: string }> {
   const child = spawn(command, args, {
     cwd: at(),
-    env: environment({ SANDBOX_MODE: 'local' }),
+    env: environment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -64,9 +64,7 @@ impl WorkspaceStore for MemoryWorkspaceStore {
     }
 
     fn put_record(&self, record: &NamedRecord) -> Result<()> {
-        // The product stores the record as JSON.
-        let text = serde_json::to_string(record).unwrap();
-        let before = self.record.replace(Some(serde_json::from_str(&text).unwrap()));
+        let before = self.record.replace(Some(record.clone()));
         self.report(&StoreChange::Record(before.as_ref(), record));
         Ok(())
     }

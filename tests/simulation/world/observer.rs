@@ -136,7 +136,12 @@ fn observe_row(world: &Rc<World>, id: &SandboxId, change: &RowChange<'_>) {
 
 fn observe_store(world: &Rc<World>, address: &Address, change: &StoreChange<'_>) {
     match change {
-        StoreChange::Record(before, after) => lifecycle::check_named_record(world, *before, after),
+        StoreChange::Record(before, after) => {
+            // The product stores the record as JSON.
+            let stored = serde_json::from_str(&serde_json::to_string(after).unwrap()).ok();
+            assert_eq!(stored.as_ref(), Some(*after), "a record is the same after it was stored");
+            lifecycle::check_named_record(world, *before, after);
+        }
         StoreChange::Transition(_, transition) => note_transition(world, address, transition),
         StoreChange::Alarm(at) => world.set_alarm(ObjectKey::Workspace(address.clone()), *at),
     }
