@@ -9,11 +9,13 @@ export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child'];
 const AS_USER = ['--user', '--map-root-user', ...NAMESPACES];
 
+let permitted: string[] | undefined;
+
 /** Returns the options of `unshare` that work here: root needs no user namespace, other users do. */
 export function unshareOptions(): string[] | undefined {
   const works = (options: string[]) =>
     spawnSync('unshare', [...options, 'true'], { env: { PATH }, stdio: 'ignore' }).status === 0;
-  return [NAMESPACES, AS_USER].find(works);
+  return (permitted ??= [NAMESPACES, AS_USER].find(works));
 }
 
 const PROGRAMS: [program: string, debianPackage: string][] = [
