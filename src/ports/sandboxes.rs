@@ -137,7 +137,8 @@ pub trait Sandboxes {
     /// Replaces the marker of a container before a restore, and returns what is in the container, as
     /// [`list_directory`](Self::list_directory) and [`hash_files`](Self::hash_files) do. Returns `None` and changes
     /// nothing when the container does not carry the marker `from`, or, with a token, did not start from the platform
-    /// snapshot with this token. Starts the container if it is not running. Opens no shell session.
+    /// snapshot with this token, whose files are not listed. Starts the container if it is not running. Opens no shell
+    /// session.
     fn begin_restore(
         &self,
         id: &SandboxId,

@@ -284,7 +284,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
             world.set_marker(id, &to);
             let container_id = world.container_id(id);
             Some(world.with_container(id, |container, _| RestoreBegun {
-                listing: container.list_directory(&dir),
+                listing: if token.is_some() { DirectoryListing::unknown() } else { container.list_directory(&dir) },
                 hashes: container.hashes(&dir, &files),
                 container_id,
             }))

@@ -1,6 +1,6 @@
 //! The probe of a container: its age, its marker, and the content of its directory.
 
-use super::files::{hash_files, list_directory, read_hashes, read_listing};
+use super::files::{hash_files, list_directory, read_hashes, read_listing, skip_listing};
 use super::{
     CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_MARKER, dir_vars,
     read_container_id, shell_quote,
@@ -131,7 +131,7 @@ pub(crate) fn read_marker_update(stdout: &str) -> Option<MarkerUpdate> {
 
 /// Replaces the container marker `from` with `to`, and prints the id of the container, and the output of
 /// [`list_directory`] and of [`hash_files`]. Prints `other` where the container has another marker, or another disk than
-/// the one with the token.
+/// the one with the token. With a token, the directory is not listed: nothing depends on it, and it has all files.
 pub(in crate::cloudflare) fn begin_restore(
     from: Option<&ContainerMarker>,
     to: &ContainerMarker,
@@ -149,7 +149,7 @@ pub(in crate::cloudflare) fn begin_restore(
         other_disk = token
             .map(|token| format!(r#" || [ "$(cat "$disk_token" 2>/dev/null)" != {} ]"#, shell_quote(token)))
             .unwrap_or_default(),
-        listing = list_directory(dir),
+        listing = if token.is_some() { skip_listing(dir) } else { list_directory(dir) },
         hashes = hash_files(dir, files),
     )
 }

@@ -38,6 +38,11 @@ echo "listing $sum"; echo end"#,
     )
 }
 
+/// Prints what [`list_directory`] prints where the content is unknown, without reading the directory.
+pub(super) fn skip_listing(dir: &Directory) -> String {
+    format!(r#"{}; mkdir -p -- "$d" 2>/dev/null; echo image unknown; echo listing unknown; echo end"#, dir_vars(dir))
+}
+
 /// Parses the output of [`list_directory`].
 pub(crate) fn read_listing(stdout: &str) -> Option<DirectoryListing> {
     let lines: Vec<&str> = stdout.lines().collect();

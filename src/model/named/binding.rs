@@ -166,6 +166,11 @@ pub struct DirectoryListing {
 pub const UNKNOWN_CONTENT: &str = "unknown";
 
 impl DirectoryListing {
+    /// Returns the listing of a directory that was not listed.
+    pub fn unknown() -> Self {
+        Self { image: "unknown".to_owned(), content_hash: Some(UNKNOWN_CONTENT.to_owned()) }
+    }
+
     /// Returns whether the directory has exactly the content that the image provides (`baseline`).
     pub fn matches(&self, baseline: Option<&String>) -> bool {
         self.content_hash.as_ref() == baseline && self.content_hash.as_deref() != Some(UNKNOWN_CONTENT)
@@ -175,7 +180,7 @@ impl DirectoryListing {
 /// The observation of a container at the beginning of a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreBegun {
-    /// The content of the container.
+    /// The content of the container; unknown where its disk is a platform snapshot.
     pub listing: DirectoryListing,
     /// SHA-256 of the requested files, by path.
     pub hashes: BTreeMap<String, String>,

@@ -242,7 +242,12 @@ fn check_start(
 ) {
     match outcome {
         Ok(Ok(started)) => named_workspaces::check_started(world, address, requested_at, &started),
-        Ok(Err(error)) => check_failure(world, address, "a start", &error),
+        Ok(Err(error)) => {
+            if error.code() == Code::Aborted {
+                loss::note_lost_answer(world, address);
+            }
+            check_failure(world, address, "a start", &error);
+        }
         Err(AnswerLost) => loss::note_lost_answer(world, address),
     }
 }

@@ -58,7 +58,8 @@ pub fn note_saved_files(world: &World, id: &SandboxId, files: &Files) {
     });
 }
 
-/// Notes that the answer to a start or stop was lost. The service reports a loss twice, so both reports may be lost.
+/// Notes that a caller did not receive the answer to a start or stop: it was lost, or the caller aborted the start. The service
+/// reports a loss twice, so both reports may be lost.
 pub fn note_lost_answer(world: &Rc<World>, address: &Address) {
     let lost_answers = {
         let mut history = world.history.borrow_mut();
