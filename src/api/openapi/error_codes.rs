@@ -10,6 +10,9 @@ use crate::model::Code;
 const COMMON: &[Code] = &[
     Code::InvalidArgument,
     Code::Unauthorized,
+    Code::TokensUnavailable,
+    Code::PermissionMissing,
+    Code::NotPermitted,
     Code::MethodNotAllowed,
     Code::Aborted,
     Code::PayloadTooLarge,
@@ -233,7 +236,12 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::ListCheckpoints
         | Operation::RestoreCheckpoint
         | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
-        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[TOOLS],
+        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
+        Operation::CreateToken => {
+            &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::InvalidLabel, Code::TooManyTokens]]
+        }
+        Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName]],
+        Operation::CurrentToken => &[],
         Operation::Health => &[],
     };
     let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };

@@ -33,6 +33,7 @@ pub mod short_ref;
 pub mod similar;
 pub mod sse;
 pub mod time;
+pub mod token;
 pub mod tool;
 
 pub use archive_format::ArchiveFormat;
