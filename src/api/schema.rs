@@ -55,7 +55,7 @@ impl Schemas {
     }
 }
 
-/// Returns the document with the `options`, the `answer` and the effect of a second call of every operation, the body of
+/// Returns the document with the `options`, the `answer`, the permission and the effect of a second call of every operation, the body of
 /// an `error`, and the types that they refer to. The document is itself a schema of draft 2020-12, with the types in `$defs`.
 pub fn document() -> Value {
     let Schemas { operations, error, types } = Schemas::new();
@@ -63,6 +63,7 @@ pub fn document() -> Value {
         json!({
             "name": operation.name(),
             "description": operation.summary(),
+            "permission": operation.permission(),
             "repeatability": operation.repeatability(),
             "options": options,
             "answer": answer,

@@ -105,7 +105,14 @@ fn forms(operation: Operation) -> Vec<Value> {
             vec![with(&[&toolset(), &call])]
         }
         Operation::GrantTools => vec![with(&[&toolset(), &json!({ "expirationSeconds": 60 })])],
-        Operation::Health => vec![json!({})],
+        Operation::CreateToken => {
+            let token =
+                json!({ "tenant": "team", "permissions": ["read", "work"], "label": "CI", "expirationSeconds": 60 });
+            vec![with(&[&token, &json!({ "workspaces": ["work"] })])]
+        }
+        Operation::ListTokens => vec![json!({ "tenant": "team" })],
+        Operation::RevokeToken => vec![json!({ "tenant": "team", "id": "abcdefghij01" })],
+        Operation::CurrentToken | Operation::Health => vec![json!({})],
     }
 }
 

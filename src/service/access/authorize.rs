@@ -17,7 +17,10 @@ impl Access {
     pub fn check_operation(&self, operation: Operation) -> Result<()> {
         match self {
             Self::Everything => Ok(()),
-            Self::Token(token) => check(token, operation, operation.permission()),
+            Self::Token(token) => match operation.permission() {
+                Some(needed) => check(token, operation, needed),
+                None => Err(Error::needs_api_token(operation)),
+            },
         }
     }
 

@@ -108,7 +108,10 @@ fn permissions_can_be_combined() {
 fn hooks_and_variables_need_work_because_they_decide_which_commands_run() {
     let fixture = Fixture::with_workspace();
     let snapshot = fixture.access(&["snapshot"]);
-    for settings in [json!({ "hooks": { "afterStart": { "command": "id" } } }), json!({ "env": { "NODE_OPTIONS": "--require /tmp/x" } })] {
+    for settings in [
+        json!({ "hooks": { "afterStart": { "command": "id" } } }),
+        json!({ "env": { "NODE_OPTIONS": "--require /tmp/x" } }),
+    ] {
         for (operation, name) in [
             (Operation::CreateWorkspace, "other"),
             (Operation::GetOrCreateWorkspace, "other"),

@@ -39,6 +39,18 @@ pub mod types {
     pub type ForkedWorkspaces = crate::model::named::answer::ForkedWorkspaces<StartedWorkspace>;
 }
 
+/// The permissions in the table.
+mod permissions {
+    use crate::model::token::Permission;
+
+    pub const READ: Option<Permission> = Some(Permission::Read);
+    pub const SNAPSHOT: Option<Permission> = Some(Permission::Snapshot);
+    pub const WORK: Option<Permission> = Some(Permission::Work);
+    pub const ADMIN: Option<Permission> = Some(Permission::Admin);
+    /// No token of a tenant permits the operation.
+    pub const API_TOKEN: Option<Permission> = None;
+}
+
 /// Passes the table of the operations to the macro `$callback`.
 ///
 /// The operations are grouped by the type of the Rust client that has their methods. The columns are: the summary for
@@ -51,168 +63,168 @@ macro_rules! operations {
             Client<T> {
                 /// Captures a directory of a running sandbox.
                 Snapshot = "snapshot", fn snapshot(SnapshotRequest) -> TakenSnapshot,
-                    in Sandbox(|it| &it.sandbox_id), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Creates a sandbox, `<origin>-restored-<id>`, with the files of a snapshot.
                 Restore = "restore", fn restore(RestoreRequest) -> WorkspaceRef,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Creates a sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to continue from them
                 /// independently.
                 Branch = "branch", fn branch(RestoreRequest) -> WorkspaceRef,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Lists the snapshots of a sandbox, newest first.
                 List = "list", fn list(ListRequest) -> Page,
-                    in Sandbox(|it| &it.sandbox_id), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns one snapshot, in the form that `list` returns.
                 Get = "get", fn get(Selection) -> Summary,
-                    in Sandbox(|it| it.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns all details of one snapshot.
                 Manifest = "manifest", fn manifest(Selection) -> Manifest,
-                    in Sandbox(|it| it.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Checks in R2 whether a snapshot can be restored. Does not start a container.
                 Verify = "verify", fn verify(Selection) -> Verification,
-                    in Sandbox(|it| it.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Compares the files of two snapshots of one lineage. Does not start a container.
                 Diff = "diff", fn diff(DiffRequest) -> SnapshotDiff,
-                    in Sandbox(|it| it.from.0.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.from.0.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Changes the label of a snapshot.
                 Label = "label", fn label(LabelRequest) -> Summary,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Pins a snapshot, so that the retention policy never removes it.
                 Pin = "pin", fn pin(Selection) -> Summary,
-                    in Sandbox(|it| it.selector.origin_id()), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Unpins a snapshot, so that the retention policy applies to it again.
                 Unpin = "unpin", fn unpin(Selection) -> Summary,
-                    in Sandbox(|it| it.selector.origin_id()), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Deletes a snapshot. A snapshot that is pinned or has dependents is deleted only with `force: true`.
                 Delete = "delete", fn delete(DeleteRequest) -> Deletion,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Imports a backup that the SDK created directly, as a snapshot.
                 Import = "import", fn import(ImportRequest) -> TakenSnapshot,
-                    in Sandbox(|it| &it.sandbox_id), permission: Admin, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: API_TOKEN, needs_bucket: true, repeat: Idempotent;
                 /// Returns the tree of sandboxes and snapshots that a sandbox belongs to.
                 Lineage = "lineage", fn lineage(LineageRequest) -> Tree,
-                    in Sandbox(|it| &it.sandbox_id), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns the retention policy of a sandbox, and its current effect on each snapshot.
                 Retention = "retention", fn retention(SandboxRequest) -> Retention,
-                    in Sandbox(|it| &it.sandbox_id), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Sets the retention policy of a sandbox, and applies it at once.
                 SetRetention = "setRetention", fn set_retention(SetRetentionRequest) -> Retention,
-                    in Sandbox(|it| &it.sandbox_id), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Removes the snapshots that the retention policy no longer keeps.
                 ApplyRetention = "applyRetention", fn apply_retention(ApplyRetentionRequest) -> Retention,
-                    in Sandbox(|it| &it.sandbox_id), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 // A second rotation invalidates the refs that are still valid after the first one.
                 /// Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid.
                 RotateKey = "rotateKey", fn rotate_key(SandboxRequest) -> KeyRotation,
-                    in Sandbox(|it| &it.sandbox_id), permission: Admin, needs_bucket: true, repeat: NotIdempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: ADMIN, needs_bucket: true, repeat: NotIdempotent;
                 /// Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running.
                 Exec = "exec", fn exec(ExecRequest) -> ExecResult,
-                    in Entrypoint, permission: Work, needs_bucket: false, repeat: NotIdempotent;
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
                 /// Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.
                 Sweep = "sweep", fn sweep(SweepRequest) -> Sweep,
-                    in Entrypoint, permission: Admin, needs_bucket: true, repeat: Idempotent;
+                    in Entrypoint, permission: API_TOKEN, needs_bucket: true, repeat: Idempotent;
             }
             Workspaces<'_, T> {
                 /// Creates a workspace. Fails with `NAME_TAKEN` if the name is in use.
                 CreateWorkspace = "workspaces/create", fn create(CreateRequest) -> StartedWorkspace,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is
                 /// changed.
                 GetOrCreateWorkspace = "workspaces/getOrCreate",
                     fn get_or_create(GetOrCreateRequest) -> StartedWorkspace,
-                    in Named(|it| &it.create.address), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.create.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Returns the description of a workspace. Does not start it.
                 GetWorkspaceByName = "workspaces/getByName", fn get_by_name(Address) -> WorkspaceDescription,
-                    in Named(|it| it), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| it), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet.
                 ListWorkspaces = "workspaces/list", fn list(ListWorkspacesRequest) -> WorkspacePage,
-                    in Entrypoint, permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Entrypoint, permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Starts a workspace: a sandbox runs with the workspace's files in place.
                 StartWorkspace = "workspaces/start", fn start(StartRequest) -> StartedWorkspace,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Takes a snapshot if the workspace is persistent, and destroys the sandbox.
                 StopWorkspace = "workspaces/stop", (StopRequest) -> StoppedWorkspace,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Creates workspaces from the present files of this workspace, all from one snapshot.
                 ForkWorkspace = "workspaces/fork", fn fork(ForkRequest) -> ForkedWorkspaces,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
                 UpdateWorkspace = "workspaces/update", fn update(UpdateRequest) -> WorkspaceDescription,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Continues a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
                 PromoteWorkspace = "workspaces/promote", fn promote(PromoteRequest) -> WorkspaceDescription,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Stops a workspace, and moves it to another runtime: the next start restores its files there. Does
                 /// nothing if the workspace is there already.
                 MigrateWorkspace = "workspaces/migrate", fn migrate(MigrateRequest) -> StoppedWorkspace,
-                    in Named(|it| &it.address), permission: Snapshot, needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 // Another workspace may have the name by the time of the second deletion.
                 /// Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have
                 /// dependents are kept.
                 DeleteWorkspace = "workspaces/delete", fn delete(Address) -> DeletedWorkspace,
-                    in Named(|it| it), permission: Snapshot, needs_bucket: true, repeat: NotIdempotent;
+                    in Named(|it| it), permission: SNAPSHOT, needs_bucket: true, repeat: NotIdempotent;
             }
             Checkpoints<'_, T> {
                 /// Records the files of a running sandbox as a checkpoint in the sandbox.
                 CreateCheckpoint = "checkpoints/create", fn create(CreateCheckpointRequest) -> CreatedCheckpoint,
-                    in Sandbox(|it| &it.location.sandbox_id), permission: Snapshot, needs_bucket: false, repeat: Idempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: SNAPSHOT, needs_bucket: false, repeat: Idempotent;
                 /// Lists the checkpoints in a running sandbox, newest first.
                 ListCheckpoints = "checkpoints/list", fn list(ListCheckpointsRequest) -> CheckpointPage,
-                    in Sandbox(|it| &it.location.sandbox_id), permission: Read, needs_bucket: false, repeat: Idempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
                 // A second restore loses the files that were written in between.
                 /// Restores the files of a running sandbox to a checkpoint.
                 RestoreCheckpoint = "checkpoints/restore", fn restore(RestoreCheckpointRequest) -> RestoredCheckpoint,
-                    in Sandbox(|it| &it.location.sandbox_id), permission: Snapshot, needs_bucket: false, repeat: NotIdempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: SNAPSHOT, needs_bucket: false, repeat: NotIdempotent;
                 /// Compares the files of a running sandbox with a checkpoint.
                 DiffCheckpoint = "checkpoints/diff", fn diff(DiffCheckpointRequest) -> CheckpointDiff,
-                    in Sandbox(|it| &it.location.sandbox_id), permission: Read, needs_bucket: false, repeat: Idempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
             }
             Files<'_, T> {
                 /// Lists the files in a directory of a snapshot, sorted by name. Does not start a container.
                 ListFiles = "files/list", fn list(ListFilesRequest) -> FilePage,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns the attributes of a file or a directory of a snapshot. Does not start a container.
                 StatFile = "files/stat", fn stat(FileRequest) -> FileDescription,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns the content of a file of a snapshot, or a range of it. Does not start a container.
                 ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: Read, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 // With `overwrite`, a second call replaces what was written in between.
                 /// Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`.
                 RestoreFiles = "files/restore", fn restore(RestoreFilesRequest) -> RestoredFiles,
-                    in Sandbox(|it| &it.to), permission: Work, needs_bucket: true, repeat: NotIdempotent;
+                    in Sandbox(|it| &it.to), permission: WORK, needs_bucket: true, repeat: NotIdempotent;
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.
                 ListTools = "tools/list", fn list(Toolset) -> ToolList,
-                    in Tools, permission: Read, needs_bucket: false, repeat: Idempotent;
+                    in Tools, permission: READ, needs_bucket: false, repeat: Idempotent;
                 /// Calls a tool with the arguments that a language model passed.
                 CallTool = "tools/call", fn call(CallToolRequest) -> ToolResult,
-                    in Tools, permission: Read, needs_bucket: false, repeat: WithKey;
+                    in Tools, permission: READ, needs_bucket: false, repeat: WithKey;
                 /// Creates a token for `/mcp` that permits some tools and nothing else.
                 GrantTools = "tools/grant", fn grant(GrantRequest) -> ToolGrant,
-                    in Tools, permission: Admin, needs_bucket: false, repeat: Idempotent;
+                    in Tools, permission: ADMIN, needs_bucket: false, repeat: Idempotent;
             }
             Tokens<'_, T> {
                 // A second call creates a second token.
                 /// Creates a token with permissions for the workspaces of a tenant. Only this answer contains the token.
                 CreateToken = "tokens/create", fn create(CreateTokenRequest) -> CreatedToken,
-                    in Entrypoint, permission: Admin, needs_bucket: false, repeat: NotIdempotent;
+                    in Entrypoint, permission: ADMIN, needs_bucket: false, repeat: NotIdempotent;
                 /// Lists the tokens of a tenant that have not expired, newest first, without their secrets.
                 ListTokens = "tokens/list", fn list(ListTokensRequest) -> TokenList,
-                    in Entrypoint, permission: Admin, needs_bucket: false, repeat: Idempotent;
+                    in Entrypoint, permission: ADMIN, needs_bucket: false, repeat: Idempotent;
                 /// Revokes a token. The Worker refuses it at most 30 seconds later.
                 RevokeToken = "tokens/revoke", fn revoke(RevokeTokenRequest) -> RevokedToken,
-                    in Entrypoint, permission: Admin, needs_bucket: false, repeat: Idempotent;
+                    in Entrypoint, permission: ADMIN, needs_bucket: false, repeat: Idempotent;
                 /// Returns what the caller may do.
                 CurrentToken = "tokens/current", (CurrentTokenRequest) -> CurrentToken,
-                    in Entrypoint, permission: Read, needs_bucket: false, repeat: Idempotent;
+                    in Entrypoint, permission: READ, needs_bucket: false, repeat: Idempotent;
             }
             Client<T> {
                 /// Checks the configuration of the deployment, and whether the bucket and the list of workspaces
                 /// respond.
                 Health = "health", (HealthRequest) -> Health,
-                    in Deployment, permission: Read, needs_bucket: false, repeat: Idempotent;
+                    in Deployment, permission: READ, needs_bucket: false, repeat: Idempotent;
             }
         }
     };
@@ -246,9 +258,10 @@ macro_rules! declare {
                 match self { $($(Self::$name => concat!($($summary),+).trim_start(),)+)+ }
             }
 
-            /// Returns the permission that every call of the operation needs. Some options need another one too.
-            pub const fn permission(self) -> Permission {
-                match self { $($(Self::$name => Permission::$permission,)+)+ }
+            /// Returns the permission that a token needs for the operation. Some options need another one too. `None` for
+            /// an operation on all tenants, which needs the API token or a service binding.
+            pub const fn permission(self) -> Option<Permission> {
+                match self { $($(Self::$name => permissions::$permission,)+)+ }
             }
 
             /// Returns whether the operation always needs the bucket. For the operations on tools, the toolset decides.
