@@ -23,7 +23,7 @@ impl Error {
     pub fn tokens_unavailable(failure: Failure) -> Self {
         Self::new(
             Code::TokensUnavailable,
-            "The token cannot be verified at the moment, so nothing is permitted.",
+            "The tokens of the tenant cannot be read at the moment, so nothing is permitted.",
             "Try again later, with exponential backoff and jitter.",
         )
         .caused_by(failure)
