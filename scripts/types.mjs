@@ -12,7 +12,7 @@ import { TESTED, at, output, run } from './setup.mjs';
 
 /**
  * @typedef {import('json-schema-to-typescript').JSONSchema} Schema
- * @typedef {{ name: string, description: string, permission: string | null, repeatability: string, options: { $ref: string }, answer: { $ref: string } }} Operation
+ * @typedef {{ name: string, description: string, permission: string, repeatability: string, options: { $ref: string }, answer: { $ref: string } }} Operation
  */
 
 run('cargo', ['build', '--quiet', '--locked', ...TESTED, '--example', 'schema']);
@@ -88,8 +88,8 @@ function methods() {
       | 'notIdempotent';`,
     `/** The effect of a second call of each operation, with most options. */
     export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {${repeatability.join('\n')}};`,
-    `/** The permission that a token needs for each operation; null if the operation needs the API token or a service binding. */
-    export const PERMISSIONS: Readonly<Record<OperationName, Permission | null>> = {${permissions.join('\n')}};`,
+    `/** The permission that a token needs for each operation. \`apiToken\`: no token of a tenant permits it. */
+    export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'>> = {${permissions.join('\n')}};`,
   ].join('\n\n');
 }
 

@@ -381,8 +381,8 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   health: 'idempotent',
 };
 
-/** The permission that a token needs for each operation; null if the operation needs the API token or a service binding. */
-export const PERMISSIONS: Readonly<Record<OperationName, Permission | null>> = {
+/** The permission that a token needs for each operation. `apiToken`: no token of a tenant permits it. */
+export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'>> = {
   snapshot: 'snapshot',
   restore: 'snapshot',
   branch: 'snapshot',
@@ -395,14 +395,14 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | null>> = {
   pin: 'snapshot',
   unpin: 'snapshot',
   delete: 'snapshot',
-  import: null,
+  import: 'apiToken',
   lineage: 'read',
   retention: 'read',
   setRetention: 'snapshot',
   applyRetention: 'snapshot',
   rotateKey: 'admin',
   exec: 'work',
-  sweep: null,
+  sweep: 'apiToken',
   'workspaces/create': 'snapshot',
   'workspaces/getOrCreate': 'snapshot',
   'workspaces/getByName': 'read',

@@ -12,6 +12,7 @@ use crate::model::files::FileAttributes;
 use crate::model::named::settings::StartSettings;
 use crate::model::request::{CheckpointLocation, LineageScope, SettingsUpdate};
 use crate::model::schema::NULLABLE;
+use crate::model::token::Permission;
 
 /// The schemas of one operation.
 pub(super) struct OperationSchema {
@@ -63,7 +64,7 @@ pub fn document() -> Value {
         json!({
             "name": operation.name(),
             "description": operation.summary(),
-            "permission": operation.permission(),
+            "permission": operation.permission().map_or("apiToken", Permission::as_str),
             "repeatability": operation.repeatability(),
             "options": options,
             "answer": answer,

@@ -15,11 +15,8 @@ impl Show for CreatedToken {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        details([("token", self.token.clone())].into_iter().chain(rows(&self.description, now)))
-    }
-
-    fn warning(&self) -> Option<String> {
-        Some("The token is a secret, and is not shown again.".to_owned())
+        let rows = details([("token", self.token.clone())].into_iter().chain(rows(&self.description, now)));
+        format!("{rows}The token is a secret, and is not shown again.\n")
     }
 }
 
