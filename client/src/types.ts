@@ -1548,6 +1548,8 @@ export interface WorkspaceEntry {
   runtime?: 'sdk-0.12' | 'container';
   /** The size of the last stop's snapshot, in bytes. */
   sizeBytes?: number;
+  /** The sandbox of the snapshot that the workspace was created from; absent if it was created empty. */
+  sourceSandboxId?: string;
   /**
    * Where a stop stores the files; `platform` also while the files are only in a platform snapshot.
    *

@@ -120,7 +120,8 @@ async fn execute_operation(
             },
             request => dispatch(&ports, &access, request, &arguments, &signal).await,
         }
-    };
+    }
+    .boxed_local();
     // When the caller disconnects, the platform ends this event unless work remains in the background. The work stays
     // there until the abort has reached the object.
     let outcome = abort.run_until_cancelled(work, &WaitUntil::of(ctx)).await;

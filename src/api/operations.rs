@@ -92,7 +92,7 @@ pub async fn run_entrypoint<P: Ports>(
         Call::ListTokens(request) => to_json(&access::tokens::list(&**ports, &request).await?),
         Call::RevokeToken(request) => to_json(&access::tokens::revoke(&**ports, request).await?),
         Call::CurrentToken(_) => to_json(&access.describe()),
-        Call::ListWorkspaces(request) => service::workspace::directory::list_workspaces(&**ports, &request).await,
+        Call::ListWorkspaces(request) => access::list::list_workspaces(&**ports, access, request).await,
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use base64ct::{Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::token::{Token, TokenId};
 
-/// The SHA-256 of a whole token, in hexadecimal digits.
+/// The SHA-256 of a whole token, in base64url.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenHash(String);
@@ -16,7 +17,7 @@ pub struct TokenHash(String);
 impl TokenHash {
     /// Returns the hash of a token.
     pub fn of(token: &str) -> Self {
-        Self(Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(Base64UrlUnpadded::encode_string(&Sha256::digest(token)))
     }
 
     /// Compares the hashes in constant time.

@@ -105,11 +105,9 @@ fn forms(operation: Operation) -> Vec<Value> {
             vec![with(&[&toolset(), &call])]
         }
         Operation::GrantTools => vec![with(&[&toolset(), &json!({ "expirationSeconds": 60 })])],
-        Operation::CreateToken => {
-            let token =
-                json!({ "tenant": "team", "permissions": ["read", "work"], "label": "CI", "expirationSeconds": 60 });
-            vec![with(&[&token, &json!({ "workspaces": ["work"] })])]
-        }
+        Operation::CreateToken => vec![json!({
+            "tenant": "team", "permissions": ["read", "work"], "label": "CI", "expirationSeconds": 60, "workspaces": ["work"],
+        })],
         Operation::ListTokens => vec![json!({ "tenant": "team" })],
         Operation::RevokeToken => vec![json!({ "tenant": "team", "id": "abcdefghij01" })],
         Operation::CurrentToken | Operation::Health => vec![json!({})],

@@ -1,6 +1,7 @@
 //! The text output of access tokens.
 
 use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::named::WorkspaceName;
 use sandbox_snapshotter_client::model::token::{
     CreatedToken, CurrentToken, Permission, RevokedToken, Token, TokenList,
 };
@@ -94,8 +95,10 @@ fn names(permissions: &[Permission]) -> String {
 
 fn workspaces(token: &Token) -> String {
     let names = token.workspaces.as_ref();
-    names
-        .map_or_else(|| "all".to_owned(), |names| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))
+    names.map_or_else(
+        || "all".to_owned(),
+        |names| names.iter().map(WorkspaceName::as_str).collect::<Vec<_>>().join(", "),
+    )
 }
 
 #[cfg(test)]

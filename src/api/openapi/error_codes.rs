@@ -132,6 +132,9 @@ const CHECKPOINT: &[Code] = &[
     Code::RuntimeMismatch,
 ];
 
+/// The codes of operations on access tokens.
+const TOKENS: &[Code] = &[Code::InvalidWorkspaceName, Code::InvalidLabel, Code::TooManyTokens];
+
 /// The codes of the selection of the workspaces for tools.
 const TOOLS: &[Code] = &[
     Code::R2BindingMissing,
@@ -237,12 +240,8 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::RestoreCheckpoint
         | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
         Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
-        Operation::CreateToken => {
-            &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::InvalidLabel, Code::TooManyTokens]]
-        }
-        Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName]],
-        Operation::CurrentToken => &[],
-        Operation::Health => &[],
+        Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
+        Operation::CurrentToken | Operation::Health => &[],
     };
     let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
     let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).any(|part| part.contains(code));

@@ -79,14 +79,9 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::Unauthorized => {
             ("The request carries no bearer token.", "Send the header `Authorization: Bearer <API_TOKEN>`.")
         }
-        Code::PermissionMissing => (
-            "`exec` needs the permission `work`, and the token has: read.",
-            "Use another token, which an administrator creates with tokens.create().",
-        ),
-        Code::NotPermitted => (
-            "The token does not permit the sandbox \"agent-7\" or its snapshots, or it does not exist.",
-            "Use a workspace of the token, or what was made from it; or use another token.",
-        ),
+        Code::PermissionMissing => {
+            ("`exec` needs the permission `work`, and the token has: read.", "Use another token.")
+        }
         Code::CrossLineage => (
             "The lineage scope \"agent-7\" belongs to the lineage of \"agent-7\"; the requested object belongs to the \
              lineage of \"agent-42\".",

@@ -44,17 +44,24 @@ impl TokenCache {
 pub async fn authenticate<P: Ports>(ports: &P, cache: &TokenCache, text: &str) -> Result<Rc<Token>> {
     let now = ports.clock().now();
     let hash = TokenHash::of(text);
-    let token = match cache.get(&hash, now) {
-        Some(token) => token,
-        None => {
-            let parsed = TokenText::parse(text).ok_or_else(Error::token_unknown)?;
-            let message = TokenMessage::Find(parsed.id.clone(), hash.clone());
-            let found: Option<Token> = ports.named_workspaces()?.call_tokens(&parsed.tenant, &message).await?;
-            // The hash covers the tenant and the id.
-            let token = Rc::new(found.ok_or_else(Error::token_unknown)?);
-            cache.put(hash, Rc::clone(&token), now);
-            token
-        }
-    };
+    let cached = cache.get(&hash, now);
+    let token = if let Some(token) = cached { token } else { look_up(ports, cache, text, hash, now).await? };
     if token.expires_at <= now { Err(Error::token_expired()) } else { Ok(token) }
+}
+
+/// Looks a token up in the object of its tenant.
+async fn look_up<P: Ports>(
+    ports: &P,
+    cache: &TokenCache,
+    text: &str,
+    hash: TokenHash,
+    now: Timestamp,
+) -> Result<Rc<Token>> {
+    let TokenText { tenant, id, .. } = TokenText::parse(text).ok_or_else(Error::token_unknown)?;
+    // The hash covers the tenant and the id.
+    let message = TokenMessage::Find(id, hash.clone());
+    let found: Option<Token> = ports.named_workspaces()?.call_tokens(&tenant, &message).await?;
+    let token = Rc::new(found.ok_or_else(Error::token_unknown)?);
+    cache.put(hash, Rc::clone(&token), now);
+    Ok(token)
 }

@@ -12,7 +12,6 @@ use super::scope::{permits_unnamed, permits_workspace};
 use crate::model::answer::{Tree, TreeSandbox};
 use crate::model::health::{Health, HealthComponent};
 use crate::model::named::Address;
-use crate::model::named::answer::WorkspacePage;
 use crate::model::operation::{Request, requests};
 use crate::model::token::Token;
 use crate::model::{Error, Result, SandboxId, json};
@@ -24,12 +23,7 @@ const CONCURRENCY: usize = 6;
 impl Access {
     /// Returns whether an answer to the caller must be filtered.
     pub fn filters(&self, request: &Request) -> bool {
-        matches!(self, Self::Token(_))
-            && matches!(
-                request,
-                Request::Entrypoint(requests::Entrypoint::ListWorkspaces(_))
-                    | Request::Sandbox(requests::Sandbox::Lineage(_))
-            )
+        matches!(self, Self::Token(_)) && matches!(request, Request::Sandbox(requests::Sandbox::Lineage(_)))
     }
 
     /// Returns the answer to a request without what the caller's token does not permit.
@@ -39,9 +33,6 @@ impl Access {
     pub async fn filter<P: Ports>(&self, ports: &P, request: &Request, answer: Value) -> Result<Value> {
         let Self::Token(token) = self else { return Ok(answer) };
         match request {
-            Request::Entrypoint(requests::Entrypoint::ListWorkspaces(_)) => {
-                encode(&filter_page(ports, token, decode(&answer)?).await?)
-            }
             Request::Sandbox(requests::Sandbox::Lineage(request)) => {
                 encode(&prune_tree(ports, token, &request.sandbox_id, decode(&answer)?).await?)
             }
@@ -60,19 +51,6 @@ impl Access {
             _ => health,
         }
     }
-}
-
-/// Removes workspaces from a page.
-async fn filter_page<P: Ports>(ports: &P, token: &Token, page: WorkspacePage) -> Result<WorkspacePage> {
-    let WorkspacePage { workspaces, cursor } = page;
-    let addresses = workspaces.iter().map(|entry| address_in(token, entry));
-    let permitted = permitted_workspaces(ports, token, addresses).await?;
-    let is_permitted = |entry: &_| permitted.get(&address_in(token, entry)) == Some(&true);
-    Ok(WorkspacePage { workspaces: workspaces.into_iter().filter(is_permitted).collect(), cursor })
-}
-
-fn address_in(token: &Token, entry: &crate::model::named::answer::WorkspaceEntry) -> Address {
-    Address { tenant: token.tenant.clone(), name: entry.name.clone() }
 }
 
 /// Returns which workspaces a token permits.

@@ -5,7 +5,8 @@
 //! - [`authorize`]: verifies the permissions of a call, and the objects that it reaches
 //! - [`reach`]: the objects that a request reaches
 //! - [`scope`]: the sandboxes and workspaces that a token permits
-//! - [`filter`]: removes what a token does not permit from answers
+//! - [`list`]: the list of the workspaces that a token permits
+//! - [`filter`]: removes what a token does not permit from other answers
 //!
 //! The entrypoint does all of this, before and after it calls the object of an operation. It trusts callers over RPC,
 //! and with the API token: their [`Access`] is [`Access::Everything`].
@@ -13,6 +14,7 @@
 pub mod authenticate;
 pub mod authorize;
 pub mod filter;
+pub mod list;
 mod reach;
 mod scope;
 pub mod tokens;

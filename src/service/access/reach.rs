@@ -3,7 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CreateRequest, ExecTarget, GrantRequest, LineageScope, PromoteFrom, Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, GrantRequest, LineageScope, PromoteFrom, Selection, Source, ToolTarget,
+    Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -119,9 +120,9 @@ fn tools(request: &requests::Tools) -> Result<Vec<Reached>> {
     use requests::Tools as Call;
     match request {
         // The operations that a tool calls are verified too.
-        Call::ListTools(toolset) => declared(toolset),
-        Call::CallTool(it) => declared(&it.toolset),
-        Call::GrantTools(GrantRequest { toolset, .. }) => declared(toolset),
+        Call::ListTools(toolset)
+        | Call::CallTool(CallToolRequest { toolset, .. })
+        | Call::GrantTools(GrantRequest { toolset, .. }) => declared(toolset),
     }
 }
 

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::service::access::Access;
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, Fixture, MINUTE, WORKSPACE, no_expiry};
+use crate::support::{ExpectError, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
 
 /// The active workspaces `work` and `other`, each with a snapshot, and a token for `work`.
 struct Tenants {
@@ -237,6 +237,30 @@ fn list_has_only_permitted_workspaces() {
     let it = Tenants::new();
     assert_eq!(listed(&it), [WORKSPACE]);
     it.refuses(Operation::ListWorkspaces, &json!({ "tenant": "acme" }));
+}
+
+#[test]
+fn cursor_names_only_permitted_workspaces() {
+    let it = Tenants::new();
+    for name in ["a", "p", "zz"] {
+        it.fixture.create_workspace(name, &no_expiry()).unwrap();
+    }
+    it.fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
+    let first = it.permits(Operation::ListWorkspaces, &json!({ "limit": 1 }));
+    assert_eq!((&first["workspaces"][0]["name"], &first["cursor"]), (&json!("fork"), &json!("fork")));
+    let second = it.permits(Operation::ListWorkspaces, &json!({ "limit": 1, "cursor": "fork" }));
+    assert_eq!((&second["workspaces"][0]["name"], second.get("cursor")), (&json!(WORKSPACE), None));
+    let prefixed = it.permits(Operation::ListWorkspaces, &json!({ "prefix": "p" }));
+    assert_eq!(prefixed, json!({ "workspaces": [] }));
+}
+
+#[test]
+fn sources_of_listed_workspaces_are_looked_up_once() {
+    let it = Tenants::new();
+    it.fixture.fork_workspace("other", &json!({ "newName": "fork", "count": 5 })).unwrap();
+    it.fixture.world.reset_calls();
+    assert_eq!(listed(&it), [WORKSPACE]);
+    assert_eq!(it.fixture.world.call_count(Method::ParentOf), 1);
 }
 
 #[test]

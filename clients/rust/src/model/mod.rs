@@ -23,6 +23,7 @@ pub mod later_code;
 pub mod lineage;
 pub mod named;
 pub mod operation;
+mod operation_properties;
 pub mod policy;
 pub mod refs;
 pub mod request;

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+pub use super::operation_properties::{Repeatability, Target};
+
 use super::Result;
-use super::SandboxId;
-use super::named::Address;
+use super::operation_properties::permissions;
 use super::request::{CallToolRequest, GrantRequest, Toolset};
 use super::token::Permission;
 
@@ -37,18 +38,6 @@ pub mod types {
 
     /// The answer of `workspaces/fork`.
     pub type ForkedWorkspaces = crate::model::named::answer::ForkedWorkspaces<StartedWorkspace>;
-}
-
-/// The permissions in the table.
-mod permissions {
-    use crate::model::token::Permission;
-
-    pub const READ: Option<Permission> = Some(Permission::Read);
-    pub const SNAPSHOT: Option<Permission> = Some(Permission::Snapshot);
-    pub const WORK: Option<Permission> = Some(Permission::Work);
-    pub const ADMIN: Option<Permission> = Some(Permission::Admin);
-    /// No token of a tenant permits the operation.
-    pub const API_TOKEN: Option<Permission> = None;
 }
 
 /// Passes the table of the operations to the macro `$callback`.
@@ -375,33 +364,6 @@ pub enum Request {
 /// Returns the id in a request.
 fn id_of<R, Id: Clone>(request: &R, id: impl FnOnce(&R) -> &Id) -> Id {
     id(request).clone()
-}
-
-/// The effect of a second call when the first one took effect and its answer was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Repeatability {
-    /// The second call gets the answer of the first one, because both have the same idempotency key.
-    WithKey,
-    /// The second call changes nothing more.
-    Idempotent,
-    /// The second call does the work again, or does it to another object.
-    NotIdempotent,
-}
-
-/// The object that runs an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The Workspace object of a sandbox: of the one to capture, or of the one that the snapshot was taken of.
-    Sandbox(SandboxId),
-    /// The object of a named workspace.
-    Named(Address),
-    /// The entrypoint itself, on the bucket or on the Directory of a tenant.
-    Entrypoint,
-    /// The entrypoint itself, for a toolset.
-    Tools,
-    /// The entrypoint itself, even where a binding is missing.
-    Deployment,
 }
 
 impl Operation {
