@@ -2,7 +2,13 @@ import { SnapshotterError } from './errors.ts';
 import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
 import { ExecStream, type ExecStreamOptions } from './exec-stream.ts';
 import { answerLost, rpcUnsupported } from './failures.ts';
-import { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
+import {
+  CheckpointOperations,
+  FileOperations,
+  TokenOperations,
+  ToolOperations,
+  WorkspaceOperations,
+} from './groups.ts';
 import { SnapshotMethods } from './methods.ts';
 import type { Answer, CallOptions, Control, OperationName, Options } from './operations.ts';
 import { iteratePages } from './pages.ts';
@@ -38,6 +44,8 @@ export class SnapshotterClient extends SnapshotMethods {
   readonly files: FileOperations;
   /** The operations on tools for language models. */
   readonly tools: ToolOperations;
+  /** The operations on access tokens. */
+  readonly tokens: TokenOperations;
   readonly #transport: Transport;
   readonly #retry: RetryOptions;
   readonly #newKey: () => string;
@@ -52,6 +60,7 @@ export class SnapshotterClient extends SnapshotMethods {
     this.checkpoints = new CheckpointOperations(this);
     this.files = new FileOperations(this);
     this.tools = new ToolOperations(this);
+    this.tokens = new TokenOperations(this);
   }
 
   /** Opens a download by its name. */

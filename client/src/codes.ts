@@ -17,6 +17,7 @@ export type ErrorCode = Code | ClientCode | (string & {});
 export const KINDS: Readonly<Record<Code, Kind>> = {
   SNAPSHOT_BUSY: 'transient',
   DIRECTORY_UNAVAILABLE: 'transient',
+  TOKENS_UNAVAILABLE: 'transient',
   LEDGER_UNAVAILABLE: 'transient',
   SANDBOX_STARTING: 'transient',
   SANDBOX_UNAVAILABLE: 'transient',
@@ -73,6 +74,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   BACKUP_EXPIRED: 'not_found',
   ROUTE_NOT_FOUND: 'not_found',
   PAYLOAD_TOO_LARGE: 'resource_exhausted',
+  TOO_MANY_TOKENS: 'resource_exhausted',
   UNSUPPORTED: 'unsupported',
   EXCLUDE_UNSUPPORTED: 'unsupported',
   UNSUPPORTED_REF_VERSION: 'unsupported',
@@ -87,6 +89,8 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   REF_MISMATCH: 'policy_denied',
   CROSS_LINEAGE: 'policy_denied',
   OTHER_TENANT: 'policy_denied',
+  PERMISSION_MISSING: 'policy_denied',
+  NOT_PERMITTED: 'policy_denied',
 };
 
 /** Returns the kind of a code; `permanent` for a code that only a later snapshotter defines. */

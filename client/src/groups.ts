@@ -1,7 +1,14 @@
 // The groups of operations: `workspaces/create` is `client.workspaces.create(options)`.
 
 import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
-import { CheckpointMethods, FileMethods, ToolMethods, WorkspaceMethods, type Caller } from './methods.ts';
+import {
+  CheckpointMethods,
+  FileMethods,
+  TokenMethods,
+  ToolMethods,
+  WorkspaceMethods,
+  type Caller,
+} from './methods.ts';
 import type { CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
 import type { SnapshotterClient } from './client.ts';
@@ -81,6 +88,9 @@ export class FileOperations extends FileMethods {
     return iteratePages(page, ({ files }) => files);
   }
 }
+
+/** The operations on access tokens. */
+export class TokenOperations extends TokenMethods {}
 
 /** The operations on tools for language models. `client.toolset()` returns the tools in the formats of model APIs. */
 export class ToolOperations extends ToolMethods {}

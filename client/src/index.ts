@@ -21,7 +21,14 @@ export {
   type ExecOutput,
   type ExecStreamOptions,
 } from './exec-stream.ts';
-export type { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
+export type {
+  CheckpointOperations,
+  FileOperations,
+  TokenOperations,
+  ToolOperations,
+  WorkspaceOperations,
+} from './groups.ts';
+export { PERMISSIONS } from './methods.ts';
 export type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 export { asSnapshotterError } from './recognize.ts';
 export type { RetryOptions } from './retry.ts';

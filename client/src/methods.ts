@@ -2,6 +2,8 @@
 
 import type { Answer, CallOptions, OperationName } from './operations.ts';
 
+import type { Permission } from './types.ts';
+
 /** Calls operations by their names. */
 export interface Caller {
   call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>>;
@@ -287,6 +289,38 @@ export class ToolMethods {
   }
 }
 
+/** A method for each operation of the group `tokens`. */
+export class TokenMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Creates a token with permissions for the workspaces of a tenant. Only this answer contains the
+   * token.
+   */
+  create(options: CallOptions<'tokens/create'>): Promise<Answer<'tokens/create'>> {
+    return this.#caller.call('tokens/create', options);
+  }
+
+  /** Lists the tokens of a tenant that have not expired, newest first, without their secrets. */
+  list(options: CallOptions<'tokens/list'> = {}): Promise<Answer<'tokens/list'>> {
+    return this.#caller.call('tokens/list', options);
+  }
+
+  /** Revokes a token. The Worker refuses it at most 30 seconds later. */
+  revoke(options: CallOptions<'tokens/revoke'>): Promise<Answer<'tokens/revoke'>> {
+    return this.#caller.call('tokens/revoke', options);
+  }
+
+  /** Returns what the caller may do. */
+  current(options: CallOptions<'tokens/current'> = {}): Promise<Answer<'tokens/current'>> {
+    return this.#caller.call('tokens/current', options);
+  }
+}
+
 /** The effect of a second call when the first one took effect and its answer was lost. */
 export type Repeatability =
   /** The second call gets the answer of the first one, because both have the same idempotency key. */
@@ -340,5 +374,60 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'tools/list': 'idempotent',
   'tools/call': 'withKey',
   'tools/grant': 'idempotent',
+  'tokens/create': 'notIdempotent',
+  'tokens/list': 'idempotent',
+  'tokens/revoke': 'idempotent',
+  'tokens/current': 'idempotent',
   health: 'idempotent',
+};
+
+/** The permission that a token needs for each operation. `apiToken`: no token of a tenant permits it. */
+export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'>> = {
+  snapshot: 'snapshot',
+  restore: 'snapshot',
+  branch: 'snapshot',
+  list: 'read',
+  get: 'read',
+  manifest: 'read',
+  verify: 'read',
+  diff: 'read',
+  label: 'snapshot',
+  pin: 'snapshot',
+  unpin: 'snapshot',
+  delete: 'snapshot',
+  import: 'apiToken',
+  lineage: 'read',
+  retention: 'read',
+  setRetention: 'snapshot',
+  applyRetention: 'snapshot',
+  rotateKey: 'admin',
+  exec: 'work',
+  sweep: 'apiToken',
+  'workspaces/create': 'snapshot',
+  'workspaces/getOrCreate': 'snapshot',
+  'workspaces/getByName': 'read',
+  'workspaces/list': 'read',
+  'workspaces/start': 'snapshot',
+  'workspaces/stop': 'snapshot',
+  'workspaces/fork': 'snapshot',
+  'workspaces/update': 'snapshot',
+  'workspaces/promote': 'snapshot',
+  'workspaces/migrate': 'snapshot',
+  'workspaces/delete': 'snapshot',
+  'checkpoints/create': 'snapshot',
+  'checkpoints/list': 'read',
+  'checkpoints/restore': 'snapshot',
+  'checkpoints/diff': 'read',
+  'files/list': 'read',
+  'files/stat': 'read',
+  'files/read': 'read',
+  'files/restore': 'work',
+  'tools/list': 'read',
+  'tools/call': 'read',
+  'tools/grant': 'admin',
+  'tokens/create': 'admin',
+  'tokens/list': 'admin',
+  'tokens/revoke': 'admin',
+  'tokens/current': 'read',
+  health: 'read',
 };

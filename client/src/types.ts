@@ -86,6 +86,14 @@ export interface Operations {
   'tools/call': { options: CallToolOptions; answer: ToolResult };
   /** Creates a token for `/mcp` that permits some tools and nothing else. */
   'tools/grant': { options: GrantToolsOptions; answer: ToolGrant };
+  /** Creates a token with permissions for the workspaces of a tenant. Only this answer contains the token. */
+  'tokens/create': { options: CreateTokenOptions; answer: CreatedToken };
+  /** Lists the tokens of a tenant that have not expired, newest first, without their secrets. */
+  'tokens/list': { options: ListTokensOptions; answer: TokenList };
+  /** Revokes a token. The Worker refuses it at most 30 seconds later. */
+  'tokens/revoke': { options: RevokeTokenOptions; answer: RevokedToken };
+  /** Returns what the caller may do. */
+  'tokens/current': { options: CurrentTokenOptions; answer: CurrentToken };
   /** Checks the configuration of the deployment, and whether the bucket and the list of workspaces respond. */
   health: { options: HealthOptions; answer: Health };
 }
@@ -1326,6 +1334,10 @@ export type Code =
   | 'CONFIG_INVALID'
   | 'API_TOKEN_MISSING'
   | 'UNAUTHORIZED'
+  | 'TOKENS_UNAVAILABLE'
+  | 'PERMISSION_MISSING'
+  | 'NOT_PERMITTED'
+  | 'TOO_MANY_TOKENS'
   | 'INVALID_ARGUMENT'
   | 'INVALID_SANDBOX_ID'
   | 'INVALID_DIRECTORY'
@@ -1536,6 +1548,8 @@ export interface WorkspaceEntry {
   runtime?: 'sdk-0.12' | 'container';
   /** The size of the last stop's snapshot, in bytes. */
   sizeBytes?: number;
+  /** The sandbox of the snapshot that the workspace was created from; absent if it was created empty. */
+  sourceSandboxId?: string;
   /**
    * Where a stop stores the files; `platform` also while the files are only in a platform snapshot.
    *
@@ -2095,6 +2109,118 @@ export interface GrantToolsOptions extends Toolset {
    */
   expirationSeconds?: number;
 }
+
+/** The result of `tokens/create`. */
+export interface CreatedToken extends Token {
+  /** The token itself. Only this answer contains it: the Worker stores a hash. */
+  token: string;
+}
+
+/** A token, without its secret. */
+export interface Token {
+  /** The id of the token. */
+  id: string;
+  /** The tenant whose workspaces the token permits. */
+  tenant: string;
+  /** What its bearer may do. */
+  permissions: Permission[];
+  /** When it was created. */
+  createdAt: string;
+  /** When it expires. */
+  expiresAt: string;
+  /** Its label, for people. */
+  label?: string;
+  /**
+   * The workspaces that the token permits, with those that were made from them; all of the tenant if
+   * absent.
+   */
+  workspaces?: string[];
+}
+
+/**
+ * What a caller may do. The operations declare the permission that they need.
+ *
+ * - `read`: Read snapshots, their files, and the descriptions of workspaces. Every other permission
+ * includes it.
+ * - `snapshot`: Create, change and delete snapshots, checkpoints and workspaces, and start and stop
+ * workspaces.
+ * - `work`: Run commands and write files in sandboxes. This includes reading the environment variables
+ * of workspaces.
+ * - `admin`: Manage tokens and keys. Includes all other permissions.
+ */
+export type Permission = 'read' | 'snapshot' | 'work' | 'admin';
+
+/** The request to create a token. */
+export interface CreateTokenOptions {
+  /**
+   * What the bearer may do.
+   *
+   * @minItems 1
+   */
+  permissions: Permission[];
+  /**
+   * The lifetime of the token, in seconds.
+   * @default 2592000
+   */
+  expirationSeconds?: number;
+  /** A label for people. */
+  label?: string;
+  /** The tenant whose workspaces the token permits; the default tenant if absent. */
+  tenant?: string;
+  /**
+   * The names of the workspaces that the token permits, with those that were made from them: 1–100. All
+   * workspaces of the tenant if absent.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  workspaces?: string[];
+}
+
+/** The result of `tokens/list`. */
+export interface TokenList {
+  /** The tokens that have not expired, newest first. */
+  tokens: Token[];
+}
+
+/** The request to list the tokens of a tenant. */
+export interface ListTokensOptions {
+  /** The tenant; the default tenant if absent. */
+  tenant?: string;
+}
+
+/** The result of `tokens/revoke`. */
+export interface RevokedToken {
+  /** The id of the token. */
+  id: string;
+  /**
+   * Whether this call revoked the token. It is false, without an error, if there is no token with this
+   * id.
+   */
+  revoked: boolean;
+}
+
+/** The request to revoke a token. */
+export interface RevokeTokenOptions {
+  /** The id of the token. */
+  id: string;
+  /** The tenant; the default tenant if absent. */
+  tenant?: string;
+}
+
+/** The result of `tokens/current`: what the caller may do. */
+export interface CurrentToken {
+  /** What the caller may do, with the permissions that others include. */
+  permissions: Permission[];
+  /**
+   * The token of the caller; absent for the API token and over a service binding, which permit
+   * everything.
+   */
+  token?: Token;
+}
+
+/** The request for what the caller may do. It has no options. */
+export type CurrentTokenOptions = Record<string, unknown>;
 
 /** The health of a deployment. */
 export interface Health {

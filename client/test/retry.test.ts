@@ -88,6 +88,7 @@ const tool =
 describe('a call that is not repeatable', () => {
   const CALLS: Record<string, MakeCall> = {
     rotateKey: (client) => client.rotateKey({ sandboxId: 'x' }),
+    'tokens.create': (client) => client.tokens.create({ permissions: ['read'] }),
     exec: (client) => client.exec({ sandboxId: 'x', command: 'true' }),
     'workspaces.update with a snapshot': (client) =>
       client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),

@@ -17,6 +17,7 @@ use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
 };
+use sandbox_snapshotter::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
 use sandbox_snapshotter::model::tool::{ToolGrant, ToolList, ToolResult};
 use sandbox_snapshotter::model::{TakenSnapshot, WorkspaceRef, json as text};
 use sandbox_snapshotter_client::{Client, HttpResponse, Transport, TransportError};
@@ -63,6 +64,10 @@ fn check_answer(operation: &str, answer: &Value) {
         "retention" | "setRetention" | "applyRetention" => check_round_trip::<Retention>(answer),
         "rotateKey" => check_round_trip::<KeyRotation>(answer),
         "exec" => check_round_trip::<ExecResult>(answer),
+        "tokens/create" => check_round_trip::<CreatedToken>(answer),
+        "tokens/list" => check_round_trip::<TokenList>(answer),
+        "tokens/revoke" => check_round_trip::<RevokedToken>(answer),
+        "tokens/current" => check_round_trip::<CurrentToken>(answer),
         "sweep" => check_round_trip::<Sweep>(answer),
         "health" => check_round_trip::<Health>(answer),
         "workspaces/create" | "workspaces/getOrCreate" | "workspaces/start" => {

@@ -70,6 +70,6 @@ impl OperationExecutor for Answers {
 
     async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
         let parent = json::from_value(&self.next()?);
-        Ok(parent.unwrap_or(SandboxParent { parent: None, has_binding: false }))
+        Ok(parent.unwrap_or(SandboxParent { parent: None, has_binding: false, workspace: None }))
     }
 }

@@ -28,7 +28,9 @@ use worker::Env;
 
 use self::ledger_storage::Object;
 use self::real::Real;
-use self::suite::{Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, workspace_store};
+use self::suite::{
+    Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, token_store, workspace_store,
+};
 
 #[wasm_bindgen]
 extern "C" {
@@ -45,6 +47,7 @@ pub fn cases() -> String {
         "ledger-storage": names(&ledger_storage::cases()),
         "workspace-store": names(&workspace_store::cases::<SqlWorkspaceStore>()),
         "directory-store": names(&directory_store::cases::<SqlDirectoryStore>()),
+        "token-store": names(&token_store::cases::<SqlDirectoryStore>()),
         "workspace-storage": names(&workspace_storage::cases()),
         "sandboxes": names(&sandboxes::cases::<Real>()),
         "hooks": names(&hooks::cases()),
@@ -66,6 +69,7 @@ pub async fn run(subject: String, name: String, ctx: JsValue, env: Env) {
         "ledger-storage" => run_case(&ledger_storage::cases(), &name, &Object(ctx)).await,
         "workspace-store" => run_case(&workspace_store::cases(), &name, &SqlWorkspaceStore::open(&ctx).unwrap()).await,
         "directory-store" => run_case(&directory_store::cases(), &name, &SqlDirectoryStore::open(&ctx).unwrap()).await,
+        "token-store" => run_case(&token_store::cases(), &name, &SqlDirectoryStore::open(&ctx).unwrap()).await,
         "workspace-storage" => run_case(&workspace_storage::cases(), &name, &Object(ctx)).await,
         "sandboxes" => run_case(&sandboxes::cases(), &name, &Real::new(env, ctx)).await,
         "hooks" => run_case(&hooks::cases(), &name, &Real::new(env, ctx)).await,

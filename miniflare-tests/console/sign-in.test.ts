@@ -101,6 +101,37 @@ describe('the token', () => {
   });
 });
 
+test('a token with the permission `read` offers no action that must fail', async () => {
+  await fixture.world.workspace('readable').getOrCreate();
+  await fixture.world.workspace('readable').exec('echo x > file');
+  const { sandboxId } = await fixture.world.workspace('readable').describe();
+  await fixture.world.snapshot(sandboxId, { label: 'base' });
+  const { token } = await fixture.world.rpc('tokens/create', {
+    permissions: ['read'],
+    workspaces: ['readable'],
+  });
+  await using tab = await fixture.open();
+  await tab.signIn(token);
+  await tab.page.getByTitle('Workspaces: readable').waitFor();
+  await tab.link('readable').waitFor();
+  assert.equal(await tab.button('New workspace…').count(), 0);
+  await tab.visit('#/workspaces/default/readable');
+  await tab.node('Snapshot base').click();
+  await tab.button('Verify').click();
+  const others =
+    'Restore, Branch, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check'.split(', ');
+  const offered = await tab.page.getByRole('button').allInnerTexts();
+  assert.deepEqual(
+    offered.filter((name) => others.includes(name.trim())),
+    [],
+  );
+  assert.equal(await tab.page.getByRole('alert').count(), 0);
+  // With all permissions, the page has these buttons.
+  await using other = await fixture.signedIn('#/workspaces/default/readable');
+  await other.node('Snapshot base').click();
+  for (const name of ['Restore', 'Branch', 'Pin', 'Label…']) await other.button(name).waitFor();
+});
+
 test('the health of the deployment is shown before and after signing in', async () => {
   await using tab = await fixture.open();
   await tab.button('Healthy').click();

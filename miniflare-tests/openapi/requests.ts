@@ -68,6 +68,7 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'RestoreFilesOptions.to': [sandboxId],
     'FileOptions.path': ['notes.txt'],
     'ReadFileOptions.path': ['notes.txt'],
+    'CreateTokenOptions.workspaces': [['work']],
     workspaces: [
       [{ name: 'code', snapshot: true, sandboxId }],
       [{ name: 'code', snapshot: true, workspace: 'work', tenant: 'team' }],

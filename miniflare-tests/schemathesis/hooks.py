@@ -37,6 +37,7 @@ VALUES = {
     "/v1/diff to": {"ref": ENTITIES["ref"]},
     "sourceWorkspace": "work",
     "tenant": "team",
+    "/v1/tokens/create workspaces": ["work"],
     "workspaces": TOOLS,
     "dir": "/workspace",
     "runtime": "sdk-0.12",

@@ -30,6 +30,11 @@ export const COMMANDS: Record<string, string> = {
   rotateKey: 'snapshotter key rotate agent-42 --yes',
   exec: "snapshotter exec agent-42 --shell 'npm test' --time-limit 10m --no-stdin",
   sweep: 'snapshotter sweep --dry-run',
+  'tokens/create': `snapshotter tokens create --permission snapshot,work \\
+  --workspace notebook --label 'CI of the notebook'`,
+  'tokens/list': 'snapshotter tokens list',
+  'tokens/revoke': 'snapshotter tokens revoke fraajt0kzdj8',
+  'tokens/current': 'snapshotter tokens current',
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\
   --idle 15m \\

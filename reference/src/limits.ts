@@ -34,6 +34,7 @@ const PATTERNS: Record<string, string> = {
     'not only spaces; no NUL character',
   '^(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?(?:/(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?)*$':
     'no component `..`, no NUL character',
+  '^[a-z0-9]{12}$': '12 lowercase letters or digits',
   '^[0-7]{4}$': 'four octal digits',
   '^[A-Za-z_][A-Za-z0-9_]*$': 'letters, digits and `_`; does not begin with a digit',
   '^(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.[^/\\u0000\\u000a]+)?)?(?:/(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.[^/\\u0000\\u000a]+)?)?)*$':

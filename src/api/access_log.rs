@@ -9,6 +9,7 @@ use crate::cloudflare::log::LogLine;
 use crate::cloudflare::metrics::{DataPoint, Metrics};
 use crate::cloudflare::runtime::WorkerEntropy;
 use crate::model::json::RawJson;
+use crate::model::token::TokenId;
 use crate::model::{Error, Result};
 use crate::ports::Entropy;
 use crate::service::calls::call_context::CallContext;
@@ -16,6 +17,8 @@ use crate::service::calls::call_context::CallContext;
 /// The log data of a call, besides its outcome.
 #[derive(Default)]
 pub(super) struct CallLog {
+    /// The id of the caller's token.
+    pub token_id: Option<TokenId>,
     /// The target of the operation.
     pub target: Option<Target>,
     /// The name of the tool that the call runs.
@@ -38,6 +41,7 @@ pub(super) fn log_call(
     if let Some(tool) = call_log.tool {
         line.add("tool", tool);
     }
+    log_token(&mut line, call_log.token_id.as_ref());
     if let Some(target) = &call_log.target {
         log_target(&mut line, target);
     }
@@ -80,12 +84,14 @@ pub(super) fn log_call(
 /// Writes the log line of a download, when its stream begins.
 pub(super) fn log_download(
     name: &str,
+    token_id: Option<&TokenId>,
     target: Option<&Target>,
     context: &CallContext,
     duration_millis: i64,
     outcome: &Result<Download>,
 ) {
     let mut line = LogLine::of(name, &context.correlation_id).with("durationMs", duration_millis);
+    log_token(&mut line, token_id);
     if let Some(target) = target {
         log_target(&mut line, target);
     }
@@ -112,6 +118,13 @@ pub(super) fn log_refusal(event: &str, error: &Error) -> String {
 pub(super) fn correlation_id() -> String {
     let random = WorkerEntropy.random_bytes().unwrap_or_default();
     format!("{:016x}", u64::from_be_bytes(random.first_chunk().copied().unwrap_or_default()))
+}
+
+/// Adds the id of the caller's token, which is not a secret.
+fn log_token(line: &mut LogLine, id: Option<&TokenId>) {
+    if let Some(id) = id {
+        line.add("tokenId", id.as_str());
+    }
 }
 
 fn log_target(line: &mut LogLine, target: &Target) {
@@ -180,7 +193,11 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::ListCheckpoints
         | Operation::ListTools
         | Operation::CallTool
-        | Operation::GrantTools => &[],
+        | Operation::GrantTools
+        | Operation::CreateToken
+        | Operation::ListTokens
+        | Operation::RevokeToken
+        | Operation::CurrentToken => &[],
     }
 }
 

@@ -1,9 +1,17 @@
-//! The bearer token of the HTTP API.
+//! The bearer token of a request: the API token, or an access token.
+
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use wasm_bindgen::JsValue;
+use worker::Env;
 
-use crate::model::{Error, Result};
+use crate::cloudflare::deployment::{WorkerPorts, api_token};
+use crate::model::token::TokenText;
+use crate::model::{Code, Error, Result};
+use crate::service::access::Access;
+use crate::service::access::authenticate::{self, TokenCache};
 
 /// Verifies the `Authorization` header against the configured token, with a comparison in constant time.
 pub(super) fn check_token(configured: Option<&str>, header: Option<&str>) -> Result<()> {
@@ -17,6 +25,34 @@ pub(super) fn check_token(configured: Option<&str>, header: Option<&str>) -> Res
     if Sha256::digest(given).ct_eq(&Sha256::digest(token)).into() { Ok(()) } else { Err(Error::bearer_token_wrong()) }
 }
 
+thread_local! {
+    /// The tokens that this isolate verified.
+    static VERIFIED: Rc<TokenCache> = Rc::default();
+}
+
+/// Returns what the bearer of the token in the `Authorization` header may do. Without the secret `API_TOKEN`, the HTTP API
+/// is closed to all tokens.
+///
+/// # Errors
+/// [`Code::Unauthorized`], [`Code::ApiTokenMissing`], and [`Code::TokensUnavailable`] when an access token cannot be
+/// verified.
+pub(super) async fn authenticate(env: &Env, ctx: &JsValue, header: Option<&str>) -> Result<Access> {
+    match (check_token(api_token(env)?.as_deref(), header), access_token(header)) {
+        (Ok(()), _) => Ok(Access::Everything),
+        (Err(error), Some(token)) if error.code() == Code::Unauthorized => {
+            let ports = WorkerPorts::open(env, ctx.clone())?;
+            let cache = VERIFIED.with(Rc::clone);
+            authenticate::authenticate(&ports, &cache, token).await.map(Access::Token)
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// Returns the access token of an `Authorization` header.
+pub(super) fn access_token(header: Option<&str>) -> Option<&str> {
+    bearer_token(header).filter(|token| token.starts_with(TokenText::PREFIX))
+}
+
 /// Returns the bearer token of an `Authorization` header.
 pub(super) fn bearer_token(header: Option<&str>) -> Option<&str> {
     let (scheme, token) = header?.split_once(' ')?;
@@ -26,7 +62,6 @@ pub(super) fn bearer_token(header: Option<&str>) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Code;
 
     fn code(configured: Option<&str>, header: Option<&str>) -> Option<Code> {
         check_token(configured, header).err().map(|error| error.code())

@@ -18,7 +18,7 @@ use worker::{Env, Response, ResponseBuilder};
 use super::access_log::{CallLog, correlation_id, log_call};
 use super::exception::to_exception;
 use super::execute::{Call, abort_token};
-use super::operations::Operation;
+use super::operations::{Operation, Request, requests};
 use super::rpc::{read_arguments, take_signal};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts};
 use crate::cloudflare::runtime::WorkerClock;
@@ -27,6 +27,7 @@ use crate::model::json::RawJson;
 use crate::model::request::ExecRequest;
 use crate::model::{Error, Result};
 use crate::ports::{Clock, Ports};
+use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
 use crate::service::exec::{self, Execution};
 
@@ -55,6 +56,7 @@ pub(super) struct Opened {
 
 /// Starts a command, and writes one log line. `input` is a stream with its standard input.
 pub(super) async fn open(
+    access: &Access,
     call: impl Future<Output = Result<Call>>,
     input: Option<web_sys::ReadableStream>,
     env: &Env,
@@ -63,23 +65,26 @@ pub(super) async fn open(
     console_error_panic_hook::set_once();
     let context = CallContext::new(correlation_id());
     let started = WorkerClock.now();
-    let work = AssertUnwindSafe(context.scope(start(call, input, env, ctx))).catch_unwind();
+    let work = AssertUnwindSafe(context.scope(start(access, call, input, env, ctx))).catch_unwind();
     let outcome = work.await.unwrap_or_else(|_| Err(Error::internal()));
     let duration_millis = WorkerClock.now().millis_since(started);
     let logged = outcome.as_ref().map_err(Clone::clone);
     let logged = logged.map(|execution| RawJson::from_value(&json!({ "sandboxId": execution.sandbox_id })));
-    log_call(Operation::Exec, &CallLog::default(), &context, duration_millis, &logged, env);
+    let call_log = CallLog { token_id: access.token_id().cloned(), ..CallLog::default() };
+    log_call(Operation::Exec, &call_log, &context, duration_millis, &logged, env);
     let correlation_id = context.correlation_id.clone();
     let outcome = outcome.map(|execution| ExecStream { execution, correlation_id: correlation_id.clone() });
     Opened { correlation_id, outcome }
 }
 
 async fn start(
+    access: &Access,
     call: impl Future<Output = Result<Call>>,
     input: Option<web_sys::ReadableStream>,
     env: &Env,
     ctx: JsValue,
 ) -> Result<Execution<WorkerPorts>> {
+    access.check_operation(Operation::Exec)?;
     let deployment = Deployment::open(env, ctx)?;
     let ports = Rc::clone(deployment.ports());
     ports.check_bindings(Operation::Exec.needs_bucket())?;
@@ -89,7 +94,11 @@ async fn start(
         return Err(Error::exec_input_twice());
     }
     let abort = abort_token(&signal);
-    let work = exec::start(ports, request, input, abort.clone());
+    let cancelled = abort.clone();
+    let work = async move {
+        access.authorize(&*ports, &Request::Entrypoint(requests::Entrypoint::Exec(request.clone()))).await?;
+        exec::start(ports, request, input, cancelled).await
+    };
     match select(work.boxed_local(), abort.cancelled().boxed_local()).await {
         Either::Left((outcome, _)) => outcome,
         Either::Right(((), _)) => Err(Error::exec_cancelled()),
@@ -128,7 +137,7 @@ pub fn exec_stream(options: JsValue, env: Env, ctx: JsValue) -> Promise {
             let (options, signal) = take_signal(&options)?;
             Ok(Call { arguments: read_arguments(&options)?, signal })
         };
-        let Opened { correlation_id, outcome } = open(call, input, &env, ctx).await;
+        let Opened { correlation_id, outcome } = open(&Access::Everything, call, input, &env, ctx).await;
         let stream = outcome.map_err(|error| to_exception(&error, &correlation_id))?;
         let response = stream.into_response(ResponseBuilder::new()).map_err(JsValue::from)?;
         // Only the body of a response is a stream of bytes, as RPC requires.

@@ -20,7 +20,8 @@ use crate::model::answer::SandboxParent;
 use crate::model::json::RawJson;
 use crate::model::tool::ToolList;
 use crate::model::{Code, Error, Result, SandboxId};
-use crate::ports::{Clock, Ports};
+use crate::ports::{Clock, Ports, SandboxLedgerClient};
+use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
 use crate::service::{CancellationToken, health};
 
@@ -44,6 +45,7 @@ pub(super) struct Answer {
 /// invalid call reaches no object.
 pub(super) async fn execute(
     operation: Operation,
+    access: Access,
     call: impl Future<Output = Result<Call>>,
     env: &Env,
     ctx: JsValue,
@@ -51,8 +53,9 @@ pub(super) async fn execute(
     console_error_panic_hook::set_once();
     let context = CallContext::new(correlation_id());
     let started = WorkerClock.now();
-    let call_log = Rc::new(RefCell::new(CallLog::default()));
-    let work = context.scope(execute_operation(operation, call, env, ctx, &call_log));
+    let call_log = CallLog { token_id: access.token_id().cloned(), ..CallLog::default() };
+    let call_log = Rc::new(RefCell::new(call_log));
+    let work = context.scope(execute_operation(operation, access, call, env, ctx, &call_log));
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
     let call_log = call_log.take();
     log_call(operation, &call_log, &context, WorkerClock.now().millis_since(started), &outcome, env);
@@ -69,16 +72,18 @@ pub(super) async fn execute(
 
 async fn execute_operation(
     operation: Operation,
+    access: Access,
     call: impl Future<Output = Result<Call>>,
     env: &Env,
     ctx: JsValue,
     call_log: &Rc<RefCell<CallLog>>,
 ) -> Result<RawJson> {
+    access.check_operation(operation)?;
     if operation == Operation::Health {
         Request::decode(operation, &call.await?.arguments)?;
         let checks = check_configuration(env);
         return match WorkerPorts::open(env, ctx) {
-            Ok(ports) => to_raw_json(&health(&ports, checks).await),
+            Ok(ports) => to_raw_json(&access.filter_health(health(&ports, checks).await)),
             Err(_) => {
                 to_raw_json(&crate::model::health::Health::new(env!("CARGO_PKG_VERSION"), WorkerClock.now(), checks))
             }
@@ -102,19 +107,21 @@ async fn execute_operation(
     let api_token = api_token(env)?;
     let (call_log, continues_in_object) = (Rc::clone(call_log), matches!(target, Target::Named(_)));
     let work = async move {
+        access.authorize(&*ports, &request).await?;
         match request {
             Request::Tools(request) => match request {
                 requests::Tools::ListTools(toolset) => to_raw_json(&ToolList { tools: tools::definitions(&toolset)? }),
                 requests::Tools::CallTool(call) => {
-                    to_raw_json(&tools::call(&PlatformExecutor { ports, signal, call_log }, &call).await?)
+                    to_raw_json(&tools::call(&PlatformExecutor { ports, access, signal, call_log }, &call).await?)
                 }
                 requests::Tools::GrantTools(grant) => {
                     to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &grant, WorkerClock.now())?)
                 }
             },
-            request => dispatch(&ports, request, &arguments, &signal).await,
+            request => dispatch(&ports, &access, request, &arguments, &signal).await,
         }
-    };
+    }
+    .boxed_local();
     // When the caller disconnects, the platform ends this event unless work remains in the background. The work stays
     // there until the abort has reached the object.
     let outcome = abort.run_until_cancelled(work, &WaitUntil::of(ctx)).await;
@@ -128,8 +135,29 @@ pub(super) fn abort_token(signal: &JsValue) -> CancellationToken {
     signal.dyn_ref().map_or_else(CancellationToken::never, cancellation_token)
 }
 
-/// Runs an operation in the object of its target. The object gets the arguments as the caller passed them.
-async fn dispatch(ports: &Rc<WorkerPorts>, request: Request, arguments: &Value, signal: &JsValue) -> Result<RawJson> {
+/// Runs an operation that the caller was authorized for, in the object of its target. The object gets the arguments as the
+/// caller passed them.
+async fn dispatch(
+    ports: &Rc<WorkerPorts>,
+    access: &Access,
+    request: Request,
+    arguments: &Value,
+    signal: &JsValue,
+) -> Result<RawJson> {
+    let filtered = access.filters(&request).then(|| request.clone());
+    let answer = dispatch_unfiltered(ports, access, request, arguments, signal).await?;
+    let Some(request) = filtered else { return Ok(answer) };
+    let answer = answer.parse().map_err(|_| Error::internal())?;
+    access.filter(&**ports, &request, answer).await.map(|answer| RawJson::from_value(&answer))
+}
+
+async fn dispatch_unfiltered(
+    ports: &Rc<WorkerPorts>,
+    access: &Access,
+    request: Request,
+    arguments: &Value,
+    signal: &JsValue,
+) -> Result<RawJson> {
     let operation = request.operation();
     match request.target() {
         Target::Sandbox(id) => ports.sandbox_ledgers()?.0.run(id.as_str(), operation, arguments, signal).await,
@@ -137,7 +165,7 @@ async fn dispatch(ports: &Rc<WorkerPorts>, request: Request, arguments: &Value, 
             ports.named_workspaces()?.named.run(&address.to_string(), operation, arguments, signal).await
         }
         Target::Entrypoint | Target::Tools | Target::Deployment => {
-            run_entrypoint(ports, request, abort_token(signal)).await.map(|answer| RawJson::from_value(&answer))
+            run_entrypoint(ports, access, request, abort_token(signal)).await.map(|answer| RawJson::from_value(&answer))
         }
     }
 }
@@ -149,6 +177,7 @@ fn to_raw_json(answer: &impl Serialize) -> Result<RawJson> {
 /// The executor of the operations of a tool, for one caller.
 struct PlatformExecutor {
     ports: Rc<WorkerPorts>,
+    access: Access,
     signal: JsValue,
     call_log: Rc<RefCell<CallLog>>,
 }
@@ -156,8 +185,9 @@ struct PlatformExecutor {
 impl OperationExecutor for PlatformExecutor {
     async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
         let request = Request::decode(operation, &arguments)?;
+        self.access.authorize(&*self.ports, &request).await?;
         let target = request.target();
-        let outcome = dispatch(&self.ports, request, &arguments, &self.signal).await;
+        let outcome = dispatch(&self.ports, &self.access, request, &arguments, &self.signal).await;
         let outcome = outcome.and_then(|answer| answer.parse().map_err(|_| Error::internal()));
         let answer = outcome.as_ref().map_or(Value::Null, Clone::clone);
         self.call_log.borrow_mut().tool_calls.push((operation, target, answer));
@@ -165,6 +195,6 @@ impl OperationExecutor for PlatformExecutor {
     }
 
     async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
-        self.ports.sandbox_ledgers()?.descent(id).await
+        self.ports.sandbox_ledgers()?.parent_of(id).await
     }
 }

@@ -14,9 +14,9 @@ use super::exec_stream::{self, Opened};
 use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation};
 use super::{auth, downloads, healthz, mcp, problem};
-use crate::cloudflare::deployment::api_token;
 use crate::model::json::{self, RawJson};
 use crate::model::{Code, Error, Result};
+use crate::service::access::Access;
 
 /// The HTTP method of every operation.
 const POST: &str = "POST";
@@ -72,16 +72,16 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
             _ => refuse_method(&request),
         };
     }
-    let operation = match authorize_route(&request, env) {
-        Ok(operation) => operation,
+    let (operation, access) = match authorize_route(&request, env, &ctx).await {
+        Ok(authorized) => authorized,
         Err(error) => return error_response(&error, &log_refusal("request", &error), POST),
     };
     if operation == Operation::Exec && accepts_events(&request) {
-        return exec_as_stream(request, env, ctx).await;
+        return exec_as_stream(request, &access, env, ctx).await;
     }
     let signal = request.inner().signal().into();
     let call = async move { Ok(Call { arguments: read_arguments(&mut request).await?, signal }) };
-    let Answer { correlation_id, outcome } = execute(operation, call, env, ctx).await;
+    let Answer { correlation_id, outcome } = execute(operation, access, call, env, ctx).await;
     match outcome {
         Ok(answer) => respond(ResponseBuilder::new(), "application/json", answer, &correlation_id),
         Err(error) => error_response(&error, &correlation_id, POST),
@@ -99,7 +99,7 @@ fn accepts_events(request: &Request) -> bool {
 
 /// Starts a command, and responds with its events. The body of the request is JSON; or it is the standard input of the
 /// command, and the options are in the URL.
-async fn exec_as_stream(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
+async fn exec_as_stream(mut request: Request, access: &Access, env: &Env, ctx: JsValue) -> worker::Result<Response> {
     let signal = request.inner().signal().into();
     let is_input = media_type(&request).eq_ignore_ascii_case(INPUT_MEDIA_TYPE);
     let input = is_input.then(|| request.inner().body()).flatten();
@@ -107,7 +107,7 @@ async fn exec_as_stream(mut request: Request, env: &Env, ctx: JsValue) -> worker
         let arguments = if is_input { read_url_options(&request)? } else { read_arguments(&mut request).await? };
         Ok(Call { arguments, signal })
     };
-    let Opened { correlation_id, outcome } = exec_stream::open(call, input, env, ctx).await;
+    let Opened { correlation_id, outcome } = exec_stream::open(access, call, input, env, ctx).await;
     match outcome {
         Ok(stream) => {
             stream.into_response(answer_headers(exec_stream::MEDIA_TYPE, ResponseBuilder::new(), &correlation_id)?)
@@ -124,21 +124,21 @@ fn read_url_options(request: &Request) -> Result<Value> {
     json::parse_untrusted(options.as_bytes()).map_err(|why| Error::exec_options_unreadable(&why))
 }
 
-/// Verifies the token and the method of a request, and returns its operation.
+/// Verifies the token and the method of a request, and returns its operation, and what the caller may do.
 ///
 /// # Errors
-/// [`Code::RouteNotFound`], [`Code::MethodNotAllowed`], and those of [`auth::check_token`].
-fn authorize_route(request: &Request, env: &Env) -> Result<Operation> {
+/// [`Code::RouteNotFound`], [`Code::MethodNotAllowed`], and those of [`auth::authenticate`].
+async fn authorize_route(request: &Request, env: &Env, ctx: &JsValue) -> Result<(Operation, Access)> {
     let path = request.path();
     let not_found = || Error::route_not_found(&path);
     let name = path.strip_prefix("/v1/").ok_or_else(not_found)?;
     let authorization = request.headers().get("Authorization").ok().flatten();
-    auth::check_token(api_token(env)?.as_deref(), authorization.as_deref())?;
+    let access = auth::authenticate(env, ctx, authorization.as_deref()).await?;
     let operation = Operation::by_name(name).ok_or_else(not_found)?;
     if request.method() != Method::Post {
         return Err(method_not_allowed(request, POST));
     }
-    Ok(operation)
+    Ok((operation, access))
 }
 
 fn method_not_allowed(request: &Request, allowed: &str) -> Error {

@@ -18,8 +18,8 @@ use crate::cloudflare::workspace_store::SqlWorkspaceStore;
 use crate::model::named::Address;
 use crate::model::{Error, Result, json};
 use crate::ports::WorkspaceStore;
-use crate::service::CancellationToken;
 use crate::service::workspace::{NamedWorkspace as Service, directory};
+use crate::service::{CancellationToken, access};
 
 object_class! {
     /// The Rust side of the Durable Object class `NamedWorkspace`.
@@ -63,6 +63,8 @@ impl ObjectService for Service<WorkerPorts> {
     async fn handle(&self, message: NamedMessage) -> Result<Value> {
         match message {
             NamedMessage::Source { key } => to_json(&self.source(key).await?),
+            NamedMessage::SourceOf => to_json(&self.creation_source()?),
+            NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
             NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),
         }
     }
@@ -72,7 +74,7 @@ impl ObjectService for Service<WorkerPorts> {
     }
 }
 
-/// The Rust side of the Durable Object class `Directory`, which lists the workspaces of one tenant.
+/// The Rust side of the Durable Object class `Directory`, which lists the workspaces of one tenant, and its tokens.
 #[wasm_bindgen]
 pub struct Directory {
     store: AssertUnwindSafe<Rc<Result<SqlDirectoryStore>>>,
@@ -98,6 +100,7 @@ impl Directory {
             match message {
                 DirectoryMessage::Note(entry) => to_json(&directory::record_entry(store, &entry)?),
                 DirectoryMessage::List(request) => to_json(&directory::list(store, &request)?),
+                DirectoryMessage::Tokens(message) => access::tokens::handle(store, message),
             }
         })
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 pub use crate::model::operation::{Operation, Request, Target, requests};
 use crate::model::{Error, Result, json};
 use crate::ports::Ports;
+use crate::service::access::{self, Access};
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -74,14 +75,24 @@ pub async fn run_named<P: Ports>(
     }
 }
 
-/// Runs an operation of the entrypoint itself: on the bucket, on a Directory, or a command in a sandbox.
-pub async fn run_entrypoint<P: Ports>(ports: &Rc<P>, request: Request, abort: CancellationToken) -> Result<Value> {
+/// Runs an operation of the entrypoint itself: on the bucket, on a Directory, or a command in a sandbox. The caller was
+/// authorized for the request.
+pub async fn run_entrypoint<P: Ports>(
+    ports: &Rc<P>,
+    access: &Access,
+    request: Request,
+    abort: CancellationToken,
+) -> Result<Value> {
     use requests::Entrypoint as Call;
     let Request::Entrypoint(request) = request else { return Err(Error::internal()) };
     match request {
         Call::Exec(request) => to_json(&service::exec::exec(Rc::clone(ports), request, abort).await?),
         Call::Sweep(request) => to_json(&service::sweep(&**ports, request).await?),
-        Call::ListWorkspaces(request) => service::workspace::directory::list_workspaces(&**ports, &request).await,
+        Call::CreateToken(request) => to_json(&access::tokens::create(&**ports, request).await?),
+        Call::ListTokens(request) => to_json(&access::tokens::list(&**ports, &request).await?),
+        Call::RevokeToken(request) => to_json(&access::tokens::revoke(&**ports, request).await?),
+        Call::CurrentToken(_) => to_json(&access.describe()),
+        Call::ListWorkspaces(request) => access::list::list_workspaces(&**ports, access, request).await,
     }
 }
 

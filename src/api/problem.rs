@@ -33,7 +33,9 @@ pub fn status(code: Code) -> u16 {
         | Code::ForeignRef
         | Code::UnsupportedRefVersion => 400,
         Code::Unauthorized => 401,
-        Code::RefMismatch | Code::CrossLineage | Code::OtherTenant => 403,
+        Code::RefMismatch | Code::CrossLineage | Code::OtherTenant | Code::PermissionMissing | Code::NotPermitted => {
+            403
+        }
         Code::BackupNotFound
         | Code::SnapshotNotFound
         | Code::WorkspaceNotFound
@@ -58,6 +60,7 @@ pub fn status(code: Code) -> u16 {
         | Code::NothingRestorable
         | Code::OtherLineage
         | Code::OtherDirectory
+        | Code::TooManyTokens
         | Code::SnapshotStale
         | Code::IdempotencyConflict => 409,
         Code::BackupExpired => 410,
@@ -89,6 +92,7 @@ pub fn status(code: Code) -> u16 {
         | Code::SnapshotBusy
         | Code::LedgerUnavailable
         | Code::DirectoryUnavailable
+        | Code::TokensUnavailable
         | Code::WorkspaceUnavailable
         | Code::OperationInterrupted
         | Code::StorageUnavailable => 503,

@@ -1,4 +1,4 @@
-//! The functions that `worker.mjs` calls, for RPC methods.
+//! The functions that `worker.mjs` calls, for RPC methods. Callers over a service binding may call everything.
 
 use std::future::ready;
 use std::panic::AssertUnwindSafe;
@@ -14,6 +14,7 @@ use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation, cron_operation};
 use crate::cloudflare::value::{from_caller, raw_json_to_js};
 use crate::model::{Error, Result, json};
+use crate::service::access::Access;
 
 /// Returns the names of the operations. Each is an RPC method.
 #[wasm_bindgen]
@@ -37,7 +38,7 @@ pub fn scheduled(env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let (operation, arguments) = cron_operation();
         let call = ready(Ok(Call { arguments, signal: JsValue::UNDEFINED }));
-        let Answer { correlation_id, outcome } = execute(operation, call, &env, ctx).await;
+        let Answer { correlation_id, outcome } = execute(operation, Access::Everything, call, &env, ctx).await;
         outcome.map(|_| JsValue::UNDEFINED).map_err(|error| to_exception(&error, &correlation_id))
     }))
 }
@@ -50,7 +51,7 @@ async fn execute_rpc(
 ) -> std::result::Result<JsValue, JsValue> {
     let call =
         take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read_arguments(&options)?, signal }));
-    let Answer { correlation_id, outcome } = execute(operation, ready(call), &env, ctx).await;
+    let Answer { correlation_id, outcome } = execute(operation, Access::Everything, ready(call), &env, ctx).await;
     match outcome {
         Ok(answer) => raw_json_to_js(&answer),
         Err(error) => Err(to_exception(&error, &correlation_id)),

@@ -12,6 +12,7 @@ use crate::model::files::FileAttributes;
 use crate::model::named::settings::StartSettings;
 use crate::model::request::{CheckpointLocation, LineageScope, SettingsUpdate};
 use crate::model::schema::NULLABLE;
+use crate::model::token::Permission;
 
 /// The schemas of one operation.
 pub(super) struct OperationSchema {
@@ -55,7 +56,7 @@ impl Schemas {
     }
 }
 
-/// Returns the document with the `options`, the `answer` and the effect of a second call of every operation, the body of
+/// Returns the document with the `options`, the `answer`, the permission and the effect of a second call of every operation, the body of
 /// an `error`, and the types that they refer to. The document is itself a schema of draft 2020-12, with the types in `$defs`.
 pub fn document() -> Value {
     let Schemas { operations, error, types } = Schemas::new();
@@ -63,6 +64,7 @@ pub fn document() -> Value {
         json!({
             "name": operation.name(),
             "description": operation.summary(),
+            "permission": operation.permission().map_or("apiToken", Permission::as_str),
             "repeatability": operation.repeatability(),
             "options": options,
             "answer": answer,

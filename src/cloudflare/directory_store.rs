@@ -1,20 +1,24 @@
-//! The SQL storage of a Directory object, which lists the named workspaces of a tenant.
+//! The SQL storage of a Directory object, which lists the named workspaces of a tenant, and stores its tokens.
 
 use wasm_bindgen::JsValue;
 
 use super::sql::{Database, json, millis};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{State, WorkspaceName};
+use crate::model::token::TokenId;
+use crate::model::token_record::TokenRecord;
 use crate::model::{Result, Timestamp};
-use crate::ports::DirectoryStore;
+use crate::ports::{DirectoryStore, TokenStore};
 
 /// The schema versions: see [`Migrations`](super::sql::Migrations). The column `gone` is the time at which the
 /// workspace was deleted, in milliseconds; 0 where it was not.
-const MIGRATIONS: [&[&str]; 2] = [TABLES, RENAMED_FIELDS];
+const MIGRATIONS: [&[&str]; 3] = [TABLES, RENAMED_FIELDS, TOKENS];
 
 /// From this version on, the fields of records have other names. Earlier releases cannot read them, and refuse the
 /// storage because of its version.
 const RENAMED_FIELDS: &[&str] = &[];
+
+const TOKENS: &[&str] = &["CREATE TABLE tokens (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID"];
 
 const TABLES: &[&str] = &[
     "CREATE TABLE schema (version INTEGER NOT NULL) STRICT",
@@ -74,6 +78,27 @@ impl DirectoryStore for SqlDirectoryStore {
 
     fn entries(&self, after: Option<&WorkspaceName>, prefix: Option<&str>, limit: u32) -> Result<Vec<WorkspaceEntry>> {
         self.database.records("entries", PAGE, &page_values(after, prefix, limit))
+    }
+}
+
+impl TokenStore for SqlDirectoryStore {
+    fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>> {
+        let statement = "SELECT id AS key, record FROM tokens WHERE id = ?";
+        Ok(self.database.records("tokens", statement, &[id.as_str().into()])?.into_iter().next())
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRecord>> {
+        self.database.records("tokens", "SELECT id AS key, record FROM tokens ORDER BY id", &[])
+    }
+
+    fn put_token(&self, record: &TokenRecord) -> Result<()> {
+        let statement = "INSERT OR REPLACE INTO tokens (id, record) VALUES (?, ?)";
+        self.database.write(statement, &[record.token.id.as_str().into(), json(record)?]).map(drop)
+    }
+
+    fn delete_token(&self, id: &TokenId) -> Result<bool> {
+        let statement = "DELETE FROM tokens WHERE id = ? RETURNING id AS key";
+        Ok(!self.database.run_if_created(statement, &[id.as_str().into()])?.is_empty())
     }
 }
 

@@ -4,6 +4,7 @@
 //! named workspaces.
 
 use js_sys::Array;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wasm_bindgen::JsValue;
@@ -15,7 +16,8 @@ use crate::model::named::messages::{ForkSource, ResumedWorkspace};
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
-use crate::model::{Error, Failure, Result, json};
+use crate::model::token_record::TokenMessage;
+use crate::model::{Error, Failure, Result, SandboxId, SnapshotId, json};
 use crate::ports::NamedWorkspaceClient;
 
 /// The `NamedWorkspace` objects and the Directory objects.
@@ -39,6 +41,13 @@ pub enum NamedMessage {
         /// Whether to verify that the sandbox runs with the files in place.
         verify: bool,
     },
+    /// [`NamedWorkspaceClient::source_of`]
+    SourceOf,
+    /// [`NamedWorkspaceClient::origin_of`]
+    OriginOf {
+        /// The snapshot.
+        id: SnapshotId,
+    },
 }
 
 /// A message to a Directory.
@@ -49,6 +58,8 @@ pub enum DirectoryMessage {
     Note(WorkspaceEntry),
     /// [`NamedWorkspaceClient::list_workspaces`]
     List(ListWorkspacesRequest),
+    /// [`NamedWorkspaceClient::call_tokens`]
+    Tokens(TokenMessage),
 }
 
 impl NamedWorkspaceObjects {
@@ -85,6 +96,19 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn resume(&self, address: &Address, verify: bool) -> Result<ResumedWorkspace> {
         self.named.call(&address.to_string(), &NamedMessage::Resume { verify }).await
+    }
+
+    async fn source_of(&self, address: &Address) -> Result<Option<SandboxId>> {
+        self.named.call(&address.to_string(), &NamedMessage::SourceOf).await
+    }
+
+    async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {
+        self.named.call(&address.to_string(), &NamedMessage::OriginOf { id: snapshot_id.clone() }).await
+    }
+
+    async fn call_tokens<T: DeserializeOwned + 'static>(&self, tenant: &Tenant, message: &TokenMessage) -> Result<T> {
+        let outcome = self.call_directory(tenant, &DirectoryMessage::Tokens(message.clone())).await;
+        outcome.map_err(Error::tokens_unavailable)?.answer()?.parse().map_err(Error::message_unreadable)
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {

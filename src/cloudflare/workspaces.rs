@@ -34,11 +34,6 @@ impl WorkspaceObjects {
     pub fn open(env: &Env) -> Result<Self> {
         Ok(Self(Objects::open(env, "Workspace", "The workspace of the sandbox")?))
     }
-
-    /// Returns the parent of the sandbox `id`.
-    pub async fn descent(&self, id: &SandboxId) -> Result<SandboxParent> {
-        self.0.call(id.as_str(), &Message::Descent).await
-    }
 }
 
 /// A message from one object of this Worker to a Workspace object.
@@ -59,7 +54,7 @@ pub enum Message {
     Root,
     /// [`SandboxLedgerClient::describe`]
     Describe,
-    /// [`WorkspaceObjects::descent`]
+    /// [`SandboxLedgerClient::parent_of`]
     Descent,
     /// [`SandboxLedgerClient::sweep`]
     Sweep {
@@ -160,6 +155,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn describe(&self, id: &SandboxId) -> Result<WorkspaceLineage, Failure> {
         self.0.try_call(id.as_str(), &Message::Describe).await
+    }
+
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
+        self.0.call(id.as_str(), &Message::Descent).await
     }
 
     async fn sweep(

@@ -21,6 +21,7 @@ pub mod sandbox_bindings;
 pub mod signature;
 pub mod stored_backup;
 pub mod task;
+pub mod token_record;
 pub mod web_origin;
 
 pub use backup_location::{BackupLocation, LocatedBackup};

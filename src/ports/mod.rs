@@ -24,7 +24,7 @@ pub use crate::model::record::RestoreSource;
 pub use backups::BackupStore;
 pub use objects::{NamedWorkspaceClient, SandboxLedgerClient};
 pub use sandboxes::{InputOf, RunningCommand, RunningCommandOf, SandboxSession, SandboxSessionOf, Sandboxes};
-pub use storage::{DirectoryStore, Ledger, WorkspaceStore};
+pub use storage::{DirectoryStore, Ledger, TokenStore, WorkspaceStore};
 
 /// All ports of the service.
 pub trait Ports: 'static {

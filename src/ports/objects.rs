@@ -2,9 +2,10 @@
 
 use std::future::Future;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::model::answer::WorkspaceLineage;
+use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::answer::WorkspaceEntry;
@@ -15,6 +16,7 @@ use crate::model::named::messages::{
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
+use crate::model::token_record::TokenMessage;
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot,
@@ -39,6 +41,9 @@ pub trait SandboxLedgerClient {
 
     /// Returns the part of the lineage that the ledger of `id` contains.
     fn describe(&self, id: &SandboxId) -> impl Future<Output = Result<WorkspaceLineage, Failure>>;
+
+    /// Returns the sandbox that the sandbox `id` was made from, and the named workspace that `id` belongs to.
+    fn parent_of(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxParent>>;
 
     /// Deletes those of `backups` that carry the mark of `id` and that its ledger does not own. Returns how many. With
     /// `dry_run` it only counts them.
@@ -142,6 +147,20 @@ pub trait NamedWorkspaceClient {
     /// Returns the sandbox of the workspace `address` for a command. Starts the workspace if it is not active; with
     /// `verify`, also if its sandbox is not running with the files in place.
     fn resume(&self, address: &Address, verify: bool) -> impl Future<Output = Result<ResumedWorkspace>>;
+
+    /// Returns the sandbox of the snapshot that the workspace `address` was created from. Also for a workspace that was
+    /// deleted a short time ago.
+    fn source_of(&self, address: &Address) -> impl Future<Output = Result<Option<SandboxId>>>;
+
+    /// Returns the sandbox of a snapshot, which is one of the lineage of the workspace `address`.
+    fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> impl Future<Output = Result<SandboxId>>;
+
+    /// Sends a message about the tokens of a tenant to its Directory.
+    fn call_tokens<T: DeserializeOwned + 'static>(
+        &self,
+        tenant: &Tenant,
+        message: &TokenMessage,
+    ) -> impl Future<Output = Result<T>>;
 
     /// Creates another workspace. Returns JSON: [`StartedWorkspace`](crate::model::named::answer::StartedWorkspace).
     fn create_workspace(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;

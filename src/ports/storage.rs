@@ -4,6 +4,8 @@ use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{Address, NamedRecord, Transition, WorkspaceName};
 use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
 use crate::model::request::SnapshotCursor;
+use crate::model::token::TokenId;
+use crate::model::token_record::TokenRecord;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 
 /// The durable storage of one workspace, and its alarm.
@@ -94,6 +96,18 @@ pub trait WorkspaceStore {
     fn alarm(&self) -> Result<Option<Timestamp>>;
     /// Sets the alarm; `None` deletes it.
     fn set_alarm(&self, at: Option<Timestamp>) -> Result<()>;
+}
+
+/// The durable storage of the tokens of one tenant, which is a part of its Directory. As [`Ledger`], it is synchronous.
+pub trait TokenStore {
+    /// Returns a token.
+    fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>>;
+    /// Returns all tokens, in the order of their ids.
+    fn tokens(&self) -> Result<Vec<TokenRecord>>;
+    /// Stores a token, and replaces the row with the same id.
+    fn put_token(&self, record: &TokenRecord) -> Result<()>;
+    /// Deletes a token. Returns whether it existed.
+    fn delete_token(&self, id: &TokenId) -> Result<bool>;
 }
 
 /// The durable storage of one Directory. As [`Ledger`], it is synchronous.

@@ -9,6 +9,7 @@
 //! - [`checkpoint`]: named states inside the sandbox itself
 //! - [`exec`]: runs the commands of callers in sandboxes
 //! - [`workspace`]: named workspaces, the sandboxes that belong to them, and the list of them
+//! - [`access`]: what callers with tokens may do
 //! - [`tasks`]: lists and runs deferred work: what an operation did not finish, and what is due later
 //! - [`calls`]: what all calls share: context, cancellation, idempotency, queues, time limits, retries, failures
 //!
@@ -20,6 +21,7 @@
 //!
 //! Each named workspace has an object of its own. For the whole bucket: [`sweep`]. For the deployment: [`health()`].
 
+pub mod access;
 pub mod calls;
 mod checkpoint;
 mod container;

@@ -154,7 +154,8 @@ impl OperationExecutor for FakeOperations {
         let default = (id.as_str() == "agent-42-restored-abcd1234").then(|| "agent-42".to_owned());
         let parent = self.parents.get(id.as_str()).cloned().or(default);
         let parent = parent.map(|parent| SandboxId::parse(&parent).unwrap());
-        Ok(SandboxParent { parent, has_binding: self.named_sandboxes.iter().any(|name| name == id.as_str()) })
+        let has_binding = self.named_sandboxes.iter().any(|name| name == id.as_str());
+        Ok(SandboxParent { parent, has_binding, workspace: None })
     }
 }
 

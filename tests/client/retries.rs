@@ -32,6 +32,7 @@ fn unsafe_calls() -> Vec<(Operation, Value)> {
         (Operation::RestoreFiles, json!({})),
         (Operation::Exec, json!({ "sandboxId": "agent-42", "command": "npm publish" })),
         (Operation::RotateKey, json!({ "sandboxId": "agent-42" })),
+        (Operation::CreateToken, json!({ "permissions": ["read"] })),
         (Operation::UpdateWorkspace, json!({ "name": "work", "currentSnapshotId": "snap-abcdefghij012345" })),
         (Operation::DeleteWorkspace, json!({ "name": "work" })),
         (Operation::RestoreCheckpoint, json!({ "sandboxId": "agent-42", "name": "s1" })),

@@ -13,7 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_executor::block_on;
 
 use self::in_memory::InMemory;
-use self::suite::{Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, workspace_store};
+use self::suite::{
+    Case, backups, directory_store, ledger, runtime, sandbox_ledgers, sandboxes, token_store, workspace_store,
+};
 use self::support::{MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore};
 
 #[test]
@@ -24,6 +26,11 @@ fn memory_ledger_conforms() {
 #[test]
 fn memory_workspace_store_conforms() {
     run_cases::<MemoryWorkspaceStore>(&workspace_store::cases());
+}
+
+#[test]
+fn memory_token_store_conforms() {
+    run_cases::<MemoryDirectoryStore>(&token_store::cases());
 }
 
 #[test]

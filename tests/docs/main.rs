@@ -8,5 +8,6 @@ mod limits;
 mod links;
 mod markdown;
 mod messages;
+mod permissions;
 mod sdk;
 mod settings;

@@ -51,6 +51,7 @@ fn only_transient_errors_are_retryable() {
 fn retryable_codes_are_exactly_these() {
     let retryable: Vec<_> = Code::ALL.iter().filter(|code| code.is_retryable()).map(Code::as_str).collect();
     let expected = [
+        "TOKENS_UNAVAILABLE",
         "SNAPSHOT_BUSY",
         "DIRECTORY_UNAVAILABLE",
         "LEDGER_UNAVAILABLE",
@@ -71,6 +72,7 @@ fn retryable_codes_are_exactly_these() {
 fn codes_whose_messages_may_quote_input_are_exactly_these() {
     let quoting: Vec<_> = Code::ALL.iter().filter(|code| code.may_quote_input()).map(Code::as_str).collect();
     let expected = [
+        "NOT_PERMITTED",
         "INVALID_ARGUMENT",
         "INVALID_SANDBOX_ID",
         "INVALID_DIRECTORY",

@@ -144,6 +144,17 @@ fn answers_about_checkpoints_match_their_schemas() {
 }
 
 #[test]
+fn answers_about_tokens_match_their_schemas() {
+    let mut checked = SchemaChecker::of(Fixture::empty());
+    let full = json!({ "permissions": ["read", "work"], "workspaces": ["work"], "label": "CI" });
+    let created = checked.run(Operation::CreateToken, &full);
+    checked.run(Operation::CreateToken, &json!({ "permissions": ["admin"] }));
+    checked.run(Operation::ListTokens, &json!({}));
+    checked.run(Operation::CurrentToken, &json!({}));
+    checked.run(Operation::RevokeToken, &json!({ "id": created["id"] }));
+}
+
+#[test]
 fn answers_about_tools_match_their_schemas() {
     let mut schemas = Schemas::new();
     let workspace = json!({ "name": "code", "snapshot": true, "checkpoint": true, "sandboxId": "agent-42" });

@@ -26,6 +26,7 @@ pub fn example_session() -> Vec<Example> {
     recorder.commands();
     recorder.workspaces();
     recorder.tools();
+    recorder.tokens();
     recorder.deployment();
     recorder.examples
 }
@@ -174,6 +175,17 @@ impl ExampleRecorder {
         self.record(Operation::GrantTools, options, json!(granted));
     }
 
+    /// Creates, lists and revokes tokens.
+    fn tokens(&mut self) {
+        let created = self.run(
+            Operation::CreateToken,
+            json!({ "permissions": ["snapshot", "work"], "workspaces": ["notebook"], "label": "CI of the notebook" }),
+        );
+        self.run(Operation::ListTokens, json!({}));
+        self.run(Operation::CurrentToken, json!({}));
+        self.run(Operation::RevokeToken, json!({ "id": created["id"] }));
+    }
+
     /// Checks the health of the deployment.
     fn deployment(&mut self) {
         let configured = vec![
@@ -210,6 +222,6 @@ impl OperationExecutor for FixtureOperations<'_> {
     }
 
     async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
-        Ok(SandboxParent { parent: None, has_binding: false })
+        Ok(SandboxParent { parent: None, has_binding: false, workspace: None })
     }
 }

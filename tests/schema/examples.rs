@@ -105,7 +105,12 @@ fn forms(operation: Operation) -> Vec<Value> {
             vec![with(&[&toolset(), &call])]
         }
         Operation::GrantTools => vec![with(&[&toolset(), &json!({ "expirationSeconds": 60 })])],
-        Operation::Health => vec![json!({})],
+        Operation::CreateToken => vec![json!({
+            "tenant": "team", "permissions": ["read", "work"], "label": "CI", "expirationSeconds": 60, "workspaces": ["work"],
+        })],
+        Operation::ListTokens => vec![json!({ "tenant": "team" })],
+        Operation::RevokeToken => vec![json!({ "tenant": "team", "id": "abcdefghij01" })],
+        Operation::CurrentToken | Operation::Health => vec![json!({})],
     }
 }
 

@@ -96,6 +96,9 @@ impl FaultyCaller {
             (Operation::Delete, &json!({ "sandboxId": AGENT, "label": "daily" })),
             (Operation::Exec, &json!({ "sandboxId": AGENT, "command": "true" })),
             (Operation::Sweep, &json!({})),
+            (Operation::CreateToken, &json!({ "permissions": ["read"] })),
+            (Operation::ListTokens, &json!({})),
+            (Operation::RevokeToken, &json!({ "id": "abcdefghij01" })),
         ] {
             self.call(operation, options);
         }

@@ -2,6 +2,7 @@
 // Helpers are no `#[test]` functions, so clippy's exceptions for tests don't reach them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod access;
 mod calls;
 mod check_order;
 mod checkpoint;

@@ -44,6 +44,7 @@ pub enum Method {
     Release,
     RootId,
     Describe,
+    ParentOf,
     Sweep,
     GetForRestore,
     SetPolicy,
@@ -65,9 +66,12 @@ pub enum Method {
     SwitchRuntime,
     ForkSource,
     Resume,
+    SourceOf,
+    OriginOf,
     CreateWorkspace,
     UpdateDirectory,
     ListWorkspaces,
+    CallTokens,
     Sleep,
 }
 

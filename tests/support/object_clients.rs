@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
-use sandbox_snapshotter::model::answer::WorkspaceLineage;
+use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
@@ -13,13 +13,14 @@ use sandbox_snapshotter::model::named::messages::{
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
+use sandbox_snapshotter::model::token_record::TokenMessage;
 use sandbox_snapshotter::model::{
     BackupLocation, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
-use sandbox_snapshotter::service::CancellationToken;
 use sandbox_snapshotter::service::workspace::directory;
+use sandbox_snapshotter::service::{CancellationToken, access};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -46,6 +47,10 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
 
     async fn describe(&self, id: &SandboxId) -> Result<WorkspaceLineage, Failure> {
         self.try_ask(Method::Describe, id, (), |own, ()| async move { own.describe() }).await
+    }
+
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
+        self.ask(Method::ParentOf, id, (), |own, ()| async move { own.descent() }).await
     }
 
     async fn sweep(
@@ -190,6 +195,22 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
 
     async fn resume(&self, address: &Address, verify: bool) -> Result<ResumedWorkspace> {
         self.ask_named(Method::Resume, address, verify, |own, verify| async move { own.resume(verify).await }).await
+    }
+
+    async fn source_of(&self, address: &Address) -> Result<Option<SandboxId>> {
+        self.ask_named(Method::SourceOf, address, (), |own, ()| async move { own.creation_source() }).await
+    }
+
+    async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {
+        let id = snapshot_id.clone();
+        self.ask_named(Method::OriginOf, address, id, |own, id| async move { own.origin_of(&id).await }).await
+    }
+
+    async fn call_tokens<T: DeserializeOwned + 'static>(&self, tenant: &Tenant, message: &TokenMessage) -> Result<T> {
+        let (store, message) = (self.world.directory(tenant), through_json(message));
+        let handle = |_| async move { Ok(access::tokens::handle(&*store, message)) };
+        let answer = S::call(&self.world, Method::CallTokens, tenant.as_str(), handle).await;
+        Ok(serde_json::from_value(answer.map_err(Error::tokens_unavailable)??).unwrap())
     }
 
     async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {

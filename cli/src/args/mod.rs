@@ -1,8 +1,8 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`files`], [`diff`], [`download`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
-//! - [`snapshot`], [`files`], [`exec`], [`workspace`], [`retention`], [`checkpoint`], [`tools`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`workspace`], [`retention`], [`checkpoint`], [`tools`],
+//!   [`tokens`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -20,6 +20,7 @@ pub mod policy;
 pub mod retention;
 pub mod shell;
 pub mod snapshot;
+pub mod tokens;
 pub mod tools;
 pub mod workspace;
 
@@ -136,6 +137,9 @@ pub enum Command {
     /// Give language models tools
     #[command(subcommand)]
     Tools(tools::Tools),
+    /// Manage access tokens, which permit some operations on all workspaces or on some of them
+    #[command(subcommand)]
+    Tokens(tokens::Tokens),
     /// Connect editors and agents over the Model Context Protocol
     #[command(subcommand)]
     Mcp(tools::Mcp),

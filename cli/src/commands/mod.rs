@@ -19,6 +19,7 @@ mod similar;
 mod snapshot;
 mod snapshot_search;
 mod target;
+mod tokens;
 mod tools;
 mod workspace;
 
@@ -50,6 +51,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Key(command) => maintenance::key(&context()?, &command),
         Command::Sweep(command) => maintenance::sweep(&context()?, &command),
         Command::Tools(command) => tools::tools(&context()?, &command),
+        Command::Tokens(command) => tokens::run(&context()?, command),
         Command::Mcp(command) => tools::mcp(&context()?, &command),
         Command::Doctor(command) => doctor::run(&cli.global, &command, output),
         Command::Completions(command) => shell::completions(&command),

@@ -4,7 +4,7 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
-//!   [`health`], [`exec`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`]: the text output of each answer
 
 pub mod answer;
 mod changes;
@@ -21,6 +21,7 @@ pub mod spinner;
 mod stream;
 pub mod style;
 pub mod table;
+mod tokens;
 mod tools;
 pub mod tree;
 pub mod workspaces;

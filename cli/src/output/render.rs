@@ -106,11 +106,13 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "maxBytes" => "--max-bytes",
         "onDiverged" => "--on-diverged",
         "onFailure" => "--hook-failure",
+        "permissions" => "--permission",
         "replace" => "--replace",
         "sourceSnapshot" => "--from-snapshot",
         "sourceWorkspace" => "--from-workspace",
         "timeoutSeconds" => "--hook-timeout",
         "wake" => "--wake",
+        "workspaces" => "--workspace",
         _ => return None,
     })
 }

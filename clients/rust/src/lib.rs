@@ -18,8 +18,9 @@
 //! }
 //! ```
 //!
-//! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`], [`Client::files`] and
-//!   [`Client::tools`] group the operations on named workspaces, on checkpoints, on the files of snapshots and on tools
+//! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`], [`Client::files`],
+//!   [`Client::tools`] and [`Client::tokens`] group the operations on named workspaces, on checkpoints, on the files of
+//!   snapshots, on tools and on access tokens
 //! - [`WorkspaceHandle`]: the operations on one named workspace
 //! - `ServiceBinding`: the transport over a service binding, with the feature `service-binding`; [`Transport`] is the
 //!   trait of transports
@@ -45,7 +46,7 @@ mod workspace;
 
 pub use download::Download;
 pub use error::{Error, ErrorCode, Result};
-pub use operations::{Checkpoints, Files, Tools, Workspaces};
+pub use operations::{Checkpoints, Files, Tokens, Tools, Workspaces};
 pub use options::Options;
 pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
@@ -95,6 +96,11 @@ impl<T: Transport> Client<T> {
     /// with the container.
     pub const fn checkpoints(&self) -> Checkpoints<'_, T> {
         Checkpoints(self)
+    }
+
+    /// Returns the operations on access tokens.
+    pub const fn tokens(&self) -> Tokens<'_, T> {
+        Tokens(self)
     }
 
     /// Returns the operations on tools for language models.

@@ -8,7 +8,8 @@ use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{Address, WorkspaceName};
 use crate::model::operation::{Operation, operations, types};
 use crate::model::request::{
-    HealthRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, SnapshotCursor,
+    CurrentTokenRequest, HealthRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest,
+    SnapshotCursor,
 };
 use crate::pages::stream_items;
 use crate::{Client, Result, Transport};
@@ -26,6 +27,10 @@ pub struct Checkpoints<'a, T>(pub(crate) &'a Client<T>);
 #[derive(Debug)]
 pub struct Files<'a, T>(pub(crate) &'a Client<T>);
 
+/// The operations on access tokens.
+#[derive(Debug)]
+pub struct Tokens<'a, T>(pub(crate) &'a Client<T>);
+
 /// The operations on tools for language models.
 #[derive(Debug)]
 pub struct Tools<'a, T>(pub(crate) &'a Client<T>);
@@ -35,7 +40,8 @@ macro_rules! methods {
     ($($client:ty {$(
         $(#[doc = $summary:literal])+
         $name:ident = $text:literal, $(fn $method:ident)? ($Request:ident) -> $Answer:ident,
-            in $object:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
+            in $object:ident $(($id:expr))?,
+            permission: $permission:ident, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
     )+})+) => {$(
         impl<T: Transport> $client {
             $(method! { [$($summary)+] $name $($method)? ($Request) -> $Answer })+
@@ -118,6 +124,17 @@ impl<T: Transport> Files<'_, T> {
             let types::FilePage { files, cursor, .. } = self.list(&request).await?;
             Ok((files, cursor.as_deref().map(FileCursor::parse).transpose()?))
         })
+    }
+
+    const fn client(&self) -> &Client<T> {
+        self.0
+    }
+}
+
+impl<T: Transport> Tokens<'_, T> {
+    /// Returns what the caller may do.
+    pub async fn current(&self) -> Result<types::CurrentToken> {
+        self.0.call_typed(Operation::CurrentToken, &CurrentTokenRequest::default()).await
     }
 
     const fn client(&self) -> &Client<T> {

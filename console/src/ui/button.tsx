@@ -2,6 +2,8 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 
+import type { OperationName } from '../../../client/src/index.ts';
+import { permits } from '../permissions.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { announce } from './notice.tsx';
 
@@ -16,6 +18,8 @@ export interface ButtonProps {
   disabled?: boolean;
   /** The accessible name, if the text alone is ambiguous. */
   label?: string;
+  /** The operation that the button leads to. Without the permission for it, there is no button. */
+  needs?: OperationName;
   /** A tooltip. */
   title?: string | undefined;
   /** Called on a click. If absent, the button submits its form. */
@@ -33,9 +37,11 @@ export function Button({
   busy,
   disabled,
   label,
+  needs,
   title,
   onClick,
-}: ButtonProps): JSX.Element {
+}: ButtonProps): JSX.Element | null {
+  if (needs && !permits(needs)) return null;
   const isDisabled = busy || disabled;
   const click = (event: Event) => {
     if (isDisabled) return event.preventDefault();

@@ -73,7 +73,7 @@ export function Checkpoints({
   return (
     <>
       <div class="buttons">
-        <Button variant="primary" icon="add" onClick={() => setCreating(true)}>
+        <Button needs="checkpoints/create" variant="primary" icon="add" onClick={() => setCreating(true)}>
           Create a checkpoint…
         </Button>
       </div>
@@ -107,7 +107,11 @@ export function Checkpoints({
               >
                 Compare
               </Button>
-              <Button label={`Restore ${name}…`} onClick={() => setSelected(name)}>
+              <Button
+                needs="checkpoints/restore"
+                label={`Restore ${name}…`}
+                onClick={() => setSelected(name)}
+              >
                 Restore…
               </Button>
             </div>

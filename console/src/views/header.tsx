@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { DEFAULT_TENANT, go, href, place, placeOf } from '../routes.ts';
+import { access } from '../permissions.ts';
 import { signOut } from '../session.ts';
 import { theme, THEMES, type Theme } from '../theme.ts';
 import { Button } from '../ui/button.tsx';
@@ -31,6 +32,7 @@ export function Header() {
       </nav>
       <Open tenant={tenant} />
       <div class="corner">
+        <Access />
         <Health isSignedIn />
         <ThemeSwitch />
         <Button variant="quiet" onClick={signOut}>
@@ -38,6 +40,18 @@ export function Header() {
         </Button>
       </div>
     </header>
+  );
+}
+
+/** What the access token of the user permits. The API token permits everything. */
+function Access() {
+  const used = access.value?.token;
+  if (!used) return null;
+  const workspaces = used.workspaces?.join(', ') ?? `all of the tenant ${used.tenant}`;
+  return (
+    <span class="hint" title={`The permissions of the token. Workspaces: ${workspaces}`}>
+      {used.permissions.join(', ')}
+    </span>
   );
 }
 

@@ -51,8 +51,10 @@ export function RetentionTab({ sandboxId }: { sandboxId: string }) {
               />
             ) : (
               <div class="buttons">
-                <Button onClick={() => setEditing(true)}>Change the policy…</Button>
-                <Button busy={planning.busy} onClick={() => void planning.run()}>
+                <Button needs="setRetention" onClick={() => setEditing(true)}>
+                  Change the policy…
+                </Button>
+                <Button needs="applyRetention" busy={planning.busy} onClick={() => void planning.run()}>
                   Apply now…
                 </Button>
               </div>

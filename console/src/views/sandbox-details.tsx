@@ -85,6 +85,7 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
       )}
       <div class="buttons">
         <Button
+          needs="snapshot"
           variant={running === false ? 'plain' : 'primary'}
           icon="camera"
           onClick={() => setTaking(true)}

@@ -43,7 +43,7 @@ export function SignIn() {
           required
           hint={
             <>
-              The secret <code>API_TOKEN</code> of the Worker.
+              The secret <code>API_TOKEN</code> of the Worker, or an access token.
             </>
           }
         />

@@ -6,6 +6,7 @@ import { SnapshotterError, type Verification } from '../../../client/src/index.t
 import { useAction } from '../action.ts';
 import { create } from '../idempotency.ts';
 import { go } from '../routes.ts';
+import { permits } from '../permissions.ts';
 import { client } from '../session.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
@@ -76,28 +77,41 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   return (
     <>
       <div class="buttons">
-        <Button variant="primary" icon="restore" busy={restoring.busy} onClick={() => void restoring.run()}>
+        <Button
+          needs="restore"
+          variant="primary"
+          icon="restore"
+          busy={restoring.busy}
+          onClick={() => void restoring.run()}
+        >
           Restore
         </Button>
-        <Button icon="branch" busy={branching.busy} onClick={() => void branching.run()}>
+        <Button needs="branch" icon="branch" busy={branching.busy} onClick={() => void branching.run()}>
           Branch
         </Button>
-        <Button icon="pin" busy={pinning.busy} onClick={() => void pinning.run()}>
+        <Button needs="pin" icon="pin" busy={pinning.busy} onClick={() => void pinning.run()}>
           {pinned ? 'Unpin' : 'Pin'}
         </Button>
         <Button icon="check" busy={verifying.busy} onClick={() => void verifying.run()}>
           Verify
         </Button>
-        <Button onClick={() => setDialog('label')}>Label…</Button>
+        <Button needs="label" onClick={() => setDialog('label')}>
+          Label…
+        </Button>
         <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
         {others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
         {canRollBack && (
-          <Button icon="back" onClick={() => setDialog('roll back')}>
+          <Button needs="workspaces/update" icon="back" onClick={() => setDialog('roll back')}>
             Roll back…
           </Button>
         )}
-        {canPromote && <Button onClick={() => setDialog('promote')}>Promote…</Button>}
+        {canPromote && (
+          <Button needs="workspaces/promote" onClick={() => setDialog('promote')}>
+            Promote…
+          </Button>
+        )}
         <Button
+          needs="delete"
           variant="danger"
           icon="trash"
           disabled={refusal !== undefined}
@@ -107,7 +121,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           Delete…
         </Button>
       </div>
-      {refusal && (
+      {refusal && permits('delete') && (
         <p class="hint">
           {refusal}{' '}
           <button type="button" class="link" onClick={() => setDialog('delete')}>
@@ -115,11 +129,13 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           </button>
         </p>
       )}
-      <p class="hint">
-        Restore and Branch create a new sandbox. Existing sandboxes do not change.
-        {canRollBack && ` Roll back moves the workspace ${workspace.name} to the snapshot.`}
-        {canPromote && ` Promote continues the workspace ${workspace.name} from the snapshot.`}
-      </p>
+      {permits('restore') && (
+        <p class="hint">
+          Restore and Branch create a new sandbox. Existing sandboxes do not change.
+          {canRollBack && ` Roll back moves the workspace ${workspace.name} to the snapshot.`}
+          {canPromote && ` Promote continues the workspace ${workspace.name} from the snapshot.`}
+        </p>
+      )}
       <Failure of={creating.failure} retry={creating.retry}>
         {createdNothing(creating.failure) && <p>No sandbox was created.</p>}
       </Failure>

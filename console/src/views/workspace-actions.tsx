@@ -77,17 +77,28 @@ export function WorkspaceButtons({
   return (
     <div class="buttons">
       {canStop && (
-        <Button label={`Stop ${name}`} busy={stop.busy} onClick={() => void stop.run()}>
+        <Button
+          needs="workspaces/stop"
+          label={`Stop ${name}`}
+          busy={stop.busy}
+          onClick={() => void stop.run()}
+        >
           Stop
         </Button>
       )}
       {!canStop && (
-        <Button label={`Start ${name}`} busy={start.busy} onClick={() => void start.run()}>
+        <Button
+          needs="workspaces/start"
+          label={`Start ${name}`}
+          busy={start.busy}
+          onClick={() => void start.run()}
+        >
           Start
         </Button>
       )}
       {canStop && canCheck && (
         <Button
+          needs="workspaces/start"
           variant="quiet"
           label={`Check ${name}`}
           title="Checks whether its sandbox is running with its files, and restores them if it has ended."
@@ -97,15 +108,30 @@ export function WorkspaceButtons({
           Check
         </Button>
       )}
-      <Button variant="quiet" label={`Fork ${name}…`} onClick={() => openDialog('fork')}>
+      <Button
+        needs="workspaces/fork"
+        variant="quiet"
+        label={`Fork ${name}…`}
+        onClick={() => openDialog('fork')}
+      >
         Fork…
       </Button>
       {canCheck && (
-        <Button variant="quiet" label={`Promote to ${name}…`} onClick={() => openDialog('promote')}>
+        <Button
+          needs="workspaces/promote"
+          variant="quiet"
+          label={`Promote to ${name}…`}
+          onClick={() => openDialog('promote')}
+        >
           Promote…
         </Button>
       )}
-      <Button variant="quiet" label={`Delete ${name}…`} onClick={() => openDialog('delete')}>
+      <Button
+        needs="workspaces/delete"
+        variant="quiet"
+        label={`Delete ${name}…`}
+        onClick={() => openDialog('delete')}
+      >
         Delete…
       </Button>
       {dialog === 'fork' && <ForkWorkspace address={address} onClose={close} />}
@@ -155,6 +181,7 @@ export function WorkspaceFailures({
           <div class="buttons" role="group" aria-label={`Start ${address.name} anyway`}>
             {choices.map(([text, choice]) => (
               <Button
+                needs="workspaces/start"
                 key={text}
                 busy={start.busy}
                 onClick={() => (choice === 'discard' ? openDialog('discard') : void start.run(choice))}

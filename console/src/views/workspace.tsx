@@ -32,7 +32,7 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
     failure instanceof SnapshotterError &&
     failure.code === 'WORKSPACE_NOT_FOUND' && (
       <div class="buttons">
-        <Button variant="primary" icon="add" onClick={() => setCreating(true)}>
+        <Button needs="workspaces/create" variant="primary" icon="add" onClick={() => setCreating(true)}>
           Create it…
         </Button>
         <a class="button" href={href({ at: 'workspaces', tenant })}>

@@ -39,7 +39,7 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
       <header class="page-head">
         <h1>Workspaces</h1>
         <Updated of={live} />
-        <Button variant="primary" icon="add" onClick={() => setCreating(true)}>
+        <Button needs="workspaces/create" variant="primary" icon="add" onClick={() => setCreating(true)}>
           New workspace…
         </Button>
       </header>

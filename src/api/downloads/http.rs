@@ -9,7 +9,7 @@ use super::file_name::content_disposition;
 use super::query::to_options;
 use super::{Download, Opened, open};
 use crate::api::access_log::log_refusal;
-use crate::cloudflare::deployment::api_token;
+use crate::api::auth;
 use crate::model::archive::Form;
 use crate::model::{Error, Result};
 
@@ -23,12 +23,16 @@ pub(in crate::api) async fn respond(
     env: &Env,
     ctx: JsValue,
 ) -> worker::Result<std::result::Result<Response, (Error, String)>> {
-    if let Err(error) = authorize(request, env) {
-        let correlation_id = log_refusal("request", &error);
-        return Ok(Err((error, correlation_id)));
-    }
+    let authorization = request.headers().get("Authorization").ok().flatten();
+    let access = match auth::authenticate(env, &ctx, authorization.as_deref()).await {
+        Ok(access) => access,
+        Err(error) => {
+            let correlation_id = log_refusal("request", &error);
+            return Ok(Err((error, correlation_id)));
+        }
+    };
     let is_head = request.inner().method() == "HEAD";
-    let Opened { correlation_id, outcome } = open(form, read_query(request), env, ctx.clone()).await;
+    let Opened { correlation_id, outcome } = open(form, &access, read_query(request), env, ctx.clone()).await;
     let download = match outcome {
         Ok(download) => download,
         Err(error) => return Ok(Err((error, correlation_id))),
@@ -41,11 +45,6 @@ pub(in crate::api) async fn respond(
     };
     let event = Event { ctx: &ctx, signal: request.inner().signal().into(), is_head, correlation_id: &correlation_id };
     build(form, &download, &conditions, &event).map(Ok)
-}
-
-fn authorize(request: &Request, env: &Env) -> Result<()> {
-    let authorization = request.headers().get("Authorization").ok().flatten();
-    crate::api::auth::check_token(api_token(env)?.as_deref(), authorization.as_deref())
 }
 
 fn read_query(request: &Request) -> Result<serde_json::Value> {

@@ -22,7 +22,7 @@ use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::access_log::{correlation_id, log_download};
-use super::operations::Target;
+use super::operations::{Request, Target, requests};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::downloads::OpenedDownload;
 use crate::cloudflare::runtime::WorkerClock;
@@ -31,6 +31,7 @@ use crate::model::files::{FileAttributes, FilePath};
 use crate::model::request::{ExportRequest, FileRequest};
 use crate::model::{Error, Result, Selection, SnapshotId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
+use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
 use crate::service::calls::failures::from_storage;
 use crate::service::files::{error_of, to_attributes};
@@ -65,20 +66,21 @@ pub(super) struct Opened {
 }
 
 /// Opens a download, and writes one log line.
-pub(super) async fn open(form: Form, options: Result<Value>, env: &Env, ctx: JsValue) -> Opened {
+pub(super) async fn open(form: Form, access: &Access, options: Result<Value>, env: &Env, ctx: JsValue) -> Opened {
     console_error_panic_hook::set_once();
     let context = CallContext::new(correlation_id());
     let started = WorkerClock.now();
     let mut target = None;
-    let work = context.scope(try_open(form, options, env, ctx, &mut target));
+    let work = context.scope(try_open(form, access, options, env, ctx, &mut target));
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
     let name = if form == Form::Content { NAMES[0] } else { NAMES[1] };
-    log_download(name, target.as_ref(), &context, WorkerClock.now().millis_since(started), &outcome);
+    log_download(name, access.token_id(), target.as_ref(), &context, WorkerClock.now().millis_since(started), &outcome);
     Opened { correlation_id: context.correlation_id.clone(), outcome }
 }
 
 async fn try_open(
     form: Form,
+    access: &Access,
     options: Result<Value>,
     env: &Env,
     ctx: JsValue,
@@ -89,6 +91,8 @@ async fn try_open(
     ports.check_bindings(true)?;
     let (selection, path) = decode(form, &options?)?;
     *target = Some(Target::Sandbox(selection.selector.origin_id().clone()));
+    let reads = FileRequest { selection: selection.clone(), path: path.clone() };
+    access.authorize(&**ports, &Request::Sandbox(requests::Sandbox::StatFile(reads))).await?;
     let snapshot = ports.sandbox_ledgers()?.locate_snapshot(&selection).await?;
     let id = snapshot.location.id();
     let request = DownloadRequest { path: path.as_str().to_owned(), form };

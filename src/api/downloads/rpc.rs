@@ -14,6 +14,7 @@ use crate::api::rpc::read_options;
 use crate::cloudflare::value::to_js;
 use crate::model::archive::Form;
 use crate::model::{Error, json as text};
+use crate::service::access::Access;
 
 /// Returns the names of the downloads. Each is an RPC method.
 #[wasm_bindgen]
@@ -27,7 +28,8 @@ pub fn downloads() -> Vec<String> {
 pub fn download(name: String, options: JsValue, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let form = form_of(&name).ok_or_else(|| to_exception(&Error::internal(), ""))?;
-        let Opened { correlation_id, outcome } = open(form, read_options(&options), &env, ctx.clone()).await;
+        let Opened { correlation_id, outcome } =
+            open(form, &Access::Everything, read_options(&options), &env, ctx.clone()).await;
         let download = outcome.map_err(|error| to_exception(&error, &correlation_id))?;
         let size = (form == Form::Content).then_some(download.attributes.size_bytes);
         let answer = to_js(&describe(&download, size))?;

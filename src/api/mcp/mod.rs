@@ -35,11 +35,12 @@ pub use toolset::authorized_toolset;
 use super::access_log::log_refusal;
 use super::execute::{Answer, Call, execute};
 use super::operations::MAX_ARGUMENTS;
-use super::problem;
+use super::{auth, problem};
 use crate::cloudflare::deployment::{allowed_origins, api_token};
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::{Code, Error, Result, json};
 use crate::ports::Clock;
+use crate::service::access::Access;
 
 /// Responds to a request to `/mcp`.
 pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
@@ -75,8 +76,8 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
         }
         _ => return method_not_allowed(builder()?),
     }
-    let toolset = match authorize(env, header("Authorization").as_deref(), &request) {
-        Ok(toolset) => toolset,
+    let (access, toolset) = match authorize(env, &ctx, header("Authorization").as_deref(), &request).await {
+        Ok(authorized) => authorized,
         Err(error) => return denied_response(&error, builder()?),
     };
     let headers = Headers::read(header);
@@ -104,7 +105,7 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
         Ok(MethodAction::Answer(result)) => (Ok(result), None),
         Ok(MethodAction::Operation(operation, arguments)) => {
             let call = ready(Ok(Call { arguments, signal }));
-            let Answer { correlation_id, outcome } = execute(operation, call, env, ctx).await;
+            let Answer { correlation_id, outcome } = execute(operation, access, call, env, ctx).await;
             let outcome = outcome.and_then(|answer| answer.parse().map_err(|_| Error::internal()));
             (outcome.map_err(|error| methods::operation_fault(&error, &correlation_id)), Some(correlation_id))
         }
@@ -120,8 +121,13 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
     }
 }
 
-/// Verifies the token, and returns the tools that the caller may use.
-fn authorize(env: &Env, authorization: Option<&str>, request: &Request) -> Result<Result<Value>> {
+/// Verifies the token. Returns what the caller may do, and the tools that the caller may use.
+async fn authorize(
+    env: &Env,
+    ctx: &JsValue,
+    authorization: Option<&str>,
+    request: &Request,
+) -> Result<(Access, Result<Value>)> {
     let url = web_sys::Url::new(&request.inner().url()).map_err(|_| Error::internal())?;
     let pair = |pair: JsValue| {
         let pair = Array::from(&pair);
@@ -129,7 +135,11 @@ fn authorize(env: &Env, authorization: Option<&str>, request: &Request) -> Resul
         (text(0), text(1))
     };
     let query: Vec<_> = Array::from(&url.search_params()).iter().map(pair).collect();
-    authorized_toolset(api_token(env)?.as_deref(), authorization, &query, WorkerClock.now())
+    if auth::access_token(authorization).is_some() {
+        return Ok((auth::authenticate(env, ctx, authorization).await?, toolset::toolset_of_query(&query)));
+    }
+    let toolset = authorized_toolset(api_token(env)?.as_deref(), authorization, &query, WorkerClock.now())?;
+    Ok((Access::Everything, toolset))
 }
 
 /// Reads the message, and verifies its headers.

@@ -33,7 +33,7 @@ pub fn authorized_toolset(
 }
 
 /// Returns the toolset that the query of a URL selects.
-fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
+pub(super) fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
     let mut toolset = Map::new();
     let mut workspaces = Vec::new();
     let style = single_parameter(query, "style")?.unwrap_or("namespaced");

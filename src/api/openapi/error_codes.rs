@@ -10,6 +10,9 @@ use crate::model::Code;
 const COMMON: &[Code] = &[
     Code::InvalidArgument,
     Code::Unauthorized,
+    Code::TokensUnavailable,
+    Code::PermissionMissing,
+    Code::NotPermitted,
     Code::MethodNotAllowed,
     Code::Aborted,
     Code::PayloadTooLarge,
@@ -129,6 +132,9 @@ const CHECKPOINT: &[Code] = &[
     Code::RuntimeMismatch,
 ];
 
+/// The codes of operations on access tokens.
+const TOKENS: &[Code] = &[Code::InvalidWorkspaceName, Code::InvalidLabel, Code::TooManyTokens];
+
 /// The codes of the selection of the workspaces for tools.
 const TOOLS: &[Code] = &[
     Code::R2BindingMissing,
@@ -233,8 +239,9 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::ListCheckpoints
         | Operation::RestoreCheckpoint
         | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
-        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[TOOLS],
-        Operation::Health => &[],
+        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
+        Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
+        Operation::CurrentToken | Operation::Health => &[],
     };
     let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
     let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).any(|part| part.contains(code));

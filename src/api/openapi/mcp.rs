@@ -12,14 +12,14 @@ const REFUSALS: [(u16, &str); 9] = [
         400,
         "The body is not a JSON-RPC 2.0 message, has an unsupported protocol version, or has invalid parameters for its method.",
     ),
-    (401, "The token is missing or wrong, or has expired."),
+    (401, "The token is missing or wrong, was revoked, or has expired."),
     (403, "Web pages of this origin may not use the route: see the var ALLOWED_ORIGINS."),
     (404, "The method does not exist."),
     (406, "The caller does not accept `application/json`."),
     (413, "The message is too large."),
     (415, "The `Content-Type` of the message is not `application/json`."),
     (500, "The configuration of the deployment is invalid, or the Worker has a defect."),
-    (503, "The route is closed, because no API_TOKEN is configured."),
+    (503, "The route is closed, because no API_TOKEN is configured; or the token cannot be verified at the moment."),
 ];
 
 /// Returns the path.
@@ -48,7 +48,7 @@ pub fn paths() -> Map<String, Value> {
         "summary": "The tools over the Model Context Protocol, by Streamable HTTP",
         "description": "Accepts one JSON-RPC 2.0 message per request, of a protocol version up to 2025-11-25 or of 2026-07-28. \
             The Worker keeps no state between requests. A token from `tools/grant` contains its tools, and the URL must then \
-            have no query. With the API_TOKEN, the query of the URL selects the tools.",
+            have no query. With another token, the query of the URL selects the tools, and the token must permit them.",
         "parameters": parameters(),
         "requestBody": {
             "required": true,

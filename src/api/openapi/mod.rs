@@ -34,7 +34,8 @@ use crate::model::Code;
 const DESCRIPTION: &str = "Snapshots of Cloudflare Sandboxes: capture a directory of a running sandbox, restore it into a \
     new sandbox, branch from it, and use named workspaces and checkpoints.
 
-Every operation is `POST /v1/<name>` with its options as one JSON object, and the header `Authorization: Bearer <API_TOKEN>`. \
+Every operation is `POST /v1/<name>` with its options as one JSON object, and the header `Authorization: Bearer <token>`: \
+    the API_TOKEN of the deployment, or a token from `tokens/create` with the permission that the operation names. \
     Downloads are `GET /v1/files/download` and `GET /v1/files/export`, with their options in the query. \
     The Worker refuses unknown options. Later versions may add fields to answers, and may add error codes: ignore those that \
     you do not know.
@@ -83,7 +84,8 @@ pub fn document(examples: &[Example]) -> Value {
             "securitySchemes": { "bearer": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "The secret API_TOKEN of the Worker. `/mcp` also accepts a token from `tools/grant`.",
+                "description": "The secret API_TOKEN of the Worker, which permits everything, or a token from `tokens/create`, which \
+                    permits what its permissions name in its workspaces. `/mcp` also accepts a token from `tools/grant`.",
             } },
             "headers": headers::components(),
             "responses": responses,
@@ -100,6 +102,7 @@ fn tags() -> Value {
         { "name": "workspaces", "description": "Named workspaces, whose files persist while sandboxes are created and destroyed." },
         { "name": "checkpoints", "description": "Restore points within one running sandbox." },
         { "name": "tools", "description": "Tools for language models." },
+        { "name": "tokens", "description": "Access tokens with permissions, for all workspaces of a tenant or for some of them." },
         { "name": "deployment", "description": "The Worker itself." },
     ])
 }

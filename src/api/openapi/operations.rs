@@ -34,7 +34,7 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
         "operationId": operation_id(*operation),
         "tags": [tag(*operation)],
         "summary": first.trim_end_matches('.'),
-        "description": summary,
+        "description": format!("{summary} {}", permission(*operation)),
         "requestBody": {
             "required": true,
             "description": format!("The options, at most {MAX_ARGUMENTS} bytes."),
@@ -42,6 +42,14 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
         },
         "responses": responses,
     })
+}
+
+/// Returns the sentence about the permission that an operation needs.
+fn permission(operation: Operation) -> String {
+    match operation.permission() {
+        Some(permission) => format!("A token needs the permission `{permission}`."),
+        None => "It needs the API_TOKEN, because it is about all tenants.".to_owned(),
+    }
 }
 
 fn body(schema: &Schema, example: Option<&Value>) -> Value {
@@ -65,6 +73,7 @@ fn tag(operation: Operation) -> &'static str {
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",
         (_, Some(("files", _))) => "files",
+        (_, Some(("tokens", _))) => "tokens",
         (_, Some(_)) => "tools",
         (_, None) => "snapshots",
     }

@@ -328,6 +328,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             storage: record.stored_in(),
             size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
             created_at: record.created_at,
+            source_sandbox_id: record.source.as_ref().map(|source| source.origin_id.clone()),
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),
             version: record.version,
         }

@@ -35,11 +35,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(self.workspace()?.root_id)
     }
 
-    /// Returns the sandbox that this one was made from, and whether this one belongs to a named workspace.
+    /// Returns the sandbox that this one was made from, and the named workspace that this one belongs to.
     pub fn descent(&self) -> Result<SandboxParent> {
         let workspace = self.workspace()?;
         let parent = workspace.parent.map(|parent| parent.origin_id);
-        Ok(SandboxParent { parent, has_binding: workspace.binding.is_some() })
+        let workspace = workspace.binding.map(|binding| binding.address);
+        Ok(SandboxParent { parent, has_binding: workspace.is_some(), workspace })
     }
 
     /// Returns the whole tree that the sandbox belongs to.

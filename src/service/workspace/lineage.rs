@@ -9,7 +9,7 @@ use crate::model::answer::WorkspaceLineage;
 use crate::model::named::NamedRecord;
 use crate::model::named::record::SnapshotKey;
 use crate::model::{Code, Error, Failure, Result, SandboxId, Selection, SnapshotId};
-use crate::ports::{Ports, SandboxLedgerClient};
+use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 
 /// The maximum number of sandboxes of a lineage that are asked for a snapshot.
 const MAX_SANDBOXES: usize = 500;
@@ -35,6 +35,21 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         let origin_id = self.locate_in_lineage(record, snapshot_id).await?;
         self.check_source(record, SnapshotKey { origin_id, snapshot_id: snapshot_id.clone() }).await
+    }
+
+    /// Returns the sandbox of a snapshot of this workspace or of its lineage.
+    ///
+    /// # Errors
+    /// Those of `find_snapshot`.
+    pub async fn origin_of(&self, snapshot_id: &SnapshotId) -> Result<SandboxId> {
+        self.ensure_configured()?;
+        Ok(self.find_snapshot(&self.existing()?, snapshot_id).await?.origin_id)
+    }
+
+    /// Returns the sandbox of the snapshot that the workspace was created from; `None` if it was created empty, or if a
+    /// workspace with this name never existed.
+    pub fn creation_source(&self) -> Result<Option<SandboxId>> {
+        Ok(self.store.record()?.and_then(|record| record.source).map(|source| source.origin_id))
     }
 
     /// Verifies that the workspace can continue from a snapshot of its lineage.

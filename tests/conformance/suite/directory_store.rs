@@ -41,6 +41,7 @@ fn entry_is_stored_and_replaced_completely(store: &impl DirectoryStore) {
             storage: StoragePolicy::Platform,
             size_bytes: Some(u64::MAX),
             created_at: minute_after_start(-5),
+            source_sandbox_id: Some(sandbox("agent-42")),
             updated_at: minute_after_start(3),
             version: u64::MAX,
         };
@@ -149,6 +150,7 @@ pub fn entry(text: &str) -> WorkspaceEntry {
         storage: StoragePolicy::Archive,
         size_bytes: None,
         created_at: minute_after_start(0),
+        source_sandbox_id: None,
         updated_at: minute_after_start(1),
         version: 1,
     }

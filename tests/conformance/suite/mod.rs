@@ -1,7 +1,8 @@
 //! The behavior that every implementation of a port must have.
 //!
 //! - `ledger`: the ledger of one sandbox
-//! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces
+//! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces,
+//!   `token_store`: the access tokens
 //! - `sandboxes`, with `container`, `checkpoints` and `file_parts`: the calls to sandboxes
 //! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
 //! - `world`: the environment of the cases
@@ -43,5 +44,6 @@ pub mod ledger;
 pub mod runtime;
 pub mod sandbox_ledgers;
 pub mod sandboxes;
+pub mod token_store;
 pub mod workspace_store;
 pub mod world;

@@ -1,6 +1,6 @@
 //! `lineage`: the tree of sandboxes and snapshots that grows from one root sandbox.
 
-mod scope;
+pub mod scope;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::record::{Derivation, DerivedState, SnapshotRecord};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{ExpectError, Fixture, Method, backup_id, by_id, by_label, by_ref};
 
 /// Returns valid arguments of the operation.
-fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
+pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
     let sandbox = |extra: Value| merged(json!({ "sandboxId": "agent-42" }), extra);
     let tools = |extra: Value| {
         let workspace = json!({ "name": "work", "snapshot": true, "sandboxId": "agent-42" });
@@ -52,7 +52,13 @@ fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         Operation::MigrateWorkspace => json!({ "name": "project", "runtime": "container" }),
         Operation::CallTool => tools(json!({ "name": "workspace__work__list" })),
         Operation::ListTools | Operation::GrantTools => tools(json!({})),
-        Operation::ListWorkspaces | Operation::Sweep | Operation::Health => json!({}),
+        Operation::CreateToken => json!({ "permissions": ["read"] }),
+        Operation::RevokeToken => json!({ "id": "abcdefghijkl" }),
+        Operation::ListWorkspaces
+        | Operation::Sweep
+        | Operation::Health
+        | Operation::ListTokens
+        | Operation::CurrentToken => json!({}),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::answer::WorkspaceLineage;
+use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::StartOutcome;
@@ -110,6 +110,10 @@ impl SandboxLedgerClient for PlantedPorts {
 
     async fn describe(&self, id: &SandboxId) -> Result<WorkspaceLineage, Failure> {
         self.client().describe(id).await
+    }
+
+    async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
+        self.client().parent_of(id).await
     }
 
     async fn sweep(

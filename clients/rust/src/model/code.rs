@@ -81,6 +81,14 @@ codes! {
     ApiTokenMissing = "API_TOKEN_MISSING", PolicyDenied;
     /// The bearer token is absent or wrong.
     Unauthorized = "UNAUTHORIZED", PolicyDenied;
+    /// The object with the tokens of the tenant did not answer, so nothing is permitted.
+    TokensUnavailable = "TOKENS_UNAVAILABLE", Transient;
+    /// The token does not have the permission that the operation needs.
+    PermissionMissing = "PERMISSION_MISSING", PolicyDenied;
+    /// The token does not permit the sandbox, the snapshot or the workspace, whether or not it exists.
+    NotPermitted = "NOT_PERMITTED", PolicyDenied;
+    /// The tenant has the maximum number of tokens.
+    TooManyTokens = "TOO_MANY_TOKENS", ResourceExhausted;
     /// The arguments do not match the operation's schema.
     InvalidArgument = "INVALID_ARGUMENT", Permanent;
     /// The sandbox id is invalid.
@@ -224,6 +232,7 @@ impl Code {
         matches!(
             self,
             Self::InvalidArgument
+                | Self::NotPermitted
                 | Self::InvalidSandboxId
                 | Self::InvalidDirectory
                 | Self::InvalidLabel

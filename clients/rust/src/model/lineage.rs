@@ -122,6 +122,9 @@ pub struct SandboxParent {
     /// Whether the sandbox belongs to a named workspace.
     #[serde(alias = "hasName")]
     pub has_binding: bool,
+    /// The named workspace that the sandbox belongs to. Absent from objects of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<Address>,
 }
 
 /// The snapshot that a sandbox was made from.

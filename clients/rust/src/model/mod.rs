@@ -23,6 +23,7 @@ pub mod later_code;
 pub mod lineage;
 pub mod named;
 pub mod operation;
+mod operation_properties;
 pub mod policy;
 pub mod refs;
 pub mod request;
@@ -33,6 +34,7 @@ pub mod short_ref;
 pub mod similar;
 pub mod sse;
 pub mod time;
+pub mod token;
 pub mod tool;
 
 pub use archive_format::ArchiveFormat;

@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 
+pub use super::operation_properties::{Repeatability, Target};
+
 use super::Result;
-use super::SandboxId;
-use super::named::Address;
+use super::operation_properties::permissions;
 use super::request::{CallToolRequest, GrantRequest, Toolset};
+use super::token::Permission;
 
 /// The types of the requests and of the answers.
 pub mod types {
@@ -22,13 +24,15 @@ pub mod types {
         DeletedWorkspace, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
     };
     pub use crate::model::request::{
-        ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-        DiffCheckpointRequest, DiffRequest, ExecRequest, FileRequest, ForkRequest, GetOrCreateRequest, GrantRequest,
-        HealthRequest, ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest,
-        ListRequest, ListWorkspacesRequest, MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest,
-        RestoreFilesRequest, RestoreRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest,
-        StartRequest, StopRequest, SweepRequest, Toolset, UpdateRequest,
+        ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
+        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, ExecRequest, FileRequest, ForkRequest,
+        GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
+        ListCheckpointsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
+        MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest,
+        RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StopRequest,
+        SweepRequest, Toolset, UpdateRequest,
     };
+    pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
 
@@ -40,161 +44,176 @@ pub mod types {
 ///
 /// The operations are grouped by the type of the Rust client that has their methods. The columns are: the summary for
 /// callers; the name; the method of the Rust client, unless it is written by hand; the request and the answer, from
-/// [`types`]; the object that runs the operation, and its id in the request; and two properties,
-/// [`Operation::needs_bucket`] and [`Operation::repeatability`].
+/// [`types`]; the object that runs the operation, and its id in the request; and three properties,
+/// [`Operation::permission`], [`Operation::needs_bucket`] and [`Operation::repeatability`].
 macro_rules! operations {
     ($callback:ident) => {
         $callback! {
             Client<T> {
                 /// Captures a directory of a running sandbox.
                 Snapshot = "snapshot", fn snapshot(SnapshotRequest) -> TakenSnapshot,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: WithKey;
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Creates a sandbox, `<origin>-restored-<id>`, with the files of a snapshot.
                 Restore = "restore", fn restore(RestoreRequest) -> WorkspaceRef,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: WithKey;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Creates a sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to continue from them
                 /// independently.
                 Branch = "branch", fn branch(RestoreRequest) -> WorkspaceRef,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: WithKey;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Lists the snapshots of a sandbox, newest first.
                 List = "list", fn list(ListRequest) -> Page,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns one snapshot, in the form that `list` returns.
                 Get = "get", fn get(Selection) -> Summary,
-                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns all details of one snapshot.
                 Manifest = "manifest", fn manifest(Selection) -> Manifest,
-                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Checks in R2 whether a snapshot can be restored. Does not start a container.
                 Verify = "verify", fn verify(Selection) -> Verification,
-                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Compares the files of two snapshots of one lineage. Does not start a container.
                 Diff = "diff", fn diff(DiffRequest) -> SnapshotDiff,
-                    in Sandbox(|it| it.from.0.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.from.0.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Changes the label of a snapshot.
                 Label = "label", fn label(LabelRequest) -> Summary,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Pins a snapshot, so that the retention policy never removes it.
                 Pin = "pin", fn pin(Selection) -> Summary,
-                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Unpins a snapshot, so that the retention policy applies to it again.
                 Unpin = "unpin", fn unpin(Selection) -> Summary,
-                    in Sandbox(|it| it.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Deletes a snapshot. A snapshot that is pinned or has dependents is deleted only with `force: true`.
                 Delete = "delete", fn delete(DeleteRequest) -> Deletion,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Imports a backup that the SDK created directly, as a snapshot.
                 Import = "import", fn import(ImportRequest) -> TakenSnapshot,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: API_TOKEN, needs_bucket: true, repeat: Idempotent;
                 /// Returns the tree of sandboxes and snapshots that a sandbox belongs to.
                 Lineage = "lineage", fn lineage(LineageRequest) -> Tree,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns the retention policy of a sandbox, and its current effect on each snapshot.
                 Retention = "retention", fn retention(SandboxRequest) -> Retention,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Sets the retention policy of a sandbox, and applies it at once.
                 SetRetention = "setRetention", fn set_retention(SetRetentionRequest) -> Retention,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Removes the snapshots that the retention policy no longer keeps.
                 ApplyRetention = "applyRetention", fn apply_retention(ApplyRetentionRequest) -> Retention,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 // A second rotation invalidates the refs that are still valid after the first one.
                 /// Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid.
                 RotateKey = "rotateKey", fn rotate_key(SandboxRequest) -> KeyRotation,
-                    in Sandbox(|it| &it.sandbox_id), needs_bucket: true, repeat: NotIdempotent;
+                    in Sandbox(|it| &it.sandbox_id), permission: ADMIN, needs_bucket: true, repeat: NotIdempotent;
                 /// Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running.
                 Exec = "exec", fn exec(ExecRequest) -> ExecResult,
-                    in Entrypoint, needs_bucket: false, repeat: NotIdempotent;
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
                 /// Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.
                 Sweep = "sweep", fn sweep(SweepRequest) -> Sweep,
-                    in Entrypoint, needs_bucket: true, repeat: Idempotent;
+                    in Entrypoint, permission: API_TOKEN, needs_bucket: true, repeat: Idempotent;
             }
             Workspaces<'_, T> {
                 /// Creates a workspace. Fails with `NAME_TAKEN` if the name is in use.
                 CreateWorkspace = "workspaces/create", fn create(CreateRequest) -> StartedWorkspace,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is
                 /// changed.
                 GetOrCreateWorkspace = "workspaces/getOrCreate",
                     fn get_or_create(GetOrCreateRequest) -> StartedWorkspace,
-                    in Named(|it| &it.create.address), needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.create.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Returns the description of a workspace. Does not start it.
                 GetWorkspaceByName = "workspaces/getByName", fn get_by_name(Address) -> WorkspaceDescription,
-                    in Named(|it| it), needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| it), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet.
                 ListWorkspaces = "workspaces/list", fn list(ListWorkspacesRequest) -> WorkspacePage,
-                    in Entrypoint, needs_bucket: true, repeat: Idempotent;
+                    in Entrypoint, permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Starts a workspace: a sandbox runs with the workspace's files in place.
                 StartWorkspace = "workspaces/start", fn start(StartRequest) -> StartedWorkspace,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Takes a snapshot if the workspace is persistent, and destroys the sandbox.
                 StopWorkspace = "workspaces/stop", (StopRequest) -> StoppedWorkspace,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Creates workspaces from the present files of this workspace, all from one snapshot.
                 ForkWorkspace = "workspaces/fork", fn fork(ForkRequest) -> ForkedWorkspaces,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
                 UpdateWorkspace = "workspaces/update", fn update(UpdateRequest) -> WorkspaceDescription,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Continues a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
                 PromoteWorkspace = "workspaces/promote", fn promote(PromoteRequest) -> WorkspaceDescription,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: WithKey;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Stops a workspace, and moves it to another runtime: the next start restores its files there. Does
                 /// nothing if the workspace is there already.
                 MigrateWorkspace = "workspaces/migrate", fn migrate(MigrateRequest) -> StoppedWorkspace,
-                    in Named(|it| &it.address), needs_bucket: true, repeat: Idempotent;
+                    in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 // Another workspace may have the name by the time of the second deletion.
                 /// Deletes a workspace and its snapshots, and frees its name. Snapshots that are pinned or have
                 /// dependents are kept.
                 DeleteWorkspace = "workspaces/delete", fn delete(Address) -> DeletedWorkspace,
-                    in Named(|it| it), needs_bucket: true, repeat: NotIdempotent;
+                    in Named(|it| it), permission: SNAPSHOT, needs_bucket: true, repeat: NotIdempotent;
             }
             Checkpoints<'_, T> {
                 /// Records the files of a running sandbox as a checkpoint in the sandbox.
                 CreateCheckpoint = "checkpoints/create", fn create(CreateCheckpointRequest) -> CreatedCheckpoint,
-                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: SNAPSHOT, needs_bucket: false, repeat: Idempotent;
                 /// Lists the checkpoints in a running sandbox, newest first.
                 ListCheckpoints = "checkpoints/list", fn list(ListCheckpointsRequest) -> CheckpointPage,
-                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
                 // A second restore loses the files that were written in between.
                 /// Restores the files of a running sandbox to a checkpoint.
                 RestoreCheckpoint = "checkpoints/restore", fn restore(RestoreCheckpointRequest) -> RestoredCheckpoint,
-                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: NotIdempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: SNAPSHOT, needs_bucket: false, repeat: NotIdempotent;
                 /// Compares the files of a running sandbox with a checkpoint.
                 DiffCheckpoint = "checkpoints/diff", fn diff(DiffCheckpointRequest) -> CheckpointDiff,
-                    in Sandbox(|it| &it.location.sandbox_id), needs_bucket: false, repeat: Idempotent;
+                    in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
             }
             Files<'_, T> {
                 /// Lists the files in a directory of a snapshot, sorted by name. Does not start a container.
                 ListFiles = "files/list", fn list(ListFilesRequest) -> FilePage,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns the attributes of a file or a directory of a snapshot. Does not start a container.
                 StatFile = "files/stat", fn stat(FileRequest) -> FileDescription,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns the content of a file of a snapshot, or a range of it. Does not start a container.
                 ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
-                    in Sandbox(|it| it.selection.selector.origin_id()), needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
                 // With `overwrite`, a second call replaces what was written in between.
                 /// Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`.
                 RestoreFiles = "files/restore", fn restore(RestoreFilesRequest) -> RestoredFiles,
-                    in Sandbox(|it| &it.to), needs_bucket: true, repeat: NotIdempotent;
+                    in Sandbox(|it| &it.to), permission: WORK, needs_bucket: true, repeat: NotIdempotent;
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.
                 ListTools = "tools/list", fn list(Toolset) -> ToolList,
-                    in Tools, needs_bucket: false, repeat: Idempotent;
+                    in Tools, permission: READ, needs_bucket: false, repeat: Idempotent;
                 /// Calls a tool with the arguments that a language model passed.
                 CallTool = "tools/call", fn call(CallToolRequest) -> ToolResult,
-                    in Tools, needs_bucket: false, repeat: WithKey;
+                    in Tools, permission: READ, needs_bucket: false, repeat: WithKey;
                 /// Creates a token for `/mcp` that permits some tools and nothing else.
                 GrantTools = "tools/grant", fn grant(GrantRequest) -> ToolGrant,
-                    in Tools, needs_bucket: false, repeat: Idempotent;
+                    in Tools, permission: ADMIN, needs_bucket: false, repeat: Idempotent;
+            }
+            Tokens<'_, T> {
+                // A second call creates a second token.
+                /// Creates a token with permissions for the workspaces of a tenant. Only this answer contains the token.
+                CreateToken = "tokens/create", fn create(CreateTokenRequest) -> CreatedToken,
+                    in Entrypoint, permission: ADMIN, needs_bucket: false, repeat: NotIdempotent;
+                /// Lists the tokens of a tenant that have not expired, newest first, without their secrets.
+                ListTokens = "tokens/list", fn list(ListTokensRequest) -> TokenList,
+                    in Entrypoint, permission: ADMIN, needs_bucket: false, repeat: Idempotent;
+                /// Revokes a token. The Worker refuses it at most 30 seconds later.
+                RevokeToken = "tokens/revoke", fn revoke(RevokeTokenRequest) -> RevokedToken,
+                    in Entrypoint, permission: ADMIN, needs_bucket: false, repeat: Idempotent;
+                /// Returns what the caller may do.
+                CurrentToken = "tokens/current", (CurrentTokenRequest) -> CurrentToken,
+                    in Entrypoint, permission: READ, needs_bucket: false, repeat: Idempotent;
             }
             Client<T> {
                 /// Checks the configuration of the deployment, and whether the bucket and the list of workspaces
                 /// respond.
                 Health = "health", (HealthRequest) -> Health,
-                    in Deployment, needs_bucket: false, repeat: Idempotent;
+                    in Deployment, permission: READ, needs_bucket: false, repeat: Idempotent;
             }
         }
     };
@@ -206,7 +225,8 @@ macro_rules! declare {
     ($($client:ty {$(
         $(#[doc = $summary:literal])+
         $name:ident = $text:literal, $(fn $method:ident)? ($Request:ident) -> $Answer:ident,
-            in $object:ident $(($id:expr))?, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
+            in $object:ident $(($id:expr))?,
+            permission: $permission:ident, needs_bucket: $needs_bucket:literal, repeat: $repeat:ident;
     )+})+) => {
         /// An operation of the service.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +245,12 @@ macro_rules! declare {
             /// Returns the summary for callers, in sentences.
             pub fn summary(self) -> &'static str {
                 match self { $($(Self::$name => concat!($($summary),+).trim_start(),)+)+ }
+            }
+
+            /// Returns the permission that a token needs for the operation. Some options need another one too. `None` for
+            /// an operation on all tenants, which needs the API token or a service binding.
+            pub const fn permission(self) -> Option<Permission> {
+                match self { $($(Self::$name => permissions::$permission,)+)+ }
             }
 
             /// Returns whether the operation always needs the bucket. For the operations on tools, the toolset decides.
@@ -338,33 +364,6 @@ pub enum Request {
 /// Returns the id in a request.
 fn id_of<R, Id: Clone>(request: &R, id: impl FnOnce(&R) -> &Id) -> Id {
     id(request).clone()
-}
-
-/// The effect of a second call when the first one took effect and its answer was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Repeatability {
-    /// The second call gets the answer of the first one, because both have the same idempotency key.
-    WithKey,
-    /// The second call changes nothing more.
-    Idempotent,
-    /// The second call does the work again, or does it to another object.
-    NotIdempotent,
-}
-
-/// The object that runs an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The Workspace object of a sandbox: of the one to capture, or of the one that the snapshot was taken of.
-    Sandbox(SandboxId),
-    /// The object of a named workspace.
-    Named(Address),
-    /// The entrypoint itself, on the bucket or on the Directory of a tenant.
-    Entrypoint,
-    /// The entrypoint itself, for a toolset.
-    Tools,
-    /// The entrypoint itself, even where a binding is missing.
-    Deployment,
 }
 
 impl Operation {

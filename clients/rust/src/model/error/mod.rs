@@ -23,6 +23,7 @@ mod restore;
 mod runtime;
 mod sandbox;
 mod snapshot;
+mod token;
 mod tool;
 mod workspace;
 

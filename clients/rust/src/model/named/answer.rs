@@ -208,6 +208,9 @@ pub struct WorkspaceEntry {
     pub size_bytes: Option<u64>,
     /// When the workspace was created.
     pub created_at: Timestamp,
+    /// The sandbox of the snapshot that the workspace was created from; absent if it was created empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_sandbox_id: Option<SandboxId>,
     /// When the reported state was entered.
     pub updated_at: Timestamp,
     /// The number of changes so far, counted over all workspaces that ever had this name.

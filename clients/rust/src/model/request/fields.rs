@@ -61,8 +61,13 @@ impl Fields {
 
     /// Takes a list of strings; an empty list if absent.
     pub fn strings(&mut self, name: &str) -> Result<Vec<String>> {
+        Ok(self.optional_strings(name)?.unwrap_or_default())
+    }
+
+    /// Takes an optional list of strings.
+    pub fn optional_strings(&mut self, name: &str) -> Result<Option<Vec<String>>> {
         let values = match self.value(name) {
-            None => return Ok(Vec::new()),
+            None => return Ok(None),
             Some(Value::Array(values)) => values,
             Some(_) => return Err(wrong_type(name, "a list of strings")),
         };
@@ -70,7 +75,7 @@ impl Fields {
             Value::String(text) => Ok(text),
             _ => Err(wrong_type(&format!("{name}[{index}]"), "a string")),
         };
-        values.into_iter().enumerate().map(to_string).collect()
+        values.into_iter().enumerate().map(to_string).collect::<Result<_>>().map(Some)
     }
 
     /// Takes an optional non-negative integer.

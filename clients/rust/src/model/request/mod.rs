@@ -9,6 +9,7 @@
 //! - [`ListFilesRequest`] and the requests about the files of a snapshot
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
+//! - [`CreateTokenRequest`] and the requests about access tokens
 //! - [`Toolset`] and the requests about tools for language models
 //! - [`HealthRequest`]: checks the deployment
 //! - [`CreateRequest`] and the other requests about named workspaces
@@ -26,6 +27,7 @@ mod named;
 mod selection;
 mod settings_update;
 mod snapshot;
+mod tokens;
 mod tools;
 mod workspace;
 
@@ -48,6 +50,7 @@ pub use named::{
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::SnapshotRequest;
+pub use tokens::{CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest};
 pub use tools::{CallToolRequest, GrantRequest, NameStyle, ToolArguments, ToolTarget, ToolWorkspace, Toolset};
 pub use workspace::{
     ApplyRetentionRequest, LineageRequest, LineageScope, ListRequest, SandboxRequest, SetRetentionRequest,

@@ -1,0 +1,81 @@
+//! The commands for access tokens.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use sandbox_snapshotter_client::model::token::Permission;
+
+use super::duration::DurationArg;
+
+/// The commands for access tokens.
+#[derive(Subcommand)]
+pub enum Tokens {
+    /// Create a token with permissions, for all workspaces of a tenant or for some of them
+    ///
+    /// The token is printed only now: the deployment stores a hash. A token for some workspaces also permits what was made
+    /// from them: forks, restores and branches.
+    #[command(after_help = "\
+Examples:
+  snapshotter tokens create --permission read --label dashboard
+  snapshotter tokens create --permission snapshot,work --workspace notebook
+  snapshotter tokens create --permission work --expires 8h --quiet > token")]
+    Create(Create),
+    /// List the tokens of a tenant, without their secrets
+    #[command(after_help = "\
+Example:
+  snapshotter tokens list")]
+    List(Tenant),
+    /// Revoke a token. The deployment refuses it at most 30 seconds later
+    #[command(after_help = "\
+Example:
+  snapshotter tokens revoke k3f9x2ab7q0w")]
+    Revoke(Revoke),
+    /// Show what the token of this program permits
+    #[command(after_help = "\
+Example:
+  snapshotter tokens current")]
+    Current,
+}
+
+/// `tokens create`
+#[derive(Args)]
+pub struct Create {
+    /// A permission of the token: read, snapshot, work or admin. Repeat the option, or separate several with commas
+    #[arg(long = "permission", value_name = "PERMISSION", required = true, value_delimiter = ',', value_parser = permission())]
+    pub permissions: Vec<Permission>,
+    /// A workspace that the token permits. Repeat the option for several [default: all workspaces of the tenant]
+    #[arg(long = "workspace", value_name = "NAME")]
+    pub workspaces: Vec<String>,
+    /// The lifetime of the token, 1m to 365d
+    #[arg(long, value_name = "TIME", default_value = "30d")]
+    pub expires: DurationArg,
+    /// A label for people
+    #[arg(long, value_name = "TEXT")]
+    pub label: Option<String>,
+    /// The tenant.
+    #[command(flatten)]
+    pub tenant: Tenant,
+}
+
+/// `tokens revoke`
+#[derive(Args)]
+pub struct Revoke {
+    /// The id of the token, as `tokens list` prints it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// The tenant.
+    #[command(flatten)]
+    pub tenant: Tenant,
+}
+
+/// The tenant of tokens.
+#[derive(Args)]
+pub struct Tenant {
+    /// The tenant [default: the default tenant]
+    #[arg(long, value_name = "TENANT")]
+    pub tenant: Option<String>,
+}
+
+/// Returns the parser of the names of permissions.
+fn permission() -> impl TypedValueParser<Value = Permission> {
+    PossibleValuesParser::new(Permission::ALL.map(Permission::as_str)).try_map(|name| Permission::parse(&name))
+}

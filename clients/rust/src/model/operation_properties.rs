@@ -1,0 +1,43 @@
+//! The properties of operations: the permission, the effect of a second call, and the object that runs them.
+
+use super::SandboxId;
+use super::named::Address;
+
+/// The permissions, as the table names them.
+pub(super) mod permissions {
+    use crate::model::token::Permission;
+
+    pub const READ: Option<Permission> = Some(Permission::Read);
+    pub const SNAPSHOT: Option<Permission> = Some(Permission::Snapshot);
+    pub const WORK: Option<Permission> = Some(Permission::Work);
+    pub const ADMIN: Option<Permission> = Some(Permission::Admin);
+    /// No token of a tenant permits the operation.
+    pub const API_TOKEN: Option<Permission> = None;
+}
+
+/// The effect of a second call when the first one took effect and its answer was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Repeatability {
+    /// The second call gets the answer of the first one, because both have the same idempotency key.
+    WithKey,
+    /// The second call changes nothing more.
+    Idempotent,
+    /// The second call does the work again, or does it to another object.
+    NotIdempotent,
+}
+
+/// The object that runs an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The Workspace object of a sandbox: of the one to capture, or of the one that the snapshot was taken of.
+    Sandbox(SandboxId),
+    /// The object of a named workspace.
+    Named(Address),
+    /// The entrypoint itself, on the bucket or on the Directory of a tenant.
+    Entrypoint,
+    /// The entrypoint itself, for a toolset.
+    Tools,
+    /// The entrypoint itself, even where a binding is missing.
+    Deployment,
+}

@@ -1,0 +1,163 @@
+//! The objects that a request reaches. The `match` of each kind of request is total, so a new operation must say it.
+
+use crate::model::named::{Address, Tenant};
+use crate::model::operation::{Request, requests};
+use crate::model::request::{
+    CallToolRequest, CreateRequest, ExecTarget, GrantRequest, LineageScope, PromoteFrom, Selection, Source, ToolTarget,
+    Toolset,
+};
+use crate::model::{Result, SandboxId, SnapshotId};
+
+/// Something that a request reaches.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reached {
+    /// A sandbox, with its snapshots.
+    Sandbox(SandboxId),
+    /// A named workspace.
+    Workspace(Address),
+    /// A named workspace that the request creates from another object that it reaches.
+    Derived(Address),
+    /// A snapshot of the lineage of a named workspace, which only the workspace can find.
+    SnapshotOf(Address, SnapshotId),
+    /// A list of the objects of a tenant.
+    Tenant(Tenant),
+    /// The whole deployment.
+    Deployment,
+}
+
+/// Returns what a request reaches.
+pub(super) fn reach(request: &Request) -> Result<Vec<Reached>> {
+    Ok(match request {
+        Request::Sandbox(request) => sandbox(request),
+        Request::Named(request) => named(request),
+        Request::Entrypoint(request) => entrypoint(request)?,
+        Request::Tools(request) => tools(request)?,
+        // The answer is about the configuration.
+        Request::Deployment(requests::Deployment::Health(_)) => Vec::new(),
+    })
+}
+
+fn sandbox(request: &requests::Sandbox) -> Vec<Reached> {
+    use requests::Sandbox as Call;
+    match request {
+        Call::Snapshot(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
+        Call::Restore(it) | Call::Branch(it) => selected(&it.selection),
+        Call::List(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
+        Call::Get(it) | Call::Manifest(it) | Call::Verify(it) | Call::Pin(it) | Call::Unpin(it) => selected(it),
+        Call::Diff(it) => [selected(&it.from.0), selected(&it.to.0)].concat(),
+        Call::Label(it) => selected(&it.selection),
+        Call::Delete(it) => selected(&it.selection),
+        // The backup may be of any sandbox.
+        Call::Import(_) => vec![Reached::Deployment],
+        Call::Lineage(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
+        Call::Retention(it) | Call::RotateKey(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
+        Call::SetRetention(it) => vec![Reached::Sandbox(it.sandbox_id.clone())],
+        Call::ApplyRetention(it) => vec![Reached::Sandbox(it.sandbox_id.clone())],
+        Call::CreateCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
+        Call::ListCheckpoints(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
+        Call::RestoreCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
+        Call::DiffCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
+        Call::ListFiles(it) => selected(&it.selection),
+        Call::StatFile(it) => selected(&it.selection),
+        Call::ReadFile(it) => selected(&it.selection),
+        Call::RestoreFiles(it) => [selected(&it.selection), vec![Reached::Sandbox(it.to.clone())]].concat(),
+    }
+}
+
+fn named(request: &requests::Named) -> Vec<Reached> {
+    use requests::Named as Call;
+    match request {
+        Call::CreateWorkspace(it) => match source(it) {
+            Some(source) => vec![source, Reached::Derived(it.address.clone())],
+            None => vec![Reached::Workspace(it.address.clone())],
+        },
+        Call::GetOrCreateWorkspace(it) => {
+            // The workspace may exist, and then it is not made from the source.
+            source(&it.create).into_iter().chain([Reached::Workspace(it.create.address.clone())]).collect()
+        }
+        Call::GetWorkspaceByName(address) | Call::DeleteWorkspace(address) => {
+            vec![Reached::Workspace(address.clone())]
+        }
+        Call::StartWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::StopWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::ForkWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::MigrateWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::UpdateWorkspace(it) => {
+            let snapshot = it.current_snapshot_id.clone().map(|id| Reached::SnapshotOf(it.address.clone(), id));
+            [Reached::Workspace(it.address.clone())].into_iter().chain(snapshot).collect()
+        }
+        Call::PromoteWorkspace(it) => {
+            let from = match &it.from {
+                PromoteFrom::Workspace(name) => {
+                    Reached::Workspace(Address { tenant: it.address.tenant.clone(), name: name.clone() })
+                }
+                PromoteFrom::Snapshot(id) => Reached::SnapshotOf(it.address.clone(), id.clone()),
+            };
+            vec![Reached::Workspace(it.address.clone()), from]
+        }
+    }
+}
+
+fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
+    use requests::Entrypoint as Call;
+    Ok(match request {
+        Call::Exec(it) => match it.target()? {
+            ExecTarget::Named(address) => {
+                [Reached::Workspace(address)].into_iter().chain(scope(&it.lineage_scope)).collect()
+            }
+            ExecTarget::Sandbox(id) => in_sandbox(&id, &it.lineage_scope),
+        },
+        Call::Sweep(_) => vec![Reached::Deployment],
+        Call::ListWorkspaces(it) => vec![Reached::Tenant(it.tenant.clone())],
+        Call::CreateToken(it) => vec![Reached::Tenant(it.tenant.clone())],
+        Call::ListTokens(it) => vec![Reached::Tenant(it.tenant.clone())],
+        Call::RevokeToken(it) => vec![Reached::Tenant(it.tenant.clone())],
+        Call::CurrentToken(_) => Vec::new(),
+    })
+}
+
+fn tools(request: &requests::Tools) -> Result<Vec<Reached>> {
+    use requests::Tools as Call;
+    match request {
+        // The operations that a tool calls are verified too.
+        Call::ListTools(toolset)
+        | Call::CallTool(CallToolRequest { toolset, .. })
+        | Call::GrantTools(GrantRequest { toolset, .. }) => declared(toolset),
+    }
+}
+
+fn declared(toolset: &Toolset) -> Result<Vec<Reached>> {
+    let target = |target| match target {
+        ToolTarget::Sandbox(id, _) => Reached::Sandbox(id),
+        ToolTarget::Named(address) => Reached::Workspace(address),
+    };
+    toolset.workspaces.iter().map(|workspace| workspace.target().map(target)).collect()
+}
+
+/// Returns the source of a new workspace.
+fn source(request: &CreateRequest) -> Option<Reached> {
+    Some(match request.source.as_ref()? {
+        Source::Workspace(name) => {
+            Reached::Workspace(Address { tenant: request.address.tenant.clone(), name: name.clone() })
+        }
+        // Decoding verified the selection.
+        Source::Snapshot(selection) => match Selection::decode(selection) {
+            Ok(selection) => Reached::Sandbox(selection.selector.origin_id().clone()),
+            Err(_) => Reached::Deployment,
+        },
+    })
+}
+
+/// A ref is signed by the sandbox that it names, so the sandbox decides.
+fn selected(selection: &Selection) -> Vec<Reached> {
+    in_sandbox(selection.selector.origin_id(), &selection.lineage_scope)
+}
+
+fn in_sandbox(id: &SandboxId, lineage_scope: &LineageScope) -> Vec<Reached> {
+    [Reached::Sandbox(id.clone())].into_iter().chain(scope(lineage_scope)).collect()
+}
+
+/// An error about a lineage scope names the lineage of its sandbox.
+fn scope(scope: &LineageScope) -> Option<Reached> {
+    scope.sandbox_id.clone().map(Reached::Sandbox)
+}
