@@ -151,6 +151,28 @@ export interface Capture {
   /** Whether the capture was shared with another caller's request. */
   shared: boolean;
   /**
+   * Whether the archive contains all files, or the changes since another snapshot.
+   *
+   * - `full`: All files.
+   * - `delta`: The changes since a full snapshot, its base. A restore needs both.
+   * @default "full"
+   */
+  form: 'full' | 'delta';
+  /**
+   * The bytes that this snapshot added to R2.
+   * @default 0
+   */
+  storedBytes: number;
+  /**
+   * The bytes that a restore reads: those of the archive and, for a delta, those of its base.
+   * @default 0
+   */
+  totalBytes: number;
+  /** The full snapshot that a delta is based on. */
+  base?: string;
+  /** Why the snapshot is full although incremental snapshots are on. */
+  reason?: FullReason;
+  /**
    * Whether this is a rescue snapshot: one of a container that was not the sandbox's own. It never
    * counts as the newest snapshot, and retention ignores it.
    */
@@ -161,6 +183,58 @@ export interface Capture {
    */
   suspect?: SizeDrop;
 }
+
+/**
+ * Why a snapshot is full although incremental snapshots were requested.
+ *
+ * - `noBase`: The container has no inventory of a full snapshot: it is the first snapshot of the
+ * container's files, or the first after a restore of another sandbox's snapshot.
+ * - `container`: The container is another one than the base was captured in or restored into.
+ * - `inventory`: The inventory of the base in the container is missing, damaged or of another base.
+ * - `directory`: The last base is of another directory, or the directory is reached through a symbolic
+ * link.
+ * - `excludes`: `excludes` or `gitignore` is set.
+ * - `rescue`: The snapshot is a rescue snapshot.
+ * - `baseUnusable`: The base is deleted, damaged, or about to expire in R2.
+ * - `baseSmall`: The base is smaller than 5 MB.
+ * - `baseOld`: The base is older than 7 days.
+ * - `baseFull`: The base has 32 deltas already.
+ * - `large`: More than 25 % of the bytes changed.
+ * - `entries`: The directory has more than 500,000 entries.
+ * - `overlay`: The files are in an overlay over a mounted archive, or would be restored into one.
+ * - `mount`: A file system is mounted in the directory.
+ * - `fileSystem`: The file system may not record all changes.
+ * - `tools`: The image lacks a program: Perl, GNU tar, GNU find, or a program of coreutils.
+ * - `special`: The directory contains devices, FIFOs, or symbolic links with several names.
+ * - `attributes`: A directory has extended attributes or an access control list.
+ * - `changing`: Files changed while they were read.
+ * - `clock`: The clock of the container was set.
+ * - `disk`: The disk of the container is full.
+ * - `failed`: The comparison failed.
+ */
+export type FullReason =
+  | 'noBase'
+  | 'container'
+  | 'inventory'
+  | 'directory'
+  | 'excludes'
+  | 'rescue'
+  | 'baseUnusable'
+  | 'baseSmall'
+  | 'baseOld'
+  | 'baseFull'
+  | 'large'
+  | 'entries'
+  | 'overlay'
+  | 'mount'
+  | 'fileSystem'
+  | 'tools'
+  | 'special'
+  | 'attributes'
+  | 'changing'
+  | 'clock'
+  | 'disk'
+  | 'failed';
 
 /** The sizes of a snapshot and of the previous one, which was much larger. */
 export interface SizeDrop {
@@ -208,6 +282,11 @@ export interface SnapshotOptions extends LineageScope {
   gitignore?: boolean;
   /** An idempotency key: a repeated call with the same key gets the same answer. */
   idempotencyKey?: string;
+  /**
+   * Whether the snapshot may contain only what changed since a full one; the deployment's default if
+   * absent.
+   */
+  incremental?: boolean;
   /** The label of the snapshot, a name for people; derived from the time if absent. */
   label?: string;
   /**
@@ -369,10 +448,21 @@ export interface Summary {
    * - `unknown`: R2 did not respond.
    */
   restorable: 'yes' | 'no' | 'unknown';
+  /** The full snapshot that a delta is based on. */
+  base?: string;
   /** When R2 was last checked for it; absent if it was not checked. */
   checkedAt?: string;
+  /** The deltas that are based on it. */
+  deltas?: string[];
   /** When it expires; absent if it has no expiration time. */
   expiresAt?: string;
+  /**
+   * Whether its archive contains all files, or the changes since another snapshot.
+   *
+   * - `full`: All files.
+   * - `delta`: The changes since a full snapshot, its base. A restore needs both.
+   */
+  form?: 'full' | 'delta';
   /**
    * The format of its archive; absent while it is being taken, and for snapshots of earlier releases.
    *
@@ -398,6 +488,8 @@ export interface Summary {
    * may be missing by mistake.
    */
   suspect?: SizeDrop;
+  /** The bytes that a restore of a delta reads: those of its archive and of its base. */
+  totalBytes?: number;
   /** Why it cannot be restored, or why that is unknown; absent if it can. */
   why?: string;
 }
@@ -518,7 +610,7 @@ export interface Verification {
 /** One check of a backup. */
 export interface Check {
   /** What was checked. */
-  name: 'objects' | 'header' | 'checksum' | 'sha256';
+  name: 'objects' | 'header' | 'checksum' | 'sha256' | 'base';
   /** What was found. */
   detail: string;
   /** Whether the check passed; absent if there is nothing to compare with. */
@@ -653,6 +745,18 @@ export interface Deletion {
   snapshotId: string;
   /** Whether this call removed the snapshot; `false` if it had been removed before. */
   removed: boolean;
+  /** The bytes that stay in R2, because deltas are based on the snapshot. */
+  kept?: KeptArchive;
+}
+
+/** The archive of a deleted snapshot that stays in R2 until the last delta based on it is deleted. */
+export interface KeptArchive {
+  /** The size of the archive, in bytes. */
+  bytes: number;
+  /** The deltas that need it. Delete them to delete the archive. */
+  deltas: string[];
+  /** When the last of them expires; absent if one of them does not expire. */
+  until?: string;
 }
 
 /** The request to delete a snapshot. */

@@ -50,6 +50,7 @@ fn check_metadata(id: &BackupId, object: &[u8]) {
         size_bytes: metadata.size_bytes,
         checksum: None,
         format: None,
+        listing: None,
         usable_until,
         imported: true,
         checked_at: metadata.created_at,

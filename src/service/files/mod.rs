@@ -27,6 +27,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         let Selected { snapshot, .. } = self.select(selection).await?;
         let backup = &require_ready(&snapshot)?.backup;
+        if let Some(delta) = backup.delta() {
+            let why = format!("it contains only the changes since the snapshot {}", delta.base_id);
+            return Err(Error::archive_unreadable(&snapshot.snapshot_id, &why));
+        }
         let id = backup.id();
         let found = self.ask_archive(backup.location(), request).await?;
         let snapshot_id = snapshot.snapshot_id.clone();
