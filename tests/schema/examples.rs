@@ -28,7 +28,7 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
                 "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
-                "fresh": true, "idempotencyKey": "k",
+                "fresh": true, "incremental": true, "idempotencyKey": "k",
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),

@@ -33,6 +33,8 @@ pub struct FaultProfile {
     pub names_runtime: bool,
     /// The format of the archives that the image of the sandboxes can make.
     pub archive_format: ArchiveFormat,
+    /// Whether snapshots are incremental. They are full if the runtime mounts its archives.
+    pub incremental: bool,
     /// The number of sandboxes of the application.
     pub sandbox_count: usize,
     /// The number of callers.
@@ -77,6 +79,7 @@ impl FaultProfile {
             runtime,
             names_runtime: rng.one_in(2),
             archive_format,
+            incremental: !rng.one_in(3),
             sandbox_count: 1 + rng.below(3),
             caller_count: 1 + rng.below(4),
             calls_per_caller: 6 + rng.below(if rng.one_in(4) { 60 } else { 24 }),

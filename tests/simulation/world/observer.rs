@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::named::{Address, State, Transition};
 use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
-use super::{DIR, Simulation, World};
+use super::{Capture, DIR, Simulation, World};
 use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange, is_under};
 use crate::rules::{self, lifecycle, loss};
 
@@ -99,7 +99,10 @@ fn note_backup(world: &World, backup: &mut Backup<Simulation>) {
     let (id, capture) = (backup.id(), &backup.capture);
     let name = backup.metadata.as_ref().and_then(|metadata| metadata.name.as_ref());
     world.trace(&format_args!("stored {id} {name:?} {:?}", capture.files));
-    world.ground_truths.borrow_mut().insert(id.clone(), capture.clone());
+    // What a snapshot must have, and not what the carrier of a delta contains.
+    let files = capture.tree.clone().unwrap_or_else(|| capture.files.clone());
+    world.count(if capture.tree.is_some() { "carriers stored" } else { "full archives stored" });
+    world.ground_truths.borrow_mut().insert(id.clone(), Capture { files, ..capture.clone() });
     backup.has_checksum = !world.rng.one_in(4);
 }
 
