@@ -218,8 +218,14 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         marker: &ContainerMarker,
     ) -> Result<RestoreFinished, Failure> {
         let (id, finish, marker) = (self.id.clone(), finish.clone(), marker.clone());
-        let run = move |container: &mut Container<S>, _| container.finish_restore(&finish, &marker);
-        self.world.in_container(Method::FinishRestore, &id, run).await
+        let run = move |world: &Rc<World<S>>, id: &SandboxId| {
+            let finished = world.with_container(id, |container, _| container.finish_restore(&finish, &marker));
+            if finish.carrier.is_some() && finished != RestoreFinished::OtherContainer {
+                S::observe(world, Event::DeltaApplied(id));
+            }
+            finished
+        };
+        self.world.run_command(Method::FinishRestore, &id, run).await
     }
 }
 

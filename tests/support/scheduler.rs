@@ -139,6 +139,8 @@ pub enum Event<'a, S: Scheduler> {
     RestoreRequested(&'a BackupHandle),
     /// A backup, and not that of a carrier, is about to be unpacked in a container. The restore was requested at the given time, in milliseconds.
     Unpacked(&'a SandboxId, &'a BackupId, i64),
+    /// A delta was applied in a container, which deletes the files that the snapshot does not have.
+    DeltaApplied(&'a SandboxId),
     /// The arrival of a backup is about to be verified.
     ArrivalRequested(&'a SandboxId),
     /// A backup has arrived in a container: that of the carrier for a delta.

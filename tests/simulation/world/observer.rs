@@ -44,6 +44,15 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             });
             world.trace(&format_args!("restored {backup} into {id}"));
         }
+        Event::DeltaApplied(id) => {
+            let is_handed_out = world.with_container(id, |container, _| {
+                container.notes.write_times.retain(|file, _| container.files.contains_key(file));
+                container.notes.is_handed_out
+            });
+            if is_handed_out {
+                world.report_violation("rule 2, no restore overwrites files", &format_args!("a delta in {id}"));
+            }
+        }
         Event::ArrivalRequested(id) => {
             // An application may have opened a session in the directory before the files arrived.
             let may_remain = world.profile.runtime == Runtime::Sdk012;
