@@ -1,9 +1,10 @@
 //! Incremental snapshots: a delta contains what changed since its base, is restored together with it, and is made only where
 //! the changes are certain.
 
+use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{
-    ArchiveFormat, Code, FullReason, Runtime, SnapshotForm, SnapshotRef, SnapshotRequest, TakenSnapshot,
+    ArchiveFormat, Code, FullReason, Runtime, Selection, SnapshotForm, SnapshotRef, SnapshotRequest, TakenSnapshot,
 };
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
@@ -286,16 +287,51 @@ fn archive_of_changes_is_not_imported() {
 
 #[test]
 fn files_of_delta_are_not_read_from_its_archive() {
-    let (fixture, _) = changed_sandbox(Runtime::Container);
+    let (fixture, base) = changed_sandbox(Runtime::Container);
     let delta = take(&fixture).snapshot;
-    let with_path = |path: &str| {
+    let with = |name: &str, value: Value| {
         let mut arguments = by_ref(&delta);
-        arguments["path"] = json!(path);
+        arguments[name] = value;
         arguments
     };
-    fixture.run(Operation::ListFiles, &by_ref(&delta)).expect_code(Code::ArchiveUnreadable);
-    fixture.run(Operation::StatFile, &with_path("large")).expect_code(Code::ArchiveUnreadable);
-    fixture.run(Operation::ReadFile, &with_path("large")).expect_code(Code::ArchiveUnreadable);
+    let path = with("path", json!("large"));
+    let mut restore = with("paths", json!(["large"]));
+    restore["to"] = json!("agent-42");
+    let calls = [
+        (Operation::ListFiles, by_ref(&delta)),
+        (Operation::StatFile, path.clone()),
+        (Operation::ReadFile, path),
+        (Operation::RestoreFiles, restore),
+        (Operation::Diff, json!({ "from": by_ref(&base.snapshot), "to": by_ref(&delta) })),
+        (Operation::Diff, json!({ "from": by_ref(&delta), "to": by_ref(&base.snapshot) })),
+    ];
+    for (operation, arguments) in calls {
+        let error = fixture.run(operation, &arguments).expect_code(Code::ArchiveUnreadable);
+        assert!(error.message().contains(base.snapshot.snapshot_id().as_str()), "{}", error.message());
+    }
+    // Downloads ask the object where the archive is.
+    let selection = Selection::decode(&by_ref(&delta)).unwrap();
+    block_on(fixture.snapshotter("agent-42").locate_snapshot(&selection)).expect_code(Code::ArchiveUnreadable);
+}
+
+#[test]
+fn files_of_delta_are_not_written_to_another_sandbox() {
+    let (fixture, _) = changed_sandbox(Runtime::Container);
+    let delta = take(&fixture).snapshot;
+    let branch = fixture.branch(&delta).unwrap();
+    let mut arguments = by_ref(&delta);
+    (arguments["paths"], arguments["to"]) = (json!(["large"]), json!(branch.sandbox_id()));
+    fixture.run(Operation::RestoreFiles, &arguments).expect_code(Code::ArchiveUnreadable);
+}
+
+#[test]
+fn files_of_base_are_read_while_deltas_need_it() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    take(&fixture);
+    let mut arguments = by_ref(&base.snapshot);
+    arguments["path"] = json!("notes.txt");
+    let read = fixture.run(Operation::ReadFile, &arguments).unwrap();
+    assert_eq!(read["content"], json!("first"));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::{
-    ArchiveFormat, Compression, Directory, Label, SandboxId, ShortRef, SizeDrop, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, Compression, Directory, Label, SandboxId, ShortRef, SizeDrop, SnapshotForm, SnapshotId, SnapshotRef,
+    Timestamp,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::quoted;
-use super::{BackupHandle, Error, FullReason, Label, Result, SandboxId, ShortRef, SnapshotForm, SnapshotId, Timestamp, json};
+use super::{
+    BackupHandle, Error, FullReason, Label, Result, SandboxId, ShortRef, SnapshotForm, SnapshotId, Timestamp, json,
+};
 #[cfg(feature = "schema")]
 use crate::model::schema::{always, extends};
 
