@@ -6,6 +6,7 @@ use crate::memory::SeededRng;
 
 /// The faults and the load of one schedule. Rates are per 10 000.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // They are independent.
 pub struct FaultProfile {
     /// A call fails before it has any effect.
     pub failure_rate: u32,
