@@ -475,10 +475,19 @@ export interface Summary {
    * - `unknown`: A format of another version.
    */
   format?: 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | 'tar+zstd/1' | 'unknown';
+  /** Why it is full although incremental snapshots were on. */
+  fullReason?: FullReason;
+  /** The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken. */
+  ownBytes?: number;
   /** Its ref; absent while it is being taken. */
   ref?: SnapshotRef;
   /** Whether it is a rescue snapshot: one of a container that was not the sandbox's own. */
   rescue?: boolean;
+  /**
+   * The bytes in R2 that it shares with other snapshots: those of the base of a delta, and those of a
+   * full snapshot that deltas are based on. Absent while it is being taken.
+   */
+  sharedBytes?: number;
   /** Its ref as one text; absent while it is being taken. */
   shortRef?: string;
   /** The size of its archive, in bytes; absent while it is being taken. */
@@ -745,6 +754,8 @@ export interface Deletion {
   snapshotId: string;
   /** Whether this call removed the snapshot; `false` if it had been removed before. */
   removed: boolean;
+  /** The deltas that the call deleted with it. */
+  deltas?: string[];
   /** The bytes that stay in R2, because deltas are based on the snapshot. */
   kept?: KeptArchive;
 }
@@ -761,6 +772,13 @@ export interface KeptArchive {
 
 /** The request to delete a snapshot. */
 export type DeleteOptions = Selection & {
+  /**
+   * What to do with the deltas that are based on the snapshot.
+   *
+   * - `keep`: They stay. The archive of the snapshot stays in R2 until the last of them is deleted.
+   * - `delete`: They are deleted, too, so that nothing of the snapshot stays in R2.
+   */
+  deltas?: 'keep' | 'delete';
   /**
    * Whether to delete the snapshot although it is pinned or has dependents.
    * @default false
@@ -841,10 +859,19 @@ export interface TreeSnapshot {
   dependents: string[];
   /** The sandboxes that were made from it. */
   derived: TreeSandbox[];
+  /** The full snapshot that a delta is based on. */
+  base?: string;
   /** When it was taken. */
   createdAt?: string;
   /** When it expires. */
   expiresAt?: string;
+  /**
+   * Whether its archive contains all files, or the changes since another snapshot.
+   *
+   * - `full`: All files.
+   * - `delta`: The changes since a full snapshot, its base. A restore needs both.
+   */
+  form?: 'full' | 'delta';
   /**
    * The format of its archive; absent for snapshots of earlier releases.
    *
@@ -861,6 +888,8 @@ export interface TreeSnapshot {
   label?: string;
   /** The size of its archive, in bytes. */
   sizeBytes?: number;
+  /** The bytes that a restore of a delta reads: those of its archive and of its base. */
+  totalBytes?: number;
 }
 
 /** The address of a workspace: its tenant and its name. */
@@ -1244,6 +1273,11 @@ export interface Workspace {
   history: Transition[];
   /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
+  /**
+   * Whether snapshots may contain only what changed since a full one; the deployment's default if
+   * absent.
+   */
+  incremental?: boolean;
   /** The snapshot of the last stop. */
   lastSnapshot?: LastSnapshot;
   /**
@@ -1559,6 +1593,11 @@ export interface WorkspaceSettings {
   expiry?: Expiry;
   /** The commands that run in the sandbox when the workspace starts and stops. */
   hooks?: Hooks;
+  /**
+   * Whether snapshots may contain only what changed since a full one; the deployment's default if it was
+   * never set.
+   */
+  incremental?: boolean;
   /** Whether a stop takes a snapshot; true if it was never set. */
   persistent?: boolean;
   /** The retention policy of the workspace's snapshots. */

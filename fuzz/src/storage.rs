@@ -51,6 +51,7 @@ fn check_metadata(id: &BackupId, object: &[u8]) {
         checksum: None,
         format: None,
         listing: None,
+        full_reason: None,
         usable_until,
         imported: true,
         checked_at: metadata.created_at,

@@ -1,5 +1,6 @@
 //! A directory that the scripts use as a container.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
@@ -54,7 +55,8 @@ fn marker() -> ContainerMarker {
 impl Container {
     /// Creates a container with an empty directory.
     pub fn new(name: &str, mistake: Option<Mistake>) -> Self {
-        let root = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("delta-{}-{name}", process::id()));
+        let parent = env::var_os("DELTA_DIR").unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
+        let root = PathBuf::from(parent).join(format!("delta-{}-{name}", process::id()));
         drop(fs::remove_dir_all(&root));
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
@@ -166,12 +168,12 @@ impl Drop for Base {
 fn squash(dir: &PathBuf, archive: &PathBuf) {
     drop(fs::remove_file(archive));
     let mut command = Command::new("mksquashfs");
-    command.arg(dir).arg(archive).args(["-comp", "lz4", "-no-progress", "-noappend"]);
+    command.arg(dir).arg(archive).args(["-comp", "lz4", "-no-progress", "-noappend", "-processors", "1"]);
     assert!(command.stdout(Stdio::null()).status().unwrap().success());
 }
 
 fn unsquash(archive: &PathBuf, dir: &PathBuf) {
     let mut command = Command::new("unsquashfs");
-    command.args(["-f", "-no-progress", "-d"]).arg(dir).arg(archive);
+    command.args(["-f", "-no-progress", "-processors", "1", "-d"]).arg(dir).arg(archive);
     assert!(command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
 }

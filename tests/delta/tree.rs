@@ -83,7 +83,7 @@ fn change_once(root: &Path, rng: &SeededRng) -> std::io::Result<()> {
     let is_free = fs::symlink_metadata(&new).is_err();
     let (any, file) = (pick(rng, &all), pick(rng, &files));
     let content = |length: usize| (0..length).map(|_| u8::try_from(rng.below(256)).unwrap()).collect::<Vec<u8>>();
-    match (rng.below(18), any, file) {
+    match (rng.below(20), any, file) {
         (0..=3, ..) if is_free => fs::write(new, content(rng.below(2000)))?,
         (4, ..) if is_free => fs::create_dir(new)?,
         (5, ..) if is_free => symlink(TARGETS[rng.below(TARGETS.len())], new)?,
@@ -128,6 +128,25 @@ fn change_once(root: &Path, rng: &SeededRng) -> std::io::Result<()> {
                 fs::rename(one, &between)?;
                 fs::rename(other, one)?;
                 fs::rename(&between, other)?;
+            }
+        }
+        (18, ..) if is_free => {
+            // A parent of a file with several names.
+            let linked: Vec<PathBuf> =
+                files.iter().filter(|file| fs::metadata(file).unwrap().nlink() > 1).cloned().collect();
+            let parent = pick(rng, &linked).and_then(|file| file.parent().map(Path::to_owned));
+            if let Some(parent) = parent.filter(|parent| parent != root && !new.starts_with(parent)) {
+                fs::rename(parent, new)?;
+            }
+        }
+        (19, ..) => {
+            // A directory passes the setgid bit on.
+            let Some(dir) = pick(rng, &below) else { return Ok(()) };
+            let mode = fs::metadata(&dir)?.permissions().mode();
+            if mode & 0o2000 == 0 {
+                fs::set_permissions(dir, Permissions::from_mode(0o2775))?;
+            } else {
+                fs::create_dir(dir.join(OsStr::from_bytes(NAMES[rng.below(NAMES.len())])))?;
             }
         }
         (17, _, Some(file)) => {

@@ -49,7 +49,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             selectors().map(options).to_vec()
         }
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
-        Operation::Delete => selected(json!({ "force": true })),
+        Operation::Delete => selected(json!({ "force": true, "deltas": "delete" })),
         Operation::List => vec![with(&[
             &lineage_scope,
             &json!({ "sandboxId": "agent-42", "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }),
@@ -144,6 +144,7 @@ fn settings() -> Value {
         "persistent": false,
         "storage": "both",
         "durable": false,
+        "incremental": false,
         "retention": policy(),
         "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
         "expiry": { "idleSeconds": 60, "maxSeconds": 600 },

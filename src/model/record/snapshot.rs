@@ -10,8 +10,8 @@ use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
-    ArchiveFormat, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, Label, LocatedBackup,
-    PendingTask, SandboxId, SandboxStatus, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, FullReason, Label,
+    LocatedBackup, PendingTask, SandboxId, SandboxStatus, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -219,6 +219,9 @@ pub struct StoredBackup {
     /// The SHA-256 of the listing of the captured directory, in hexadecimal, if deltas can be based on the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listing: Option<String>,
+    /// Why the snapshot is full although incremental snapshots were on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_reason: Option<FullReason>,
     /// The time until which the SDK restores the backup.
     pub usable_until: Timestamp,
     /// Whether `import` added the backup. An imported backup may lack the product's mark.
@@ -244,6 +247,21 @@ impl StoredBackup {
     /// Returns the number of bytes that a restore reads.
     pub fn total_bytes(&self) -> u64 {
         self.size_bytes.saturating_add(self.backup.delta().map_or(0, |delta| delta.base.size_bytes))
+    }
+
+    /// Returns the number of bytes that a restore of a delta reads; `None` for a full snapshot.
+    pub fn restored_bytes(&self) -> Option<u64> {
+        self.backup.delta().map(|_| self.total_bytes())
+    }
+
+    /// Returns the number of bytes in R2 that no other snapshot uses.
+    pub fn own_bytes(&self) -> u64 {
+        if self.backup.deltas().is_empty() { self.size_bytes } else { 0 }
+    }
+
+    /// Returns the number of bytes in R2 that other snapshots use, too.
+    pub fn shared_bytes(&self) -> u64 {
+        self.total_bytes().saturating_sub(self.own_bytes())
     }
 
     /// Returns the size that an archive of all files has, or that of a delta would have, in bytes.

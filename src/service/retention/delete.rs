@@ -5,7 +5,7 @@ use std::slice;
 use crate::model::answer::{Deletion, KeptArchive, Removal};
 use crate::model::record::{DerivedState, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupLocation, BackupOwner, Code, Error, Result, Selector, SnapshotId, Status};
+use crate::model::{BackupLocation, BackupOwner, Code, DeltasOnDelete, Error, Result, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -34,27 +34,53 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(error) => return Err(error),
         };
         let snapshot_id = snapshot.snapshot_id.clone();
-        match snapshot.stage {
-            Stage::Deleted { .. } => self.report_deletion(snapshot_id, false),
-            Stage::Deleting { .. } => {
-                self.finish_deletion(&snapshot_id).await?;
-                self.report_deletion(snapshot_id, false)
+        if matches!(snapshot.stage, Stage::Creating(_)) {
+            return Err(Error::snapshot_in_use(&snapshot_id, "it is still being created"));
+        }
+        let mut doomed = self.deltas_to_delete(&snapshot, request.deltas)?;
+        let deltas: Vec<SnapshotId> = doomed.iter().map(|delta| delta.snapshot_id.clone()).collect();
+        let removed = matches!(snapshot.stage, Stage::Ready { .. });
+        if removed {
+            doomed.push(snapshot);
+        }
+        for snapshot in &doomed {
+            if is_stopped_workspace {
+                self.check_not_only_copy(snapshot)?;
             }
-            Stage::Creating(_) => Err(Error::snapshot_in_use(&snapshot.snapshot_id, "it is still being created")),
-            Stage::Ready { .. } => {
-                if is_stopped_workspace {
-                    self.check_not_only_copy(&snapshot)?;
+            self.check_deletable(snapshot, request.force)?;
+        }
+        for snapshot in doomed {
+            self.begin_deletion(snapshot, "deleted by a caller")?;
+        }
+        let mut finished = Ok(());
+        for id in deltas.iter().chain([&snapshot_id]) {
+            finished = finished.and(self.finish_deletion(id).await);
+        }
+        finished?;
+        self.report_deletion(snapshot_id, removed, deltas)
+    }
+
+    /// Returns the deltas that are deleted together with their base.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotBusy`] while one of them is being created.
+    fn deltas_to_delete(&self, base: &SnapshotRecord, choice: DeltasOnDelete) -> Result<Vec<SnapshotRecord>> {
+        let mut deltas = Vec::new();
+        let ids = base.stored().filter(|_| choice == DeltasOnDelete::Delete).map(|stored| stored.backup.deltas());
+        for id in ids.unwrap_or_default() {
+            match self.ledger.snapshot(id)? {
+                Some(delta) if matches!(delta.stage, Stage::Ready { .. }) => deltas.push(delta),
+                Some(delta) if matches!(delta.stage, Stage::Creating(_)) => {
+                    return Err(Error::snapshot_in_use(id, "it is still being created"));
                 }
-                self.check_deletable(&snapshot, request.force)?;
-                self.begin_deletion(snapshot, "deleted by a caller")?;
-                self.finish_deletion(&snapshot_id).await?;
-                self.report_deletion(snapshot_id, true)
+                _ => {}
             }
         }
+        Ok(deltas)
     }
 
     /// Returns the result of a deletion. It names the archive of a base that stays until its deltas are deleted.
-    fn report_deletion(&self, snapshot_id: SnapshotId, removed: bool) -> Result<Deletion> {
+    fn report_deletion(&self, snapshot_id: SnapshotId, removed: bool, deltas: Vec<SnapshotId>) -> Result<Deletion> {
         let row = self.ledger.snapshot(&snapshot_id)?;
         let kept = match row.as_ref().map(|row| &row.stage) {
             Some(Stage::Deleted { stored, .. }) if !stored.backup.deltas().is_empty() => {
@@ -62,7 +88,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             _ => None,
         };
-        Ok(Deletion { snapshot_id, removed, kept })
+        Ok(Deletion { snapshot_id, removed, deltas, kept })
     }
 
     fn kept_archive(&self, stored: &StoredBackup) -> Result<KeptArchive> {
@@ -177,13 +203,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 }
 
 fn already_deleted(request: &DeleteRequest, error: Error) -> Result<Deletion> {
-    match &request.selection.selector {
-        Selector::Short { r#ref } => {
-            Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false, kept: None })
-        }
-        Selector::Ref { r#ref } => {
-            Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false, kept: None })
-        }
-        _ => Err(error),
-    }
+    let snapshot_id = match &request.selection.selector {
+        Selector::Short { r#ref } => r#ref.snapshot_id(),
+        Selector::Ref { r#ref } => r#ref.snapshot_id(),
+        Selector::Id { .. } | Selector::Label { .. } => return Err(error),
+    };
+    Ok(Deletion { snapshot_id: snapshot_id.clone(), removed: false, deltas: Vec::new(), kept: None })
 }

@@ -247,7 +247,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             _ => None,
         };
         let listing = finished.traced.as_ref().map(|traced| traced.listing.clone());
-        let stored = StoredBackup { listing, ..found.into_stored(backup, false, self.now()) };
+        let full_reason = finished.reason;
+        let stored = StoredBackup { listing, full_reason, ..found.into_stored(backup, false, self.now()) };
         let mut workspace = self.workspace()?;
         let has_changed = (marker.is_some() && workspace.marker != marker)
             || (container.is_some() && workspace.container != container);
@@ -287,7 +288,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             base: snapshot.base_id().cloned(),
             stored_bytes: size_bytes,
             total_bytes,
-            reason: finished.reason,
+            reason: full_reason,
         };
         let taken = TakenSnapshot::new(
             snapshot.to_ref(&workspace).ok_or_else(Error::internal)?,

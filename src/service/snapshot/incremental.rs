@@ -83,7 +83,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         request: &SnapshotRequest,
         record: &mut SnapshotRecord,
     ) -> Result<Form> {
-        if !request.incremental.unwrap_or(self.config.incremental) {
+        if !request.incremental.map_or_else(|| self.is_incremental(), Ok)? {
             return Ok(Form::untraced(None));
         }
         // The SDK (0.12) mounts the archives of other deployments.
@@ -117,6 +117,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Err(_) => Err(Error::internal()),
             },
         }
+    }
+
+    /// Returns whether snapshots of the sandbox may be deltas where the call does not say so.
+    fn is_incremental(&self) -> Result<bool> {
+        let of_workspace = self.workspace()?.binding.and_then(|binding| binding.incremental);
+        Ok(of_workspace.unwrap_or(self.config.incremental))
     }
 
     /// Records that only the observed container is the sandbox's own, before a command that may start another one.
@@ -256,7 +262,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         is_exact: bool,
     ) -> Result<Option<(SnapshotId, String)>> {
         let delta = stored.backup.delta();
-        if !self.config.incremental || (delta.is_none() && !is_exact) {
+        if !self.is_incremental()? || (delta.is_none() && !is_exact) {
             return Ok(None);
         }
         let base_id = delta.map_or(snapshot_id, |delta| &delta.base_id);

@@ -37,6 +37,7 @@ impl BackupHead {
             checksum: self.archive.checksum,
             format: Some(self.metadata.format),
             listing: None,
+            full_reason: None,
             usable_until: self.metadata.usable_until(),
             imported,
             checked_at: now,

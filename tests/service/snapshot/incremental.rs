@@ -225,6 +225,59 @@ fn deleted_base_is_hidden_and_its_archive_stays_until_the_last_delta_is_deleted(
     assert_eq!(fixture.world.backup_ids(), [""; 0]);
 }
 
+fn with_deltas(snapshot: &SnapshotRef, choice: &str) -> Value {
+    let mut arguments = by_ref(snapshot);
+    arguments["deltas"] = json!(choice);
+    arguments
+}
+
+#[test]
+fn deltas_are_deleted_with_their_base_on_request() {
+    for is_hidden in [false, true] {
+        let (fixture, base) = changed_sandbox(Runtime::Container);
+        let deltas = [take(&fixture), take(&fixture)].map(|taken| taken.snapshot);
+        let ids = deltas.each_ref().map(SnapshotRef::snapshot_id);
+        if is_hidden {
+            fixture.run(Operation::Delete, &with_deltas(&base.snapshot, "keep")).unwrap();
+        }
+        let deletion = fixture.run(Operation::Delete, &with_deltas(&base.snapshot, "delete")).unwrap();
+        let id = base.snapshot.snapshot_id();
+        assert_eq!(deletion, json!({ "snapshotId": id, "removed": !is_hidden, "deltas": ids }));
+        assert_eq!(fixture.world.backup_ids(), [""; 0]);
+        fixture.restore(&deltas[0]).expect_code(Code::SnapshotNotFound);
+        fixture.assert_nothing_pending();
+    }
+}
+
+#[test]
+fn deltas_are_not_deleted_with_their_base_while_one_of_them_is_needed() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    let [pinned, other] = [take(&fixture), take(&fixture)].map(|taken| taken.snapshot);
+    fixture.run(Operation::Pin, &by_ref(&pinned)).unwrap();
+    let mut arguments = with_deltas(&base.snapshot, "delete");
+    let error = fixture.run(Operation::Delete, &arguments).expect_code(Code::SnapshotHasDependents);
+    assert!(error.message().contains(pinned.snapshot_id().as_str()), "{}", error.message());
+    assert_eq!(fixture.world.backup_ids().len(), 3);
+    for snapshot in [&base.snapshot, &pinned, &other] {
+        fixture.restore(snapshot).unwrap();
+    }
+    arguments["force"] = json!(true);
+    fixture.run(Operation::Delete, &arguments).unwrap();
+    assert_eq!(fixture.world.backup_ids(), [""; 0]);
+}
+
+#[test]
+fn base_is_not_deleted_with_a_delta_that_is_being_created() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    let gate = fixture.world.before(Method::CreateBackup).nth(2).block();
+    let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": "agent-42" }));
+    fixture.run(Operation::Delete, &with_deltas(&base.snapshot, "delete")).expect_code(Code::SnapshotBusy);
+    gate.open();
+    let delta = capture.answer().unwrap();
+    assert_eq!(delta["capture"]["base"], json!(base.snapshot.snapshot_id()));
+    fixture.restore(&base.snapshot).unwrap();
+}
+
 #[test]
 fn deleted_base_frees_its_label() {
     let (fixture, _) = changed_sandbox(Runtime::Container);
@@ -344,6 +397,34 @@ fn list_and_manifest_show_the_base_and_its_deltas() {
     assert_eq!(shown["base"], json!(base.snapshot.snapshot_id()));
     let shown = fixture.run(Operation::Manifest, &by_ref(&base.snapshot)).unwrap();
     assert_eq!((&shown["deltas"], &shown["form"]), (&json!([delta.snapshot.snapshot_id()]), &Value::Null));
+    assert_eq!(shown["fullReason"], json!("noBase"));
+}
+
+#[test]
+fn own_and_shared_bytes_add_up() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    let bytes = |fixture: &Fixture, snapshot: &SnapshotRef| {
+        let shown = fixture.run(Operation::Get, &by_ref(snapshot)).unwrap();
+        (shown["ownBytes"].as_u64().unwrap(), shown["sharedBytes"].as_u64().unwrap())
+    };
+    let size = base.capture.stored_bytes;
+    assert_eq!(bytes(&fixture, &base.snapshot), (size, 0));
+    let delta = take(&fixture);
+    assert_eq!(bytes(&fixture, &base.snapshot), (0, size));
+    assert_eq!(bytes(&fixture, &delta.snapshot), (delta.capture.stored_bytes, size));
+    fixture.run(Operation::Delete, &by_ref(&delta.snapshot)).unwrap();
+    assert_eq!(bytes(&fixture, &base.snapshot), (size, 0));
+}
+
+#[test]
+fn lineage_shows_the_base_of_a_delta() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    let delta = take(&fixture);
+    let tree = fixture.run(Operation::Lineage, &json!({ "sandboxId": "agent-42" })).unwrap();
+    let shown = &tree["root"]["snapshots"];
+    assert_eq!((&shown[0]["form"], &shown[0]["base"]), (&json!("delta"), &json!(base.snapshot.snapshot_id())));
+    assert_eq!(shown[0]["totalBytes"], json!(delta.capture.total_bytes));
+    assert_eq!((&shown[1]["form"], &shown[1]["base"]), (&Value::Null, &Value::Null));
 }
 
 #[test]
@@ -490,6 +571,74 @@ fn started_workspace_continues_with_deltas_of_the_same_base() {
         }
         assert_eq!(bases[0], None);
         assert!(bases[1].is_some() && bases[1..].iter().all(|base| *base == bases[1]), "{bases:?}");
+    }
+}
+
+#[test]
+fn workspace_decides_whether_its_snapshots_are_incremental() {
+    for (deployment, workspace) in [(true, false), (false, true)] {
+        let fixture = if deployment { Fixture::incremental(Runtime::Container) } else { Fixture::empty() };
+        let mut settings = no_expiry();
+        settings["incremental"] = json!(workspace);
+        fixture.create_workspace(WORKSPACE, &settings).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        let id = fixture.sandbox_of(WORKSPACE);
+        for content in ["one", "two"] {
+            fixture.write_workspace_file(WORKSPACE, content);
+            fixture.capture(SnapshotRequest::of(sandbox(&id))).unwrap();
+        }
+        assert_eq!(fixture.ledger(&id).live_snapshots()[0].base_id().is_some(), workspace);
+        fixture.write_workspace_file(WORKSPACE, "three");
+        fixture.update_workspace(WORKSPACE, &json!({ "incremental": !workspace })).unwrap();
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        fixture.write_workspace_file(WORKSPACE, "four");
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        assert_eq!(fixture.ledger(&id).live_snapshots()[0].base_id().is_some(), !workspace);
+    }
+}
+
+#[test]
+fn fork_and_promotion_of_a_delta_have_its_files() {
+    for runtime in RUNTIMES {
+        let fixture = active_workspace(runtime);
+        let id = fixture.sandbox_of(WORKSPACE);
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        fixture.write_workspace_file(WORKSPACE, "second");
+        let files = fixture.world.files(&id);
+        fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
+        assert!(fixture.ledger(&id).live_snapshots()[0].base_id().is_some());
+        fixture.start_workspace("fork", &json!({})).unwrap();
+        assert_eq!(fixture.world.files(&fixture.sandbox_of("fork")), files, "{runtime:?}");
+        // The fork depends on the delta, which depends on its base.
+        fixture.write_workspace_file(WORKSPACE, "third");
+        fixture.promote_workspace(WORKSPACE, &json!({ "from": "fork" })).unwrap();
+        assert_eq!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)), files, "{runtime:?}");
+    }
+}
+
+#[test]
+fn workspace_with_platform_snapshots_has_its_files_after_each_start() {
+    let fixture = Fixture::incremental(Runtime::Container);
+    fixture.world.enable_platform_snapshots();
+    let mut settings = no_expiry();
+    settings["storage"] = json!("both");
+    fixture.create_workspace(WORKSPACE, &settings).unwrap();
+    let id = fixture.sandbox_of(WORKSPACE);
+    for content in ["one", "two", "three"] {
+        fixture.world.advance_clock(MINUTE);
+        fixture.write_workspace_file(WORKSPACE, content);
+        let files = fixture.world.files(&id);
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        let newest = fixture.ledger(&id).live_snapshots().remove(0);
+        let restored = fixture.run(Operation::Restore, &json!({ "sandboxId": id, "snapshotId": newest.snapshot_id }));
+        let sandbox_id = restored.unwrap()["ref"]["sandboxId"].as_str().unwrap().to_owned();
+        assert_eq!(fixture.world.files(&sandbox_id), files, "{content}");
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_eq!(fixture.world.files(&id), files, "{content}");
     }
 }
 

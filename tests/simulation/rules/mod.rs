@@ -251,7 +251,13 @@ fn check_removal(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, remova
     let has_dependents = is_being_restored || has_dependents(world, &ledger, name);
     if removal.reason == "deleted by a caller" {
         world.count("deletions");
-        let requested = world.history.borrow().delete_requests.get(name).copied();
+        let mut history = world.history.borrow_mut();
+        let with_base = row.base_id().and_then(|base| history.delta_delete_requests.get(base).copied());
+        if let Some(force) = with_base {
+            *history.delete_requests.entry(name.clone()).or_default() |= force;
+        }
+        let requested = history.delete_requests.get(name).copied();
+        drop(history);
         match requested {
             None => world.report_violation("rule 1, no snapshot is deleted without a request", &format_args!("{name}")),
             Some(_) if is_being_restored => {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::{
-    ArchiveFormat, Compression, Directory, Label, SandboxId, ShortRef, SizeDrop, SnapshotForm, SnapshotId, SnapshotRef,
-    Timestamp,
+    ArchiveFormat, Compression, Directory, FullReason, Label, SandboxId, ShortRef, SizeDrop, SnapshotForm, SnapshotId,
+    SnapshotRef, Timestamp,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
@@ -48,6 +48,16 @@ pub struct Summary {
     /// The bytes that a restore of a delta reads: those of its archive and of its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
+    /// Why it is full although incremental snapshots were on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_reason: Option<FullReason>,
+    /// The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_bytes: Option<u64>,
+    /// The bytes in R2 that it shares with other snapshots: those of the base of a delta, and those of a full snapshot that
+    /// deltas are based on. Absent while it is being taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_bytes: Option<u64>,
     /// The deltas that are based on it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deltas: Vec<SnapshotId>,
@@ -216,6 +226,9 @@ pub struct Deletion {
     pub snapshot_id: SnapshotId,
     /// Whether this call removed the snapshot; `false` if it had been removed before.
     pub removed: bool,
+    /// The deltas that the call deleted with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deltas: Vec<SnapshotId>,
     /// The bytes that stay in R2, because deltas are based on the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptArchive>,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Error, Result};
+
 /// What the archive of a snapshot contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,6 +21,70 @@ impl SnapshotForm {
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
     pub const fn is_full(&self) -> bool {
         matches!(self, Self::Full)
+    }
+}
+
+impl FullReason {
+    /// Returns the reason as it appears in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoBase => "noBase",
+            Self::Container => "container",
+            Self::Inventory => "inventory",
+            Self::Directory => "directory",
+            Self::Excludes => "excludes",
+            Self::Rescue => "rescue",
+            Self::BaseUnusable => "baseUnusable",
+            Self::BaseSmall => "baseSmall",
+            Self::BaseOld => "baseOld",
+            Self::BaseFull => "baseFull",
+            Self::Large => "large",
+            Self::Entries => "entries",
+            Self::Overlay => "overlay",
+            Self::Mount => "mount",
+            Self::FileSystem => "fileSystem",
+            Self::Tools => "tools",
+            Self::Special => "special",
+            Self::Attributes => "attributes",
+            Self::Changing => "changing",
+            Self::Clock => "clock",
+            Self::Disk => "disk",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What a deletion does with the deltas that are based on the snapshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub enum DeltasOnDelete {
+    /// They stay. The archive of the snapshot stays in R2 until the last of them is deleted.
+    #[default]
+    Keep,
+    /// They are deleted, too, so that nothing of the snapshot stays in R2.
+    Delete,
+}
+
+impl DeltasOnDelete {
+    /// Parses a choice.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for any other text.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "keep" => Ok(Self::Keep),
+            "delete" => Ok(Self::Delete),
+            _ => {
+                Err(Error::invalid_argument("`deltas` must be \"keep\" or \"delete\"", "Pass \"keep\" or \"delete\"."))
+            }
+        }
+    }
+
+    /// Returns whether it is the default.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
+    pub fn is_keep(&self) -> bool {
+        *self == Self::Keep
     }
 }
 

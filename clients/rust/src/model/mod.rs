@@ -40,7 +40,7 @@ pub use archive_format::ArchiveFormat;
 pub use backup::{BackupHandle, Compression, CompressionFormat, DirectoryBackup};
 pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use code::{Code, Kind};
-pub use delta::{FullReason, SnapshotForm};
+pub use delta::{DeltasOnDelete, FullReason, SnapshotForm};
 pub use directory::Directory;
 pub use error::{Error, Result};
 pub use failure::Failure;

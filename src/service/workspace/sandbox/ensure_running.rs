@@ -54,6 +54,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.update_binding(|binding| {
             binding.files.clone_from(&depends_on.files);
             binding.fingerprint.clone_from(&depends_on.fingerprint);
+            binding.incremental = request.settings.incremental;
         })?;
         self.ensure_storage_supported(request.settings.storage).await?;
         let (mut rescue_snapshot_id, mut saved) = (None, None);
