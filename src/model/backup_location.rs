@@ -107,6 +107,11 @@ impl LocatedBackup {
         self.delta.as_ref().map_or_else(|| self.handle.dir(), |delta| &delta.dir)
     }
 
+    /// Returns the handle of the backup that has all files: of the base of a delta, or this one.
+    pub fn base_handle(&self) -> &BackupHandle {
+        self.delta.as_ref().map_or(&self.handle, |delta| &delta.base.backup.handle)
+    }
+
     /// Returns what the backup changes, if it is that of a delta.
     pub fn delta(&self) -> Option<&Delta> {
         self.delta.as_deref()

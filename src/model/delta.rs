@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::StoredBackup;
-use super::{Directory, FullReason, Result, SnapshotId};
+use super::{BackupId, Directory, FullReason, Result, SnapshotId};
 
 /// The smallest archive that is worth a delta, in bytes.
 pub const MIN_BASE_BYTES: u64 = 5_000_000;
@@ -24,7 +24,7 @@ pub const MAX_CHANGED_PERCENT: u32 = 25;
 /// The path of every carrier, before the id of its snapshot.
 const CARRIER_PREFIX: &str = "/.sandbox-snapshotter.delta.";
 
-/// The base whose inventory is in the container of the sandbox.
+/// The base that the container of the sandbox has: as an inventory, or mounted below an overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TracedBase {
@@ -36,6 +36,18 @@ pub struct TracedBase {
     pub tree_bytes: u64,
     /// The SHA-256 of the listing of the directory, in hexadecimal: names, types, sizes, times and owners.
     pub listing: String,
+    /// The backup of the base, if it is mounted. Then there is no inventory and no listing, and the size is that of the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mounted: Option<BackupId>,
+}
+
+impl TracedBase {
+    /// Returns a base that is mounted.
+    pub fn mounted(snapshot_id: SnapshotId, stored: &StoredBackup) -> Self {
+        let (inventory, listing) = (String::new(), String::new());
+        let mounted = Some(stored.backup.id().clone());
+        Self { snapshot_id, inventory, tree_bytes: stored.size_bytes, listing, mounted }
+    }
 }
 
 /// What a delta changes, and how its restore is verified.
@@ -102,6 +114,8 @@ pub struct Carrier {
     pub bytes: u64,
     /// The size of all files of the captured directory, in bytes.
     pub tree_bytes: u64,
+    /// The size of all files of the base, in bytes. For a mounted base, both sizes are estimates.
+    pub base_tree_bytes: u64,
 }
 
 /// What is done with the restored files of a base, before another call can use the sandbox.
@@ -113,6 +127,8 @@ pub struct RestoreFinish {
     pub base_id: SnapshotId,
     /// The SHA-256 of the listing that the base must have for an inventory of it to be written; `None` to write none.
     pub traced: Option<String>,
+    /// The backup of the base that must be mounted, if the directory is an overlay.
+    pub mounted: Option<BackupId>,
     /// The carrier to apply, and the SHA-256 of its head.
     pub carrier: Option<(Directory, String)>,
 }

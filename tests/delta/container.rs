@@ -145,6 +145,7 @@ impl Container {
             dir: directory(),
             base_id: snapshot_id(0),
             traced: Some(base.traced.listing.clone()),
+            mounted: None,
             carrier: Some((carrier.dir.clone(), carrier.head.clone())),
         };
         let printed = self.run(&delta::finish_restore(&finish, &marker()));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_channel::oneshot;
+use sandbox_snapshotter::model::delta::is_carrier;
 use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
 use sandbox_snapshotter::model::exclude::MAX_QUOTED;
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -191,10 +192,11 @@ impl<S: Scheduler> Container<S> {
         if runtime == Runtime::Container || !backup.is_extracted() {
             self.retain_files(|path| !is_under(path, backup.dir().as_str()));
         }
-        if !backup.is_extracted() {
-            self.mounted = Some(backup.id().clone());
-        }
         self.write_files(files);
+        if !backup.is_extracted() && !is_carrier(backup.dir()) {
+            self.mounted = Some(backup.id().clone());
+            self.note_lower(backup.dir().as_str());
+        }
     }
 
     /// Sets the container marker.

@@ -37,6 +37,8 @@ pub struct DeltaState {
     pub tree: Option<Files>,
     /// The backup of the carrier that was unpacked into the container.
     pub unpacked: Option<BackupId>,
+    /// The versions and the size of the files below the overlay, in production mode.
+    pub lower: Option<(BTreeMap<String, u64>, u64)>,
 }
 
 impl<S: Scheduler> Container<S> {
@@ -45,8 +47,16 @@ impl<S: Scheduler> Container<S> {
         let versions: BTreeMap<_, _> = files.keys().map(|path| (path.clone(), self.version_of(path))).collect();
         let inventory = sha256(format!("{} {snapshot_id} {versions:?}", self.number));
         let listing = sha256(format!("{files:?}"));
-        let base = TracedBase { snapshot_id: snapshot_id.clone(), inventory, tree_bytes: size_of(&files), listing };
+        let (snapshot_id, tree_bytes) = (snapshot_id.clone(), size_of(&files));
+        let base = TracedBase { snapshot_id, inventory, tree_bytes, listing, mounted: None };
         Inventory { base, dir: dir.to_string(), versions }
+    }
+
+    /// Notes the files of a backup that was mounted.
+    pub(super) fn note_lower(&mut self, dir: &str) {
+        let files = self.files_in(dir);
+        let versions = files.keys().map(|path| (path.clone(), self.version_of(path))).collect();
+        self.deltas.lower = Some((versions, size_of(&files)));
     }
 
     /// Runs the script that begins a capture.
@@ -58,6 +68,13 @@ impl<S: Scheduler> Container<S> {
         };
         self.retain_files(|path| !is_of_carrier(path));
         self.deltas.begun = None;
+        let mounted = base.as_ref().filter(|base| self.mounted.is_some() && base.mounted == self.mounted);
+        if let (Some(base), Some((versions, tree_bytes)), None) =
+            (mounted, self.deltas.lower.clone(), self.deltas.refusal)
+        {
+            let base = TracedBase { tree_bytes, ..base.clone() };
+            return self.write_carrier(begin, &Inventory { base, dir: dir.to_string(), versions });
+        }
         let unsuitable = match self.directory_content(dir.as_str()) {
             _ if self.mounted.is_some() => Some(FullReason::Overlay),
             DirectoryContent::NonEmpty | DirectoryContent::Empty => None,
@@ -103,7 +120,7 @@ impl<S: Scheduler> Container<S> {
         self.deltas.tree = Some(files);
         let part = |name: &str| format!("{dir}/{name}");
         self.write_files(Files::from([(part("head"), head), (part("lists"), lists), (part("payload.tar"), payload)]));
-        CaptureBegun::Delta(Carrier { dir, head: hash, bytes, tree_bytes })
+        CaptureBegun::Delta(Carrier { dir, head: hash, bytes, tree_bytes, base_tree_bytes: known.base.tree_bytes })
     }
 
     /// Runs the script that completes the inventory of a base.
@@ -133,12 +150,15 @@ impl<S: Scheduler> Container<S> {
 
     /// Runs the script that completes a restore.
     pub(super) fn finish_restore(&mut self, finish: &RestoreFinish, marker: &ContainerMarker) -> RestoreFinished {
-        let RestoreFinish { dir, base_id, traced, carrier } = finish;
+        let RestoreFinish { dir, base_id, traced, mounted, carrier } = finish;
         if self.marker.as_ref() != Some(marker) {
             return RestoreFinished::OtherContainer;
         }
-        let unpacked = self.deltas.unpacked.take();
-        self.deltas = DeltaState { refusal: self.deltas.refusal, unpacked, ..DeltaState::default() };
+        if *mounted != self.mounted {
+            return RestoreFinished::Failed(DeltaFailure::Carrier);
+        }
+        let (unpacked, lower) = (self.deltas.unpacked.take(), self.deltas.lower.take());
+        self.deltas = DeltaState { refusal: self.deltas.refusal, unpacked, lower, ..DeltaState::default() };
         let inventory = self.take_inventory(dir, base_id);
         if self.mounted.is_none() && traced.as_ref() == Some(&inventory.base.listing) {
             self.deltas.inventory = Some(inventory);

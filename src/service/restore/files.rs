@@ -3,10 +3,11 @@
 use crate::model::delta::{DeltaFailure, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::named::ContainerMarker;
 use crate::model::record::StoredBackup;
-use crate::model::{ContainerId, Error, Result, SandboxId, SnapshotId};
+use crate::model::{ContainerId, Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxSession, SandboxSessionOf};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
+use crate::service::snapshot::incremental::BaseToTrace;
 
 /// The container that files are restored into.
 pub(in crate::service) struct RestoreTarget<'a> {
@@ -18,8 +19,8 @@ pub(in crate::service) struct RestoreTarget<'a> {
     pub restoring: &'a ContainerMarker,
     /// The marker that it gets when the files are in place.
     pub restored: &'a ContainerMarker,
-    /// The base whose inventory is written, so that later snapshots can be deltas, and the hash of its listing.
-    pub traced: Option<&'a (SnapshotId, String)>,
+    /// The base that is traced, so that later snapshots can be deltas.
+    pub traced: Option<&'a BaseToTrace>,
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -35,18 +36,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let failed = |failure| from_sandbox(failure, id, During::Restore);
         let delta = stored.backup.delta();
         let base = delta.map_or(stored, |delta| &*delta.base);
+        let is_mounted = container_id.is_none() && !base.backup.is_extracted();
         if delta.is_some()
             && container_id.is_none()
+            && !is_mounted
             && !session.clear_directory(base.backup.dir(), restoring).await.map_err(failed)?
         {
             return Err(Error::another_container(id));
         }
         session.restore_backup(&base.backup, base.size_bytes, container_id).await.map_err(failed)?;
         let finish = match delta {
-            None => traced.map(|(base_id, listing)| RestoreFinish {
+            None => traced.filter(|_| !is_mounted).map(|traced| RestoreFinish {
                 dir: base.backup.dir().clone(),
-                base_id: base_id.clone(),
-                traced: Some(listing.clone()),
+                base_id: traced.snapshot_id.clone(),
+                traced: traced.listing.clone(),
+                mounted: None,
                 carrier: None,
             }),
             Some(delta) => {
@@ -54,15 +58,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Some(RestoreFinish {
                     dir: delta.dir.clone(),
                     base_id: delta.base_id.clone(),
-                    traced: traced.map(|(_, listing)| listing.clone()),
+                    traced: traced.and_then(|traced| traced.listing.clone()),
+                    mounted: is_mounted.then(|| base.backup.id().clone()),
                     carrier: Some((stored.backup.handle_dir().clone(), delta.head.clone())),
                 })
             }
         };
+        let mounted = traced.filter(|_| is_mounted).map(|it| TracedBase::mounted(it.snapshot_id.clone(), base));
         let traced = match &finish {
-            None => None,
+            None => mounted,
             Some(finish) => match session.finish_restore(finish, restoring).await {
-                Ok(RestoreFinished::Complete(traced)) => traced,
+                Ok(RestoreFinished::Complete(traced)) => traced.or(mounted),
                 Ok(RestoreFinished::OtherContainer) => return Err(Error::another_container(id)),
                 Ok(RestoreFinished::Failed(why)) if delta.is_some() => {
                     return Err(Error::delta_not_applied(id, stored.backup.id(), describe(why)));

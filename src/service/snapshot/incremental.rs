@@ -33,6 +33,14 @@ pub(super) enum Form {
     },
 }
 
+/// The base that a start traces, so that later snapshots can be deltas.
+pub(in crate::service) struct BaseToTrace {
+    /// Its id.
+    pub snapshot_id: SnapshotId,
+    /// The hash of the listing that it must have; `None` if it is mounted.
+    pub listing: Option<String>,
+}
+
 impl Form {
     /// A full snapshot of which the container has no inventory.
     const fn untraced(reason: Option<FullReason>) -> Self {
@@ -85,12 +93,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<Form> {
         if !request.incremental.map_or_else(|| self.is_incremental(), Ok)? {
             return Ok(Form::untraced(None));
-        }
-        // The SDK (0.12) mounts the archives of other deployments.
-        let is_identified =
-            matches!(&record.stage, Stage::Creating(progress) if progress.observation.identifies_container);
-        if !is_identified && !self.config.local_bucket {
-            return Ok(Form::untraced(Some(FullReason::Overlay)));
         }
         if let Some(reason) = obstacle(record) {
             return Ok(Form::untraced(Some(reason)));
@@ -180,7 +182,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             base: Box::new(copy),
             head: carrier.head.clone(),
             tree_bytes: carrier.tree_bytes,
-            base_tree_bytes: traced.tree_bytes,
+            base_tree_bytes: carrier.base_tree_bytes,
         };
         let Some(known) = self.ledger.snapshot(&record.snapshot_id)? else { return Err(Error::internal()) };
         let Stage::Creating(progress) = &mut record.stage else { return Err(Error::internal()) };
@@ -253,24 +255,32 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(freed)
     }
 
-    /// Returns the base whose inventory a start from a snapshot of this sandbox writes: the snapshot, or the base of a delta.
-    /// `is_exact` says whether a restore leaves no other files in the directory; that of a delta never does.
+    /// Returns the base that a start from a snapshot of this sandbox traces: the snapshot, or the base of a delta. `is_exact` says
+    /// whether a restore leaves no other files in the directory; that of a delta never does, and neither does a mount.
     pub(in crate::service) fn base_to_trace(
         &self,
         snapshot_id: &SnapshotId,
         stored: &StoredBackup,
         is_exact: bool,
-    ) -> Result<Option<(SnapshotId, String)>> {
+        is_mounted: bool,
+    ) -> Result<Option<BaseToTrace>> {
         let delta = stored.backup.delta();
-        if !self.is_incremental()? || (delta.is_none() && !is_exact) {
+        if !self.is_incremental()? || (delta.is_none() && !is_exact && !is_mounted) {
             return Ok(None);
         }
         let base_id = delta.map_or(snapshot_id, |delta| &delta.base_id);
         // The snapshot may be one of another sandbox.
         let Some(base) = self.ledger.snapshot(base_id)? else { return Ok(None) };
         let Stage::Ready { stored } = &base.stage else { return Ok(None) };
-        let can_be_base = obstacle(&base).is_none() && base_obstacle(&base, stored, self.base_limits()).is_none();
-        Ok(stored.listing.clone().filter(|_| can_be_base).map(|listing| (base_id.clone(), listing)))
+        if obstacle(&base).is_some() || base_obstacle(&base, stored, self.base_limits()).is_some() {
+            return Ok(None);
+        }
+        let snapshot_id = base_id.clone();
+        Ok(match &stored.listing {
+            _ if is_mounted => Some(BaseToTrace { snapshot_id, listing: None }),
+            Some(listing) => Some(BaseToTrace { snapshot_id, listing: Some(listing.clone()) }),
+            None => None,
+        })
     }
 
     /// Records the base whose inventory a start wrote.
@@ -310,8 +320,6 @@ fn base_obstacle(
         || stored.usable_until < now.plus_millis(MIN_USABLE_MILLIS);
     if is_unusable {
         Some(FullReason::BaseUnusable)
-    } else if !stored.backup.is_extracted() {
-        Some(FullReason::Overlay)
     } else if stored.size_bytes < min_bytes {
         Some(FullReason::BaseSmall)
     } else if now.millis_since(stored.created_at) > MAX_BASE_MILLIS {

@@ -159,16 +159,39 @@ fn snapshot_with_exclusions_or_of_another_directory_is_full() {
 }
 
 #[test]
-fn snapshot_of_mounted_archives_is_full() {
+fn snapshot_over_another_mount_is_full() {
     let (fixture, _) = changed_sandbox(Runtime::Sdk012);
     fixture.world.with_container(&sandbox("agent-42"), |container, _| {
         container.mounted = Some("mounted".to_owned().try_into().unwrap());
     });
     assert_eq!(take(&fixture).capture.reason, Some(FullReason::Overlay));
-    let fixture = Fixture::with_local_bucket(false);
+}
+
+#[test]
+fn sandbox_whose_archives_are_mounted_has_deltas_of_its_first_snapshot() {
+    let fixture = Fixture::incremental_in_production();
     fixture.start_sandbox("agent-42");
-    let taken = fixture.capture(SnapshotRequest { incremental: Some(true), ..request() }).unwrap();
-    assert_eq!(taken.capture.reason, Some(FullReason::Overlay));
+    fixture.world.write_file("agent-42", "/workspace/large", &"x".repeat(1000));
+    let base = take(&fixture);
+    fixture.world.write_file("agent-42", FILE, "second");
+    let delta = take(&fixture);
+    assert_eq!(delta.capture.base.as_ref(), Some(base.snapshot.snapshot_id()));
+    assert_eq!(restored_files(&fixture, &delta.snapshot), fixture.world.files("agent-42"));
+}
+
+#[test]
+fn full_snapshot_over_a_mounted_base_is_no_base_of_that_container() {
+    let fixture = workspace_of(Fixture::incremental_in_production());
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let base = fixture.ledger(&id).live_snapshots().remove(0);
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    let request = || SnapshotRequest::of(sandbox(&id));
+    fixture.capture(SnapshotRequest { incremental: Some(false), ..request() }).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "third");
+    assert_eq!(fixture.capture(request()).unwrap().capture.base, Some(base.snapshot_id));
 }
 
 #[test]
@@ -545,7 +568,10 @@ fn deletion_of_most_files_is_suspect_in_a_delta() {
 }
 
 fn active_workspace(runtime: Runtime) -> Fixture {
-    let fixture = Fixture::incremental(runtime);
+    workspace_of(Fixture::incremental(runtime))
+}
+
+fn workspace_of(fixture: Fixture) -> Fixture {
     fixture.create_workspace(WORKSPACE, &no_expiry()).unwrap();
     fixture.world.advance_clock(MINUTE);
     fixture.write_workspace_file(WORKSPACE, "first");
@@ -554,8 +580,8 @@ fn active_workspace(runtime: Runtime) -> Fixture {
 
 #[test]
 fn started_workspace_continues_with_deltas_of_the_same_base() {
-    for runtime in RUNTIMES {
-        let fixture = active_workspace(runtime);
+    let fixtures = RUNTIMES.map(Fixture::incremental).into_iter().chain([Fixture::incremental_in_production()]);
+    for fixture in fixtures.map(workspace_of) {
         let id = fixture.sandbox_of(WORKSPACE);
         let mut bases = Vec::new();
         for content in ["one", "two", "three", "four"] {
@@ -567,7 +593,7 @@ fn started_workspace_continues_with_deltas_of_the_same_base() {
             bases.push(newest.base_id().cloned());
             fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
             fixture.world.advance_clock(MINUTE);
-            assert_eq!(fixture.world.files(&id), files, "{runtime:?} {content}");
+            assert_eq!(fixture.world.files(&id), files, "{content}");
         }
         assert_eq!(bases[0], None);
         assert!(bases[1].is_some() && bases[1..].iter().all(|base| *base == bases[1]), "{bases:?}");
@@ -601,8 +627,8 @@ fn workspace_decides_whether_its_snapshots_are_incremental() {
 
 #[test]
 fn fork_and_promotion_of_a_delta_have_its_files() {
-    for runtime in RUNTIMES {
-        let fixture = active_workspace(runtime);
+    let fixtures = RUNTIMES.map(Fixture::incremental).into_iter().chain([Fixture::incremental_in_production()]);
+    for fixture in fixtures.map(workspace_of) {
         let id = fixture.sandbox_of(WORKSPACE);
         fixture.stop_workspace(WORKSPACE).unwrap();
         fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
@@ -612,11 +638,11 @@ fn fork_and_promotion_of_a_delta_have_its_files() {
         fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
         assert!(fixture.ledger(&id).live_snapshots()[0].base_id().is_some());
         fixture.start_workspace("fork", &json!({})).unwrap();
-        assert_eq!(fixture.world.files(&fixture.sandbox_of("fork")), files, "{runtime:?}");
+        assert_eq!(fixture.world.files(&fixture.sandbox_of("fork")), files);
         // The fork depends on the delta, which depends on its base.
         fixture.write_workspace_file(WORKSPACE, "third");
         fixture.promote_workspace(WORKSPACE, &json!({ "from": "fork" })).unwrap();
-        assert_eq!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)), files, "{runtime:?}");
+        assert_eq!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)), files);
     }
 }
 

@@ -59,6 +59,12 @@ impl Fixture {
         fixture
     }
 
+    /// Creates an empty world whose sandboxes mount archives, and whose snapshots are incremental.
+    #[allow(dead_code)] // Some suites do not use it.
+    pub fn incremental_in_production() -> Self {
+        Self::with_config(false, true)
+    }
+
     fn with_config(local_bucket: bool, incremental: bool) -> Self {
         let default_dir = Directory::parse("/workspace").unwrap();
         let config = Config { default_dir, local_bucket, incremental, min_base_bytes: 0 };

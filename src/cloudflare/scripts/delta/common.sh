@@ -34,13 +34,28 @@ have_tools() {
   for tool in perl tar find sha256sum sync stat sort timeout; do command -v "$tool" >/dev/null || no tools || return; done
   [[ $(tar --version 2>/dev/null) == *GNU* && $(find --version 2>/dev/null) == *GNU* ]] || no tools
 }
+# Fails where $d is not an overlay over the archive of the backup `$1` alone.
+is_mounted() {
+  local line count=0 lowers=0
+  [ "$kind" = fuse.fuse-overlayfs ] && [ -n "$1" ] && [ -n "$lower" ] && [ -z "${lower##*/$1[_/]*}" ] && [ -z "${lower##/*}" ] && [ "${lower#*:}" = "$lower" ] || no overlay || return
+  for line in /proc/[0-9]*/cmdline; do
+    mapfile -d '' -t line <"$line"
+    [ "${line[0]##*/}" = fuse-overlayfs ] && [ "${line[-1]}" = "$raw" ] && count=$((count + 1))
+  done 2>/dev/null
+  while read -r _ _ _ _ line _; do [ "$line" != "$lower" ] || lowers=$((lowers + 1)); done </proc/self/mountinfo
+  [ "$count $lowers" = "1 1" ] && [ -d "$upper" ] || no overlay
+}
 # Fails where the changes of the files in $d can't be seen with certainty.
 is_traceable() {
-  local at
   [ "$kind" != fuse.fuse-overlayfs ] || no overlay || return
+  is_plain_path || return
+  case $(stat -f -c %T -- "$d") in ext2/ext3 | xfs | btrfs | overlayfs) ;; *) no fileSystem ;; esac
+}
+# Fails where $d is reached through a symbolic link, or a file system is mounted in it.
+is_plain_path() {
+  local at
   [ -d "$d" ] && [ "$(realpath -- "$d")" = "$d" ] || no directory || return
   while read -r _ _ _ _ at _; do printf -v at %b "${at//\\/\\0}"; case $at in "$d"/*) no mount; return ;; esac; done </proc/self/mountinfo
-  case $(stat -f -c %T -- "$d") in ext2/ext3 | xfs | btrfs | overlayfs) ;; *) no fileSystem ;; esac
 }
 # The difference of the two clocks, in microseconds.
 skew() { local up; read -r up _ </proc/uptime; printf '%s' $((10#${EPOCHREALTIME/./} - 10#${up/./} * 10000)); }

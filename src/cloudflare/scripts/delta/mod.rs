@@ -9,7 +9,7 @@ use crate::model::delta::{
     carrier_dir,
 };
 use crate::model::named::ContainerMarker;
-use crate::model::{Directory, FullReason, SnapshotId, json};
+use crate::model::{BackupId, Directory, FullReason, SnapshotId, json};
 
 /// The time limit of the scripts, in milliseconds.
 pub(crate) const TIMEOUT_MILLIS: u32 = 180_000;
@@ -29,22 +29,29 @@ fn assign(name: &str, value: &str) -> String {
 fn script(dir: &Directory, variables: &[(&str, &str)], text: &str) -> String {
     let variables: String = variables.iter().map(|(name, value)| assign(name, value)).collect();
     let tree = assign("tree", TREE);
-    format!("{FILE_NAMES}{}\n{READ_MARKER}{DETECT_MOUNT}{tree}{variables}{COMMON}{text}", dir_vars(dir))
+    format!(
+        "{FILE_NAMES}{}\n{READ_MARKER}detect_mount() {{\n{DETECT_MOUNT}}}\ndetect_mount\n{tree}{variables}{COMMON}{text}",
+        dir_vars(dir)
+    )
 }
 
-/// Writes the carrier of a delta, and prints `delta <hash of its head> <bytes> <bytes of all files> <entries>`. If there is
+/// Writes the carrier of a delta, and prints `delta <hash of its head> <bytes> <bytes of all files> <entries> <bytes of
+/// all files of the base>`. If there is
 /// no delta, writes an inventory of the directory, and prints `full <why there is no delta> <why there is no inventory>`.
 pub(crate) fn begin_capture(begin: &CaptureBegin) -> String {
     let CaptureBegin { dir, snapshot_id, base } = begin;
     let carrier = carrier_dir(dir, snapshot_id).map(|dir| dir.as_str().to_owned()).unwrap_or_default();
     let percent = MAX_CHANGED_PERCENT.to_string();
     let base = base.as_ref();
+    let bytes = base.map_or(0, |base| base.tree_bytes).to_string();
     script(
         dir,
         &[
             ("snapshot", snapshot_id.as_str()),
             ("of", base.map_or("", |base| base.snapshot_id.as_str())),
             ("of_inventory", base.map_or("", |base| &base.inventory)),
+            ("of_mounted", base.and_then(|base| base.mounted.as_ref()).map_or("", BackupId::as_str)),
+            ("of_bytes", &bytes),
             ("percent", &percent),
             ("carrier", &carrier),
         ],
@@ -55,11 +62,12 @@ pub(crate) fn begin_capture(begin: &CaptureBegin) -> String {
 /// Parses the output of [`begin_capture`].
 pub(crate) fn read_capture_begun(stdout: &str, begin: &CaptureBegin) -> Option<CaptureBegun> {
     match stdout.split_whitespace().collect::<Vec<_>>().as_slice() {
-        ["delta", head, bytes, tree_bytes, _entries] => Some(CaptureBegun::Delta(Carrier {
+        ["delta", head, bytes, tree_bytes, _entries, base_tree_bytes] => Some(CaptureBegun::Delta(Carrier {
             dir: carrier_dir(&begin.dir, &begin.snapshot_id).ok()?,
             head: read_hash(head)?,
             bytes: bytes.parse().ok()?,
             tree_bytes: tree_bytes.parse().ok()?,
+            base_tree_bytes: base_tree_bytes.parse().ok()?,
         })),
         ["full", reason, untraced] => {
             Some(CaptureBegun::Full { reason: read_reason(reason)?, untraced: read_reason(untraced)? })
@@ -113,7 +121,7 @@ if [ ! -d "$d" ] || find "$d" -mindepth 1 -delete; then echo "done"; fi"#,
 /// Writes the inventory of a restored base, applies a delta to it, and verifies the result. Prints `done <hash of the
 /// inventory> <bytes of all files> <entries> <digest of the listing>`, `done none`, `other`, or `failed <why>`.
 pub(crate) fn finish_restore(finish: &RestoreFinish, marker: &ContainerMarker) -> String {
-    let RestoreFinish { dir, base_id, traced, carrier } = finish;
+    let RestoreFinish { dir, base_id, traced, mounted, carrier } = finish;
     let (carrier, head) = carrier.as_ref().map_or(("", ""), |(carrier, head)| (carrier.as_str(), head.as_str()));
     script(
         dir,
@@ -121,6 +129,7 @@ pub(crate) fn finish_restore(finish: &RestoreFinish, marker: &ContainerMarker) -
             ("marker_text", &marker.to_string()),
             ("snapshot", base_id.as_str()),
             ("traced", traced.as_deref().unwrap_or_default()),
+            ("mounted", mounted.as_ref().map_or("", BackupId::as_str)),
             ("carrier", carrier),
             ("head", head),
         ],
@@ -148,7 +157,7 @@ pub(crate) fn read_restore_finished(stdout: &str, base_id: &SnapshotId) -> Optio
 
 fn traced(snapshot_id: &SnapshotId, hash: &str, tree_bytes: &str, listing: &str) -> Option<TracedBase> {
     let (inventory, tree_bytes, listing) = (read_hash(hash)?, tree_bytes.parse().ok()?, read_hash(listing)?);
-    Some(TracedBase { snapshot_id: snapshot_id.clone(), inventory, tree_bytes, listing })
+    Some(TracedBase { snapshot_id: snapshot_id.clone(), inventory, tree_bytes, listing, mounted: None })
 }
 
 fn read_hash(text: &str) -> Option<String> {
@@ -179,19 +188,27 @@ mod tests {
     fn begun_capture_is_a_delta_or_has_reasons() {
         let read = |stdout: &str| read_capture_begun(stdout, &begin());
         let dir = Directory::parse("/var/tmp/.sandbox-snapshotter.delta.snap-0123456789abcdef").unwrap();
-        let carrier = Carrier { dir, head: HASH.into(), bytes: 5, tree_bytes: 70 };
-        assert_eq!(read(&format!("delta {HASH} 5 70 9\n")), Some(CaptureBegun::Delta(carrier)));
+        let carrier = Carrier { dir, head: HASH.into(), bytes: 5, tree_bytes: 70, base_tree_bytes: 80 };
+        assert_eq!(read(&format!("delta {HASH} 5 70 9 80\n")), Some(CaptureBegun::Delta(carrier)));
         let full = |reason, untraced| Some(CaptureBegun::Full { reason, untraced });
         assert_eq!(read("full none none\n"), full(None, None));
         assert_eq!(read("full fileSystem overlay\n"), full(Some(FullReason::FileSystem), Some(FullReason::Overlay)));
-        for odd in ["", "delta x 5 70 9", &format!("delta {HASH} x 70 9"), "full none", "full odd none"] {
+        for odd in [
+            "",
+            "delta x 5 70 9 80",
+            &format!("delta {HASH} x 70 9 80"),
+            &format!("delta {HASH} 5 70 9"),
+            "full none",
+            "full odd none",
+        ] {
             assert_eq!(read(odd), None, "{odd:?}");
         }
     }
 
     #[test]
     fn inventory_has_a_hash_and_a_size() {
-        let base = TracedBase { snapshot_id: id(), inventory: HASH.into(), tree_bytes: 70, listing: HASH.into() };
+        let (inventory, listing) = (HASH.into(), HASH.into());
+        let base = TracedBase { snapshot_id: id(), inventory, tree_bytes: 70, listing, mounted: None };
         assert_eq!(read_inventory(&format!("sealed {HASH} 70 9 {HASH}\n"), &id()), Some(Ok(base.clone())));
         assert_eq!(read_inventory("full changing\n", &id()), Some(Err(FullReason::Changing)));
         let finished = |stdout: &str| read_restore_finished(stdout, &id());

@@ -168,14 +168,80 @@ sub delta {
   refuse('large') if $payload * 100 > $percent * $header->{bytes};
   # The extraction of an entry changes the time of its parent.
   for my $path (keys %stored) { while ($path ne '') { $path = parent($path); last if $stored{$path}++ } }
-  $stored{''} = 1;
-  $out = writer($names);
-  print {$out} map { ($_ eq '' ? '.' : "./$_") . "\0" } sort keys %stored;
+  write_stored($lists, $names, \%stored, \%directories);
+  print "ok $bytes $entries $header->{bytes}\n";
+}
+
+# Writes the names to archive, and the entries of each directory that changed.
+sub write_stored {
+  my ($lists, $names, $stored, $directories) = @_;
+  $stored->{''} = 1;
+  my $out = writer($names);
+  print {$out} map { ($_ eq '' ? '.' : "./$_") . "\0" } sort keys %{$stored};
   finish($out);
   $out = writer($lists);
-  for my $path (sort keys %directories) { print {$out} "/$path\0", map({ "$_\0" } sort @{ $directories{$path} }), "\0" }
+  for my $path (sort keys %{$directories}) { print {$out} "/$path\0", map({ "$_\0" } sort @{ $directories->{$path} }), "\0" }
   finish($out);
-  print "ok $bytes $entries\n";
+}
+
+# overlay UPPER LOWER SIZE PERCENT LISTS NAMES: writes what the restore of a delta needs, from an overlay on the working directory.
+# UPPER has the path of each entry of its upper directory, LOWER is its lower directory, and SIZE the size of the archive there.
+# Whatever differs from the lower directory is in the upper one. An entry there that the overlay does not show marks a deletion.
+# The overlay does not keep all names of a file equal, so there is no delta where a file with several names is involved.
+my $MAX_REMOVED = 20_000;
+sub overlay {
+  my ($upper, $lower, $size, $percent, $lists, $names) = @_;
+  my ($entries, $payload, $added, $gone, $count, %stored, %directories) = (0, 0, 0, 0, 0);
+  my $lose;
+  $lose = sub {
+    my ($path) = @_;
+    my @found = lstat($path) or return;
+    refuse('large') if ++$count > $MAX_REMOVED;
+    if (!S_ISDIR($found[2])) { refuse('special') if $found[3] > 1; $gone += $found[7] if S_ISREG($found[2]); return }
+    $lose->("$path/$_") for names_in($path);
+  };
+  each_record($upper, sub {
+    my ($path) = @_;
+    refuse('entries') if ++$entries > $MAX_ENTRIES;
+    my @found = lstat("./$path") or return;
+    return if S_ISSOCK($found[2]);
+    my $type = type_of("./$path");
+    refuse('special') if $type eq '?' || ($type ne 'd' && $found[3] > 1);
+    my @base = lstat("$lower/$path");
+    $stored{$path} = 1;
+    if ($type eq 'f') { $payload += $found[7]; $added += $found[7] }
+    if ($type eq 'd') {
+      my %types = map { $_ => type_of("./$path/$_") } grep { !is_socket("./$path/$_") } names_in("./$path");
+      refuse('special') if grep { $_ eq '?' } values %types;
+      $directories{$path} = [map { "$types{$_}$_" } keys %types];
+      if (@base && S_ISDIR($base[2])) { for my $name (names_in("$lower/$path")) { $lose->("$lower/$path/$name") if ($types{$name} || '') ne type_of("$lower/$path/$name") } }
+    } elsif (@base && $type eq type_of("$lower/$path")) { $lose->("$lower/$path") }
+  });
+  refuse('large') if $payload * 100 > $percent * $size;
+  # The files of the lower directory are listed only where most of them may be gone.
+  my $all = $gone * 2 > $size ? total($lower) : $size;
+  for my $path (keys %stored) { while ($path ne '') { $path = parent($path); last if $stored{$path}++ } }
+  write_stored($lists, $names, \%stored, \%directories);
+  my $bytes = $all - $gone + $added;
+  print 'ok ', ($bytes > 0 ? $bytes : 0), " $entries $all\n";
+}
+sub is_socket { my @found = lstat($_[0]); return @found && S_ISSOCK($found[2]) }
+sub names_in {
+  opendir(my $open, $_[0]) or refuse('changing');
+  my @names = grep { $_ ne '.' && $_ ne '..' } readdir($open);
+  closedir($open);
+  return @names;
+}
+# Returns the size of all files in a directory.
+sub total {
+  my ($bytes, @pending) = (0, @_);
+  while (defined(my $dir = pop @pending)) {
+    for my $name (names_in($dir)) {
+      my @found = lstat("$dir/$name") or next;
+      if (S_ISDIR($found[2])) { push @pending, "$dir/$name" } elsif (S_ISREG($found[2])) { $bytes += $found[7] }
+    }
+  }
+  return $bytes;
 }
 
 sub remove {
@@ -192,11 +258,14 @@ sub type_of {
   return S_ISDIR($found[2]) ? 'd' : S_ISREG($found[2]) ? 'f' : S_ISLNK($found[2]) ? 'l' : '?';
 }
 
-# apply LISTS: removes what the lists do not contain from the working directory.
-sub apply {
-  my $in = reader($_[0]);
-  local $/ = "\0";
-  while (defined(my $path = <$in>)) {
+# Calls a function with the path of each directory of the lists, and its entries by name.
+sub each_list {
+  my ($file, $act) = @_;
+  my $in = reader($file);
+  while (1) {
+    local $/ = "\0";
+    my $path = <$in>;
+    last unless defined $path;
     chomp $path;
     die "a path\n" if $path !~ m{\A/} || $path =~ m{//|/\.{1,2}(?:/|\z)|./\z}s;
     my %present;
@@ -206,13 +275,32 @@ sub apply {
       die "a name\n" if $entry !~ m{\A[dfl](?!\.{1,2}\z)[^/]+\z}s;
       $present{substr($entry, 1)} = substr($entry, 0, 1);
     }
+    $act->($path, \%present);
+  }
+}
+
+# check LISTS: verifies that the directories in the working directory have exactly the entries of the lists.
+sub check {
+  each_list($_[0], sub {
+    my ($path, $present) = @_;
+    my @names = grep { !is_socket(".$path/$_") } names_in(".$path");
+    die "an entry\n" if @names != keys %{$present};
+    for my $name (@names) { die "a type\n" if type_of(".$path/$name") ne ($present->{$name} || '') }
+  });
+  print "ok\n";
+}
+
+# apply LISTS: removes what the lists do not contain from the working directory.
+sub apply {
+  each_list($_[0], sub {
+    my ($path, $present) = @_;
     my ($here, $is_new) = ('.', 0);
     for my $name (grep { $_ ne '' } split(m{/}, $path)) {
       $here .= "/$name";
       my $type = type_of($here);
       if ($type ne 'd') { die "a parent\n" if $type ne ''; $is_new = 1; last }
     }
-    next if $is_new;
+    return if $is_new;
     # tar sets the mode of a directory that it makes only where it expects another one, and not a bit that the parent passes on.
     # It sets the mode of this directory at its end.
     my $mode = (lstat($here))[2];
@@ -222,12 +310,12 @@ sub apply {
     closedir($open);
     for my $name (@names) {
       next if $name eq '.' || $name eq '..';
-      my $type = $present{$name};
+      my $type = $present->{$name};
       remove("$here/$name") unless defined $type && $type eq type_of("$here/$name");
     }
-  }
+  });
   print "ok\n";
 }
 
-my %commands = (inventory => \&inventory, seal => \&seal, listing => \&listing, delta => \&delta, apply => \&apply);
+my %commands = (inventory => \&inventory, seal => \&seal, listing => \&listing, delta => \&delta, overlay => \&overlay, apply => \&apply, check => \&check);
 $commands{$command}->(@arguments);

@@ -229,7 +229,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 let stale = stale::check(snapshot_id, dependencies, &current, &request.settings, &request.start)?;
                 let session = self.sandboxes()?.open_session(&self.id);
                 let is_replaced = container_id.is_some() || is_empty;
-                let traced = self.base_to_trace(snapshot_id, stored, is_replaced)?;
+                let is_mounted = container_id.is_none() && !stored.backup.base_handle().is_extracted();
+                let traced = self.base_to_trace(snapshot_id, stored, is_replaced, is_mounted)?;
                 let target = RestoreTarget {
                     id: &self.id,
                     container_id: container_id.as_ref(),

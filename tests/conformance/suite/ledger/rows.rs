@@ -71,6 +71,7 @@ pub fn workspace() -> WorkspaceRecord {
             inventory: "0".repeat(64),
             tree_bytes: 70,
             listing: "1".repeat(64),
+            mounted: None,
         }),
         protected: Some(ProtectedSnapshot { snapshot_id: snapshot_id(8), until: minute_after_start(9) }),
         unverified: Some(UnverifiedContainer {
