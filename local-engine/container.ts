@@ -30,6 +30,8 @@ export interface Host {
   readonly unshare: string[];
   /** Whether the folder contains `ca.pem`, the certificates that sandboxes trust. */
   readonly hasCertificates: boolean;
+  /** Whether the files of a container are on the disk of the host, and not in its memory. */
+  readonly disk: boolean;
   readonly onCall?: ((call: Call) => void | Promise<void>) | undefined;
 }
 
@@ -106,6 +108,7 @@ export class Container extends BaseContainer {
         HOME: '/root',
         LANG: 'C.UTF-8',
         LOCAL_ENGINE_HIDDEN: this.image.hidden.join(' '),
+        LOCAL_ENGINE_DISK: this.#host.disk ? '1' : '',
         LOCAL_ENGINE_ENV: JSON.stringify([...this.spec.env, ...added]),
         ...(certificates && { NODE_EXTRA_CA_CERTS: certificates }),
         ...(this.#host.onCall && { LOCAL_ENGINE_ASK: '1' }),

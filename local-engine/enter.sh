@@ -52,7 +52,13 @@ layer() {
 }
 
 mkdir "$root"
-mount -t tmpfs -o mode=755 tmpfs "$root"
+if [ -n "$LOCAL_ENGINE_DISK" ]; then
+  # A change of a file through a memory map has no new time on tmpfs.
+  mkdir -m 755 "$state/disk"
+  mount --bind "$state/disk" "$root"
+else
+  mount -t tmpfs -o mode=755 tmpfs "$root"
+fi
 if [ -f "$state/files.tar" ]; then # the files of a snapshot
   tar -xpf "$state/files.tar" --xattrs --xattrs-include='*' --numeric-owner -C "$root"
 fi

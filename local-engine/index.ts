@@ -35,6 +35,8 @@ export interface EngineOptions {
    * throws, the call fails with that message.
    */
   onCall?: (call: Call) => void | Promise<void>;
+  /** Whether the files of the sandboxes are on the disk of the host, and not in its memory. Default: false. */
+  disk?: boolean;
   /** A certificate (PEM) that curl in the sandboxes trusts in addition to the public ones: that of {@link startS3}. */
   certificate?: string;
 }
@@ -83,10 +85,10 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     logLevel: 'error',
   });
 
-  const { certificate, onCall } = options;
+  const { certificate, disk = false, onCall } = options;
   const hasCertificates = certificate !== undefined;
   if (hasCertificates) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
-  const api = new DockerApi({ folder, unshare, hasCertificates, onCall });
+  const api = new DockerApi({ folder, unshare, hasCertificates, disk, onCall });
   const socket = join(folder, 'docker.sock');
   api.server.listen(socket);
   await once(api.server, 'listening');

@@ -41,6 +41,8 @@ export interface WorldOptions {
   clock?: boolean;
   /** How archives travel. Default: the value of the environment variable `SANDBOX_MODE`. */
   mode?: Mode;
+  /** Whether the files of the sandboxes are on a disk, and not in memory. */
+  disk?: boolean;
   /** Whether the deployment does not name the runtime of its sandboxes. Otherwise it does in the mode `container`. */
   isUnnamed?: boolean;
   /** Whether to start a second deployment of the snapshotter, with the same sandboxes and the same bucket. */
@@ -136,7 +138,7 @@ export class World implements AsyncDisposable {
       ],
       onLog: (line) => world.log.push(line),
       mode: world.mode,
-      ...(options.onCall ? { engine: { onCall: options.onCall } } : {}),
+      engine: { ...(options.onCall && { onCall: options.onCall }), ...(options.disk && { disk: true }) },
       ...(options.persist ? { persist: options.persist } : {}),
     });
     return world;

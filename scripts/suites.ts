@@ -37,7 +37,7 @@ export const COLUMNS: [Column, ...Column[]] = [
 /** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery. */
 export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,coalescing,concurrent-calls,diff,downloads,excludes,failures,fidelity,idempotency,import,ledger,lineage,main-job,recovery,restore-files,retention,short-refs,sweep,unanswered';
+    'abort,adopt,coalescing,concurrent-calls,diff,downloads,excludes,failures,fidelity,idempotency,import,incremental,ledger,lineage,main-job,recovery,restore-files,retention,short-refs,sweep,unanswered';
   return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*');
 }
 

@@ -29,6 +29,7 @@ const FORMATS = [
   'src/cloudflare/ledger/schema.rs',
   'src/cloudflare/scripts/mod.rs',
   'clients/rust/src/model/later_code.rs',
+  'tests/delta/container.rs',
   'tests/model/former_names.rs',
   'miniflare-tests/upgrade/',
   'scripts/words.mjs',

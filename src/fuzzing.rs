@@ -15,6 +15,59 @@ use crate::model::{ArchiveFormat, BackupId, BackupMetadata, BackupObjectKind, Er
 use crate::service::calls::failures::{self, During};
 use crate::service::snapshot::verify;
 
+/// The scripts of incremental snapshots, and the parsers of their output.
+pub mod delta {
+    use crate::cloudflare::prelude::PRELUDE;
+    use crate::cloudflare::scripts::delta;
+    use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
+    use crate::model::named::ContainerMarker;
+    use crate::model::{Directory, FullReason, SnapshotId};
+
+    fn with_prelude(script: &str) -> String {
+        [PRELUDE, script].concat()
+    }
+
+    /// Returns the script that begins a capture.
+    pub fn begin_capture(begin: &CaptureBegin) -> String {
+        with_prelude(&delta::begin_capture(begin))
+    }
+
+    /// Parses its output.
+    pub fn read_capture_begun(stdout: &str, begin: &CaptureBegin) -> Option<CaptureBegun> {
+        delta::read_capture_begun(stdout, begin)
+    }
+
+    /// Returns the script that completes the inventory of a base.
+    pub fn finish_inventory(dir: &Directory, snapshot_id: &SnapshotId) -> String {
+        with_prelude(&delta::finish_inventory(dir, snapshot_id))
+    }
+
+    /// Parses its output.
+    pub fn read_inventory(stdout: &str, snapshot_id: &SnapshotId) -> Option<Result<TracedBase, FullReason>> {
+        delta::read_inventory(stdout, snapshot_id)
+    }
+
+    /// Returns the script that verifies and deletes a carrier.
+    pub fn release_carrier(carrier: &Carrier) -> String {
+        with_prelude(&delta::release_carrier(carrier))
+    }
+
+    /// Parses its output.
+    pub fn read_carrier_released(stdout: &str) -> Option<bool> {
+        delta::read_carrier_released(stdout)
+    }
+
+    /// Returns the script that completes a restore.
+    pub fn finish_restore(finish: &RestoreFinish, marker: &ContainerMarker) -> String {
+        with_prelude(&delta::finish_restore(finish, marker))
+    }
+
+    /// Parses its output.
+    pub fn read_restore_finished(stdout: &str, base_id: &SnapshotId) -> Option<RestoreFinished> {
+        delta::read_restore_finished(stdout, base_id)
+    }
+}
+
 /// Returns the HTTP status and the `application/problem+json` body of an error.
 pub fn problem(error: &Error) -> (u16, Value) {
     problem::problem(error, "0123456789abcdef")

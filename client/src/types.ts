@@ -159,6 +159,28 @@ export interface Capture {
   /** Whether the capture was shared with another caller's request. */
   shared: boolean;
   /**
+   * Whether the archive contains all files, or the changes since another snapshot.
+   *
+   * - `full`: All files.
+   * - `delta`: The changes since a full snapshot, its base. A restore needs both.
+   * @default "full"
+   */
+  form: 'full' | 'delta';
+  /**
+   * The bytes that this snapshot added to R2.
+   * @default 0
+   */
+  storedBytes: number;
+  /**
+   * The bytes that a restore reads: those of the archive and, for a delta, those of its base.
+   * @default 0
+   */
+  totalBytes: number;
+  /** The full snapshot that a delta is based on. */
+  base?: string;
+  /** Why the snapshot is full although incremental snapshots are on. */
+  reason?: FullReason;
+  /**
    * Whether this is a rescue snapshot: one of a container that was not the sandbox's own. It never
    * counts as the newest snapshot, and retention ignores it.
    */
@@ -169,6 +191,58 @@ export interface Capture {
    */
   suspect?: SizeDrop;
 }
+
+/**
+ * Why a snapshot is full although incremental snapshots were requested.
+ *
+ * - `noBase`: The container has no inventory of a full snapshot: it is the first snapshot of the
+ * container's files, or the first after a restore of another sandbox's snapshot.
+ * - `container`: The container is another one than the base was captured in or restored into.
+ * - `inventory`: The inventory of the base in the container is missing, damaged or of another base.
+ * - `directory`: The last base is of another directory, or the directory is reached through a symbolic
+ * link.
+ * - `excludes`: `excludes` or `gitignore` is set.
+ * - `rescue`: The snapshot is a rescue snapshot.
+ * - `baseUnusable`: The base is deleted, damaged, or about to expire in R2.
+ * - `baseSmall`: The base is smaller than 5 MB.
+ * - `baseOld`: The base is older than 7 days.
+ * - `baseFull`: The base has 32 deltas already.
+ * - `large`: More than 25 % of the bytes changed.
+ * - `entries`: The directory has more than 500,000 entries.
+ * - `overlay`: The files are in an overlay over a mounted archive, or would be restored into one.
+ * - `mount`: A file system is mounted in the directory.
+ * - `fileSystem`: The file system may not record all changes.
+ * - `tools`: The image lacks a program: Perl, GNU tar, GNU find, or a program of coreutils.
+ * - `special`: The directory contains devices, FIFOs, or symbolic links with several names.
+ * - `attributes`: A directory has extended attributes or an access control list.
+ * - `changing`: Files changed while they were read.
+ * - `clock`: The clock of the container was set.
+ * - `disk`: The disk of the container is full.
+ * - `failed`: The comparison failed.
+ */
+export type FullReason =
+  | 'noBase'
+  | 'container'
+  | 'inventory'
+  | 'directory'
+  | 'excludes'
+  | 'rescue'
+  | 'baseUnusable'
+  | 'baseSmall'
+  | 'baseOld'
+  | 'baseFull'
+  | 'large'
+  | 'entries'
+  | 'overlay'
+  | 'mount'
+  | 'fileSystem'
+  | 'tools'
+  | 'special'
+  | 'attributes'
+  | 'changing'
+  | 'clock'
+  | 'disk'
+  | 'failed';
 
 /** The sizes of a snapshot and of the previous one, which was much larger. */
 export interface SizeDrop {
@@ -216,6 +290,11 @@ export interface SnapshotOptions extends LineageScope {
   gitignore?: boolean;
   /** An idempotency key: a repeated call with the same key gets the same answer. */
   idempotencyKey?: string;
+  /**
+   * Whether the snapshot may contain only what changed since a full one; the deployment's default if
+   * absent.
+   */
+  incremental?: boolean;
   /** The label of the snapshot, a name for people; derived from the time if absent. */
   label?: string;
   /**
@@ -377,10 +456,21 @@ export interface Summary {
    * - `unknown`: R2 did not respond.
    */
   restorable: 'yes' | 'no' | 'unknown';
+  /** The full snapshot that a delta is based on. */
+  base?: string;
   /** When R2 was last checked for it; absent if it was not checked. */
   checkedAt?: string;
+  /** The deltas that are based on it. */
+  deltas?: string[];
   /** When it expires; absent if it has no expiration time. */
   expiresAt?: string;
+  /**
+   * Whether its archive contains all files, or the changes since another snapshot.
+   *
+   * - `full`: All files.
+   * - `delta`: The changes since a full snapshot, its base. A restore needs both.
+   */
+  form?: 'full' | 'delta';
   /**
    * The format of its archive; absent while it is being taken, and for snapshots of earlier releases.
    *
@@ -393,10 +483,19 @@ export interface Summary {
    * - `unknown`: A format of another version.
    */
   format?: 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | 'tar+zstd/1' | 'unknown';
+  /** Why it is full although incremental snapshots were on. */
+  fullReason?: FullReason;
+  /** The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken. */
+  ownBytes?: number;
   /** Its ref; absent while it is being taken. */
   ref?: SnapshotRef;
   /** Whether it is a rescue snapshot: one of a container that was not the sandbox's own. */
   rescue?: boolean;
+  /**
+   * The bytes in R2 that it shares with other snapshots: those of the base of a delta, and those of a
+   * full snapshot that deltas are based on. Absent while it is being taken.
+   */
+  sharedBytes?: number;
   /** Its ref as one text; absent while it is being taken. */
   shortRef?: string;
   /** The size of its archive, in bytes; absent while it is being taken. */
@@ -406,6 +505,8 @@ export interface Summary {
    * may be missing by mistake.
    */
   suspect?: SizeDrop;
+  /** The bytes that a restore of a delta reads: those of its archive and of its base. */
+  totalBytes?: number;
   /** Why it cannot be restored, or why that is unknown; absent if it can. */
   why?: string;
 }
@@ -526,7 +627,7 @@ export interface Verification {
 /** One check of a backup. */
 export interface Check {
   /** What was checked. */
-  name: 'objects' | 'header' | 'checksum' | 'sha256';
+  name: 'objects' | 'header' | 'checksum' | 'sha256' | 'base';
   /** What was found. */
   detail: string;
   /** Whether the check passed; absent if there is nothing to compare with. */
@@ -661,10 +762,31 @@ export interface Deletion {
   snapshotId: string;
   /** Whether this call removed the snapshot; `false` if it had been removed before. */
   removed: boolean;
+  /** The deltas that the call deleted with it. */
+  deltas?: string[];
+  /** The bytes that stay in R2, because deltas are based on the snapshot. */
+  kept?: KeptArchive;
+}
+
+/** The archive of a deleted snapshot that stays in R2 until the last delta based on it is deleted. */
+export interface KeptArchive {
+  /** The size of the archive, in bytes. */
+  bytes: number;
+  /** The deltas that need it. Delete them to delete the archive. */
+  deltas: string[];
+  /** When the last of them expires; absent if one of them does not expire. */
+  until?: string;
 }
 
 /** The request to delete a snapshot. */
 export type DeleteOptions = Selection & {
+  /**
+   * What to do with the deltas that are based on the snapshot.
+   *
+   * - `keep`: They stay. The archive of the snapshot stays in R2 until the last of them is deleted.
+   * - `delete`: They are deleted, too, so that nothing of the snapshot stays in R2.
+   */
+  deltas?: 'keep' | 'delete';
   /**
    * Whether to delete the snapshot although it is pinned or has dependents.
    * @default false
@@ -745,10 +867,19 @@ export interface TreeSnapshot {
   dependents: string[];
   /** The sandboxes that were made from it. */
   derived: TreeSandbox[];
+  /** The full snapshot that a delta is based on. */
+  base?: string;
   /** When it was taken. */
   createdAt?: string;
   /** When it expires. */
   expiresAt?: string;
+  /**
+   * Whether its archive contains all files, or the changes since another snapshot.
+   *
+   * - `full`: All files.
+   * - `delta`: The changes since a full snapshot, its base. A restore needs both.
+   */
+  form?: 'full' | 'delta';
   /**
    * The format of its archive; absent for snapshots of earlier releases.
    *
@@ -765,6 +896,8 @@ export interface TreeSnapshot {
   label?: string;
   /** The size of its archive, in bytes. */
   sizeBytes?: number;
+  /** The bytes that a restore of a delta reads: those of its archive and of its base. */
+  totalBytes?: number;
 }
 
 /** The address of a workspace: its tenant and its name. */
@@ -1148,6 +1281,11 @@ export interface Workspace {
   history: Transition[];
   /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
+  /**
+   * Whether snapshots may contain only what changed since a full one; the deployment's default if
+   * absent.
+   */
+  incremental?: boolean;
   /** The snapshot of the last stop. */
   lastSnapshot?: LastSnapshot;
   /**
@@ -1467,6 +1605,11 @@ export interface WorkspaceSettings {
   expiry?: Expiry;
   /** The commands that run in the sandbox when the workspace starts and stops. */
   hooks?: Hooks;
+  /**
+   * Whether snapshots may contain only what changed since a full one; the deployment's default if it was
+   * never set.
+   */
+  incremental?: boolean;
   /** Whether a stop takes a snapshot; true if it was never set. */
   persistent?: boolean;
   /** The retention policy of the workspace's snapshots. */

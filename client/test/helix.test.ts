@@ -28,7 +28,15 @@ function over(answers: Record<string, unknown>, subject: Subject = SANDBOX) {
 }
 
 describe('a snapshot', () => {
-  const capture = { label: 'x', sizeBytes: 1, beganAt: 'now', shared: false };
+  const capture = {
+    label: 'x',
+    sizeBytes: 1,
+    beganAt: 'now',
+    shared: false,
+    form: 'full' as const,
+    storedBytes: 1,
+    totalBytes: 1,
+  };
 
   test('is a ref without further fields', async () => {
     const { snapshotter, transport } = over({ snapshot: { ...REF, capture } });

@@ -50,6 +50,8 @@ fn check_metadata(id: &BackupId, object: &[u8]) {
         size_bytes: metadata.size_bytes,
         checksum: None,
         format: None,
+        listing: None,
+        full_reason: None,
         usable_until,
         imported: true,
         checked_at: metadata.created_at,

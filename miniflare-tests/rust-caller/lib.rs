@@ -57,7 +57,7 @@ async fn take_restore_delete(service: ServiceBinding) -> Result<Value> {
     let restored = client.restore(&RestoreRequest::of(taken.snapshot.clone())).await?;
     let selection = Selection::of(taken.snapshot);
     let listed = client.get(&selection).await?;
-    client.delete(&DeleteRequest { selection: selection.clone(), force: true }).await?;
+    client.delete(&DeleteRequest::of(selection.clone(), true)).await?;
     let Err(error) = client.restore(&RestoreRequest { selection, runtime: None, idempotency_key: None }).await else {
         return Ok(Value::Null);
     };

@@ -15,6 +15,7 @@ use super::sandboxes::SandboxStubs;
 use super::value::from_js;
 use super::workspace_store::SqlWorkspaceStore;
 use super::workspaces::WorkspaceObjects;
+use crate::model::delta::MIN_BASE_BYTES;
 use crate::model::named::Address;
 use crate::model::web_origin::is_web_origin;
 use crate::model::{Directory, Error, Result, Runtime, SandboxBindings, SandboxId};
@@ -29,6 +30,7 @@ const BACKUP_R2_BINDING: &str = "BACKUP_R2_BINDING";
 const DIRECTORY_BACKUP_PREFIX: &str = "DIRECTORY_BACKUP_PREFIX";
 const DEFAULT_DIR: &str = "DEFAULT_DIR";
 const LOCAL_BUCKET: &str = "LOCAL_BUCKET";
+const INCREMENTAL: &str = "INCREMENTAL";
 const API_TOKEN: &str = "API_TOKEN";
 const ALLOWED_ORIGINS: &str = "ALLOWED_ORIGINS";
 
@@ -39,13 +41,14 @@ const MAX_PREFIX_BYTES: usize = 512;
 type VarCheck = fn(&Env) -> Result<()>;
 
 /// The vars and secrets that the Worker reads, each with the check of its value.
-pub const VARS: [(&str, VarCheck); 8] = [
+pub const VARS: [(&str, VarCheck); 9] = [
     (SANDBOXES, |env| sandbox_bindings(env, None).map(drop)),
     (SANDBOX_BINDING, |env| SandboxBindings::parse(None, var(env, SANDBOX_BINDING)?.as_deref()).map(drop)),
     (BACKUP_R2_BINDING, |env| var(env, BACKUP_R2_BINDING).map(drop)),
     (DIRECTORY_BACKUP_PREFIX, |env| directory_backup_prefix(env).map(drop)),
     (DEFAULT_DIR, |env| default_dir(env).map(drop)),
     (LOCAL_BUCKET, |env| is_local_bucket(env).map(drop)),
+    (INCREMENTAL, |env| is_incremental(env).map(drop)),
     (API_TOKEN, |env| api_token(env).map(drop)),
     (ALLOWED_ORIGINS, |env| allowed_origins(env).map(drop)),
 ];
@@ -58,12 +61,17 @@ pub struct Deployment {
 
 impl Deployment {
     /// Reads the configuration: the vars `SANDBOXES`, `SANDBOX_BINDING`, `BACKUP_R2_BINDING`, `DIRECTORY_BACKUP_PREFIX`,
-    /// `DEFAULT_DIR` and `LOCAL_BUCKET`, and the bindings that the first three name.
+    /// `DEFAULT_DIR`, `LOCAL_BUCKET` and `INCREMENTAL`, and the bindings that the first three name.
     ///
     /// # Errors
     /// [`Code::ConfigInvalid`] when a var is not valid. A missing binding is an error of the operation that needs it.
     pub fn open(env: &Env, ctx: JsValue) -> Result<Self> {
-        let config = Config { default_dir: default_dir(env)?, local_bucket: is_local_bucket(env)? };
+        let config = Config {
+            default_dir: default_dir(env)?,
+            local_bucket: is_local_bucket(env)?,
+            incremental: is_incremental(env)?,
+            min_base_bytes: MIN_BASE_BYTES,
+        };
         Ok(Self { ports: Rc::new(WorkerPorts::open(env, ctx)?), config: Rc::new(config) })
     }
 
@@ -238,5 +246,17 @@ pub fn is_local_bucket(env: &Env) -> Result<bool> {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => Err(Error::local_bucket_invalid()),
+    }
+}
+
+/// Returns whether snapshots are incremental where the caller does not decide.
+///
+/// # Errors
+/// [`Code::ConfigInvalid`] when the var `INCREMENTAL` is neither "true" nor "false".
+fn is_incremental(env: &Env) -> Result<bool> {
+    match var(env, INCREMENTAL)?.as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Error::incremental_invalid()),
     }
 }

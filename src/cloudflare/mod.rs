@@ -35,7 +35,7 @@ pub mod log;
 pub mod metrics;
 pub mod named_workspaces;
 pub mod objects;
-mod prelude;
+pub(crate) mod prelude;
 pub mod runtime;
 mod sandbox_command;
 pub mod sandboxes;

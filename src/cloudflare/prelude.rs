@@ -5,7 +5,7 @@
 /// A command inherits the sandbox's variables, and bash runs the file in `BASH_ENV` before it. Shell options, functions
 /// and these variables change what a script does, or how bash finds programs. Hooks are commands of the user and keep
 /// all of them.
-pub(super) const PRELUDE: &str = "\
+pub(crate) const PRELUDE: &str = "\
 set +abefkmuvxCP -B +o posix +o pipefail
 shopt -u dotglob expand_aliases failglob lastpipe localvar_inherit nocaseglob nocasematch nullglob xpg_echo 2>/dev/null
 unset -f cd echo printf read kill wait base64 cat chmod chown find flock git head ln mapfile mkdir mv rm sed sha256sum sleep sort stat timeout touch

@@ -16,12 +16,14 @@ use worker::ObjectNamespace;
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
 use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, stdout_of, unreadable};
-use super::scripts::{self, shell_quote};
+use super::scripts::{self, delta, shell_quote};
 use super::stub;
 use super::value::from_js;
+use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::named::ContainerMarker;
 use crate::model::{
-    self, Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, SandboxId,
+    self, Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, FullReason, MarkerUpdate, Probe,
+    SandboxId, SnapshotId,
 };
 use crate::ports::SandboxSession;
 
@@ -158,5 +160,40 @@ impl SandboxSession for SdkSession<'_> {
             Outcome { success: true } => Ok(()),
             Outcome { success: false } => Err(Failure::new("Error", "restoreBackup returned success: false")),
         }
+    }
+    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
+        let stdout = self.run(&delta::begin_capture(begin), delta::TIMEOUT_MILLIS).await?;
+        scripts::read_capture_begun(&stdout, begin).ok_or_else(|| unreadable("the comparison with the base"))
+    }
+
+    async fn finish_inventory(
+        &self,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+    ) -> Result<Result<TracedBase, FullReason>, Failure> {
+        let stdout = self.run(&delta::finish_inventory(dir, snapshot_id), delta::TIMEOUT_MILLIS).await?;
+        scripts::read_inventory(&stdout, snapshot_id).ok_or_else(|| unreadable("the inventory"))
+    }
+
+    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
+        let stdout = self.run(&delta::release_carrier(carrier), delta::TIMEOUT_MILLIS).await?;
+        scripts::read_carrier_released(&stdout).ok_or_else(|| unreadable("the check of the carrier"))
+    }
+
+    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
+        match self.run(&delta::clear_directory(dir, marker), delta::TIMEOUT_MILLIS).await?.trim() {
+            "done" => Ok(true),
+            "other" => Ok(false),
+            _ => Err(Failure::protocol("the sandbox", format!("{dir} can't be cleared"))),
+        }
+    }
+
+    async fn finish_restore(
+        &self,
+        finish: &RestoreFinish,
+        marker: &ContainerMarker,
+    ) -> Result<RestoreFinished, Failure> {
+        let stdout = self.run(&delta::finish_restore(finish, marker), delta::TIMEOUT_MILLIS).await?;
+        scripts::read_restore_finished(&stdout, &finish.base_id).ok_or_else(|| unreadable("the check of the files"))
     }
 }

@@ -9,6 +9,7 @@ pub mod backup_credentials;
 pub mod backup_location;
 pub mod backup_owner;
 pub mod checkpoint_call;
+pub mod delta;
 pub mod exclude;
 pub mod exec_call;
 pub mod file_part;

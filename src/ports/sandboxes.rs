@@ -5,6 +5,7 @@ use std::future::Future;
 
 use super::Ports;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
@@ -13,8 +14,8 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, Result, SandboxId,
-    SandboxStatus,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, FullReason, MarkerUpdate, Probe, Result,
+    SandboxId, SandboxStatus, SnapshotId,
 };
 
 /// A session with a sandbox of the ports `P`.
@@ -66,6 +67,33 @@ pub trait SandboxSession {
         to: &ContainerMarker,
         may_be_empty: bool,
     ) -> impl Future<Output = Result<Arrival, Failure>>;
+
+    /// Writes the carrier of a delta into the container, or an inventory of the directory. Changes nothing in the directory.
+    /// Starts the container if it is not running.
+    fn begin_capture(&self, begin: &CaptureBegin) -> impl Future<Output = Result<CaptureBegun, Failure>>;
+
+    /// Completes the inventory of a base, whose archive is stored; or returns why the inventory can't be used.
+    fn finish_inventory(
+        &self,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+    ) -> impl Future<Output = Result<Result<TracedBase, FullReason>, Failure>>;
+
+    /// Deletes a carrier, whose archive is stored. Returns whether it was as [`begin_capture`](Self::begin_capture) wrote it.
+    fn release_carrier(&self, carrier: &Carrier) -> impl Future<Output = Result<bool, Failure>>;
+
+    /// Deletes the files of the directory in the container that carries the marker. Returns `false` when another container is
+    /// running. A later restore of a base then leaves no other files.
+    fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker)
+    -> impl Future<Output = Result<bool, Failure>>;
+
+    /// Writes an inventory of the restored base, applies a delta, and verifies the files, in the container that carries the
+    /// marker.
+    fn finish_restore(
+        &self,
+        finish: &RestoreFinish,
+        marker: &ContainerMarker,
+    ) -> impl Future<Output = Result<RestoreFinished, Failure>>;
 }
 
 /// A command of a caller that runs in a container. Where it is dropped, the command continues.

@@ -29,6 +29,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             marker: None,
             marked_at: None,
             container: None,
+            traced_base: None,
             protected: None,
             binding: None,
             decommissioned_at: None,

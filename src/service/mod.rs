@@ -60,6 +60,10 @@ pub struct Config {
     pub default_dir: Directory,
     /// Whether archives go through the R2 binding instead of signed URLs. For development.
     pub local_bucket: bool,
+    /// Whether a snapshot may contain only what changed since a full one, if the caller does not decide.
+    pub incremental: bool,
+    /// The size of the smallest archive that deltas are based on, in bytes.
+    pub min_base_bytes: u64,
 }
 
 /// The operations on one Cloudflare Sandbox, whose backups are in R2 and whose ledger is in its Workspace object.

@@ -4,7 +4,7 @@
 //! the one that the caller requests, or the default of the deployment.
 
 use super::CloudflareSandboxSnapshotter;
-use crate::model::record::WorkspaceRecord;
+use crate::model::record::{StoredBackup, WorkspaceRecord};
 use crate::model::{ArchiveFormat, Error, Result, Runtime, SandboxId};
 use crate::ports::{Ledger, Ports};
 
@@ -70,12 +70,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 }
 
-/// Verifies that a runtime can restore an archive.
+/// Verifies that a runtime can restore a backup whose archive has a format, and its base.
 ///
 /// # Errors
 /// [`Code::Unsupported`](crate::model::Code::Unsupported) for a tar in the runtime of the SDK 0.12, which mounts or
 /// unpacks only squashfs.
-pub(super) fn ensure_restorable_in(runtime: Option<Runtime>, format: ArchiveFormat) -> Result<()> {
+pub(super) fn ensure_restorable_in(
+    runtime: Option<Runtime>,
+    format: ArchiveFormat,
+    stored: &StoredBackup,
+) -> Result<()> {
+    if let Some(delta) = stored.backup.delta() {
+        ensure_format_restorable_in(runtime, delta.base.format.unwrap_or_default())?;
+    }
+    ensure_format_restorable_in(runtime, format)
+}
+
+fn ensure_format_restorable_in(runtime: Option<Runtime>, format: ArchiveFormat) -> Result<()> {
     match (runtime, format) {
         (
             Some(runtime @ Runtime::Sdk012),

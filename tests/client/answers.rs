@@ -90,9 +90,9 @@ fn snapshot_is_taken_restored_listed_and_deleted() {
         let new_label = LabelRequest { selection: selection.clone(), new_label: label("after"), replace: false };
         assert_eq!(client.label(&new_label).await?.label, label("after"));
         let selection = Selection::of(taken.snapshot);
-        let error = client.delete(&DeleteRequest { selection: selection.clone(), force: false }).await.unwrap_err();
+        let error = client.delete(&DeleteRequest::of(selection.clone(), false)).await.unwrap_err();
         assert_eq!(*error.code(), Code::SnapshotHasDependents);
-        assert!(client.delete(&DeleteRequest { selection, force: true }).await?.removed);
+        assert!(client.delete(&DeleteRequest::of(selection, true)).await?.removed);
         Ok::<_, Error>(())
     })
     .unwrap();

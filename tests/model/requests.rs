@@ -49,6 +49,7 @@ fn every_option_is_decoded() {
         "compression": { "format": "zstd", "threads": 2 },
         "wake": true, "adopt": true,
         "fresh": true,
+        "incremental": true,
         "lineageScope": "agent-42-restored-k3f9x2ab",
         "allowCrossLineage": true,
         "idempotencyKey": "k",
@@ -69,6 +70,7 @@ fn every_option_is_decoded() {
         wake: true,
         adopt: true,
         fresh: true,
+        incremental: Some(true),
         idempotency_key: Some("k".into()),
         lineage_scope: LineageScope {
             sandbox_id: Some(sandbox("agent-42-restored-k3f9x2ab")),

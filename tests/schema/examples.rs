@@ -28,7 +28,7 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
                 "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
-                "fresh": true, "idempotencyKey": "k",
+                "fresh": true, "incremental": true, "idempotencyKey": "k",
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
@@ -49,7 +49,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             selectors().map(options).to_vec()
         }
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
-        Operation::Delete => selected(json!({ "force": true })),
+        Operation::Delete => selected(json!({ "force": true, "deltas": "delete" })),
         Operation::List => vec![with(&[
             &lineage_scope,
             &json!({ "sandboxId": "agent-42", "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }),
@@ -149,6 +149,7 @@ fn settings() -> Value {
         "persistent": false,
         "storage": "both",
         "durable": false,
+        "incremental": false,
         "retention": policy(),
         "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
         "expiry": { "idleSeconds": 60, "maxSeconds": 600 },

@@ -34,6 +34,8 @@ pub struct CallHistory {
     pub keyed_calls: BTreeMap<String, KeyedCall>,
     /// The snapshots that a caller requested to delete, and whether any of these requests was forced.
     pub delete_requests: BTreeMap<SnapshotId, bool>,
+    /// The bases whose deltas a caller requested to delete with them, and whether any of these requests was forced.
+    pub delta_delete_requests: BTreeMap<SnapshotId, bool>,
     /// The snapshots that a caller requested to pin or unpin.
     pub pin_requests: BTreeMap<SnapshotId, PinRequests>,
     /// The number of answers to restores that no caller can request again, by workspace.

@@ -6,6 +6,7 @@ use crate::memory::SeededRng;
 
 /// The faults and the load of one schedule. Rates are per 10 000.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // They are independent.
 pub struct FaultProfile {
     /// A call fails before it has any effect.
     pub failure_rate: u32,
@@ -33,6 +34,8 @@ pub struct FaultProfile {
     pub names_runtime: bool,
     /// The format of the archives that the image of the sandboxes can make.
     pub archive_format: ArchiveFormat,
+    /// Whether snapshots are incremental. They are full if the runtime mounts its archives.
+    pub incremental: bool,
     /// The number of sandboxes of the application.
     pub sandbox_count: usize,
     /// The number of callers.
@@ -77,6 +80,7 @@ impl FaultProfile {
             runtime,
             names_runtime: rng.one_in(2),
             archive_format,
+            incremental: !rng.one_in(3),
             sandbox_count: 1 + rng.below(3),
             caller_count: 1 + rng.below(4),
             calls_per_caller: 6 + rng.below(if rng.one_in(4) { 60 } else { 24 }),

@@ -67,6 +67,7 @@ fn create_sandboxes(world: &Rc<World>) {
             marker: None,
             notes: ContainerNotes { is_used: true, ..ContainerNotes::default() },
             captured_at: world.now(),
+            tree: None,
         };
         let options = BackupOptions {
             dir: world.config.default_dir.clone(),

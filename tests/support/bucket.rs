@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use sandbox_snapshotter::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
+use sandbox_snapshotter::model::delta::is_carrier;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
     ArchiveFormat, ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObject, BackupObjectKind,
@@ -40,6 +41,8 @@ pub struct Capture<N> {
     pub notes: N,
     /// The time of the capture, in milliseconds since 1970.
     pub captured_at: i64,
+    /// The files of the captured directory, if the captured files are those of a carrier.
+    pub tree: Option<Files>,
 }
 
 /// The objects of a backup. A `DirectoryBackup` has one: what `metadata` has is in the archive's object.
@@ -206,6 +209,7 @@ impl<S: Scheduler> World<S> {
             marker: container.marker.clone(),
             notes: container.notes.clone(),
             captured_at,
+            tree: container.deltas.tree.clone().filter(|_| is_carrier(&options.dir)),
         })
     }
 

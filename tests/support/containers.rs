@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_channel::oneshot;
+use sandbox_snapshotter::model::delta::is_carrier;
 use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
 use sandbox_snapshotter::model::exclude::MAX_QUOTED;
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -14,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::Scheduler;
 use super::checkpoints::StoredCheckpoint;
+use super::deltas::DeltaState;
 
 /// The resolution of the clock in a container, in milliseconds.
 const TICK_MILLIS: i64 = 10;
@@ -101,6 +103,11 @@ pub struct Container<S: Scheduler> {
     pub changed_since_watch: Option<BTreeSet<String>>,
     /// The time of the last watch, in milliseconds since 1970.
     pub watched_at: i64,
+    /// What it has for incremental snapshots.
+    pub deltas: DeltaState,
+    /// The number of writes of files, and the number of the last write of each file.
+    writes: u64,
+    versions: BTreeMap<String, u64>,
     /// Its checkpoints.
     pub(super) checkpoints: Vec<StoredCheckpoint>,
     /// The incomplete files by their names.
@@ -130,6 +137,9 @@ impl<S: Scheduler> Container<S> {
             process_below: None,
             changed_since_watch: None,
             watched_at: 0,
+            deltas: DeltaState::default(),
+            writes: 0,
+            versions: BTreeMap::new(),
             checkpoints: Vec::new(),
             incomplete_files: BTreeMap::new(),
             notes: S::ContainerNotes::default(),
@@ -157,7 +167,14 @@ impl<S: Scheduler> Container<S> {
         if let Some(changed) = &mut self.changed_since_watch {
             changed.extend(files.keys().cloned());
         }
+        self.writes += 1;
+        self.versions.extend(files.keys().map(|path| (path.clone(), self.writes)));
         self.files.extend(files);
+    }
+
+    /// Returns the number of the last write of a file; 0 for a file of the image.
+    pub(super) fn version_of(&self, path: &str) -> u64 {
+        self.versions.get(path).copied().unwrap_or_default()
     }
 
     /// Removes the files for which `keep` returns false.
@@ -175,10 +192,11 @@ impl<S: Scheduler> Container<S> {
         if runtime == Runtime::Container || !backup.is_extracted() {
             self.retain_files(|path| !is_under(path, backup.dir().as_str()));
         }
-        if !backup.is_extracted() {
-            self.mounted = Some(backup.id().clone());
-        }
         self.write_files(files);
+        if !backup.is_extracted() && !is_carrier(backup.dir()) {
+            self.mounted = Some(backup.id().clone());
+            self.note_lower(backup.dir().as_str());
+        }
     }
 
     /// Sets the container marker.

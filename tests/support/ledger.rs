@@ -5,9 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
-use sandbox_snapshotter::model::record::{
-    Derivation, IdempotencyRecord, Release, SnapshotRecord, Stage, WorkspaceRecord,
-};
+use sandbox_snapshotter::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
 use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Error, Failure, Label, Result, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
@@ -56,6 +54,12 @@ impl MemoryLedger {
     /// Returns every snapshot that is not deleted, the newest first.
     pub fn live_snapshots(&self) -> Vec<SnapshotRecord> {
         self.snapshot_page(None, None, u32::MAX).unwrap()
+    }
+
+    /// Returns the deleted snapshots that deltas are based on.
+    pub fn deleted_bases(&self) -> Vec<SnapshotRecord> {
+        let is_base = |row: &SnapshotRecord| row.stored().is_some_and(|stored| !stored.backup.deltas().is_empty());
+        self.filter_snapshots(|row| row.state() == SnapshotState::Deleted && is_base(row))
     }
 
     /// Drops all rows.
@@ -159,9 +163,8 @@ impl Ledger for MemoryLedger {
 
     fn delete_tombstones(&self, before: Timestamp) -> Result<bool> {
         let mut snapshots = self.snapshots.borrow_mut();
-        snapshots
-            .retain(|_, snapshot| !matches!(&snapshot.stage, Stage::Deleted { removal, .. } if removal.at < before));
-        Ok(snapshots.values().any(|snapshot| snapshot.state() == SnapshotState::Deleted))
+        snapshots.retain(|_, snapshot| snapshot.ended_at().is_none_or(|at| at >= before));
+        Ok(snapshots.values().any(|snapshot| snapshot.ended_at().is_some()))
     }
 
     fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {

@@ -6,6 +6,7 @@
 //! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10
 //! - `namespaces`: the Durable Object namespaces of the sandboxes, one for each binding
 //! - `containers`: the sandboxes and the contents of their containers
+//! - `deltas`: the scripts of incremental snapshots in containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
 //! - `exec`: the commands of callers
 //! - `bucket`: the backups in R2
@@ -21,6 +22,7 @@ mod bucket;
 mod checkpoints;
 mod commands;
 mod containers;
+mod deltas;
 mod directory_store;
 pub mod errors;
 mod exec;
@@ -41,6 +43,7 @@ pub use alarm::Alarm;
 pub use bucket::{Backup, Capture, build_archive};
 pub use commands::{CommandResult, HookCall};
 pub use containers::{Container, Files, Image, Sandbox, is_under};
+pub use deltas::{DeltaState, Inventory};
 pub use directory_store::MemoryDirectoryStore;
 pub use ledger::{MemoryLedger, RowChange};
 pub use methods::{Method, Service};

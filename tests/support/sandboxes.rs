@@ -6,6 +6,9 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::delta::{
+    CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase, is_carrier,
+};
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -14,8 +17,8 @@ use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun}
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, MarkerOutcome,
-    MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, FullReason, MarkerOutcome,
+    MarkerUpdate, Probe, SandboxId, SandboxStatus, SnapshotId, Status,
 };
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
@@ -161,12 +164,68 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
                 if !world.owns_containers() && backup.required_parent().is_some_and(is_missing) {
                     return Err(Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED"));
                 }
-                S::observe(&world, Event::Unpacked(&id, backup.id(), requested_at));
-                world.with_container(&id, |container, _| container.unpack(&backup, files, world.runtime.get()));
+                let carrier = is_carrier(backup.dir()).then(|| backup.id().clone());
+                if carrier.is_none() {
+                    S::observe(&world, Event::Unpacked(&id, backup.id(), requested_at));
+                }
+                world.with_container(&id, |container, _| {
+                    container.unpack(&backup, files, world.runtime.get());
+                    container.deltas.unpacked = carrier;
+                });
                 S::work(&world, Work::Unpack).await
             }
         };
         S::call(&self.world.this(), Method::RestoreBackup, self.id.as_str(), restore).await
+    }
+
+    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
+        let begin = begin.clone();
+        let run = move |container: &mut Container<S>, _| container.begin_capture(&begin);
+        self.world.in_container(Method::BeginCapture, &self.id, run).await
+    }
+
+    async fn finish_inventory(
+        &self,
+        _: &Directory,
+        snapshot_id: &SnapshotId,
+    ) -> Result<Result<TracedBase, FullReason>, Failure> {
+        let snapshot_id = snapshot_id.clone();
+        let run = move |container: &mut Container<S>, _| container.finish_inventory(&snapshot_id);
+        self.world.in_container(Method::FinishInventory, &self.id, run).await
+    }
+
+    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
+        let carrier = carrier.clone();
+        let run = move |container: &mut Container<S>, _| container.release_carrier(&carrier);
+        self.world.in_container(Method::ReleaseCarrier, &self.id, run).await
+    }
+
+    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
+        let (dir, marker) = (dir.clone(), marker.clone());
+        let clear = move |container: &mut Container<S>, _| {
+            let is_expected = container.marker.as_ref() == Some(&marker);
+            if is_expected {
+                container.retain_files(|path| !is_under(path, dir.as_str()));
+            }
+            is_expected
+        };
+        self.world.in_container(Method::ClearDirectory, &self.id, clear).await
+    }
+
+    async fn finish_restore(
+        &self,
+        finish: &RestoreFinish,
+        marker: &ContainerMarker,
+    ) -> Result<RestoreFinished, Failure> {
+        let (id, finish, marker) = (self.id.clone(), finish.clone(), marker.clone());
+        let run = move |world: &Rc<World<S>>, id: &SandboxId| {
+            let finished = world.with_container(id, |container, _| container.finish_restore(&finish, &marker));
+            if finish.carrier.is_some() && finished != RestoreFinished::OtherContainer {
+                S::observe(world, Event::DeltaApplied(id));
+            }
+            finished
+        };
+        self.world.run_command(Method::FinishRestore, &id, run).await
     }
 }
 
@@ -322,7 +381,8 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 return refusal;
             }
             if world.marker_of(id).as_ref() != Some(&to) {
-                S::observe(world, Event::Arrived(id, backup.id()));
+                let carrier = world.with_container(id, |container, _| container.deltas.unpacked.take());
+                S::observe(world, Event::Arrived(id, carrier.as_ref().unwrap_or(backup.id())));
             }
             world.set_marker(id, &to);
             Arrival::Complete

@@ -137,11 +137,13 @@ pub enum Event<'a, S: Scheduler> {
     Deleted(&'a Backup<S>),
     /// A restore begins.
     RestoreRequested(&'a BackupHandle),
-    /// A backup is about to be unpacked in a container. The restore was requested at the given time, in milliseconds.
+    /// A backup, and not that of a carrier, is about to be unpacked in a container. The restore was requested at the given time, in milliseconds.
     Unpacked(&'a SandboxId, &'a BackupId, i64),
+    /// A delta was applied in a container, which deletes the files that the snapshot does not have.
+    DeltaApplied(&'a SandboxId),
     /// The arrival of a backup is about to be verified.
     ArrivalRequested(&'a SandboxId),
-    /// A backup has arrived in a container.
+    /// A backup has arrived in a container: that of the carrier for a delta.
     Arrived(&'a SandboxId, &'a BackupId),
     /// A platform snapshot is about to be stored under an id.
     DiskStored(&'a SandboxId, &'a str, &'a Disk<S>),

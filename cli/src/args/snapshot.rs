@@ -104,6 +104,10 @@ pub struct Create {
     /// Start a new capture even if one is already in progress
     #[arg(long)]
     pub fresh: bool,
+    /// Whether to store only what changed since a full snapshot, where that is possible [default: the workspace or the deployment
+    /// decides]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub incremental: Option<bool>,
     /// The runtime of the sandbox.
     #[command(flatten)]
     pub runtime: RuntimeOption,
@@ -124,6 +128,15 @@ pub enum Compression {
     Lz4,
     /// The smallest archives at a moderate speed
     Zstd,
+}
+
+/// What a deletion does with the deltas that are based on the snapshot.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DeltasOnDelete {
+    /// They stay, and the archive of the snapshot stays in R2 until the last of them is deleted
+    Keep,
+    /// They are deleted too, so that nothing of the snapshot stays in R2
+    Delete,
 }
 
 /// `snapshot list`
@@ -179,6 +192,9 @@ pub struct Delete {
     /// Delete the snapshot although it is pinned or has dependents; asks for confirmation
     #[arg(long)]
     pub force: bool,
+    /// What to do with the deltas that are based on the snapshot: keep them and its archive, or delete them too [default: keep]
+    #[arg(long, value_name = "ACTION")]
+    pub deltas: Option<DeltasOnDelete>,
     /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,

@@ -126,7 +126,7 @@ pub struct Source {
 #[derive(Args)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Settings in JSON, as the API takes them: persistent, storage, durable, retention, hooks, expiry, dependsOn, env; options override
+    /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, retention, hooks, expiry, dependsOn, env; options override
     /// them
     #[arg(long = "settings", value_name = "FILE|-")]
     pub file: Option<PathBuf>,
@@ -139,6 +139,9 @@ pub struct Settings {
     /// Whether the files must be in an archive; `--storage platform` requires false [default: true]
     #[arg(long, value_name = "BOOL")]
     pub durable: Option<bool>,
+    /// Whether snapshots may contain only what changed since a full one [default: the deployment decides]
+    #[arg(long, value_name = "BOOL")]
+    pub incremental: Option<bool>,
     /// Stop the workspace after this time without a start, fork, update or changed file; 0 means never [default: 10m]
     #[arg(long, value_name = "TIME")]
     pub idle: Option<DurationArg>,

@@ -23,6 +23,7 @@ struct File {
     persistent: Option<bool>,
     storage: Option<StoragePolicy>,
     durable: Option<bool>,
+    incremental: Option<bool>,
     retention: Option<Policy>,
     hooks: Option<Hooks>,
     expiry: Option<Expiry>,
@@ -37,6 +38,7 @@ pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
         persistent: given.persistent.or(file.persistent),
         storage: given.storage.map(storage).or(file.storage),
         durable: given.durable.or(file.durable),
+        incremental: given.incremental.or(file.incremental),
         retention: if given.policy.is_given() { Some(given.policy.to_policy()) } else { file.retention },
         hooks: hooks(given, file.hooks)?,
         expiry: expiry(given, file.expiry),
@@ -191,6 +193,7 @@ mod tests {
             "--persistent=false",
             "--storage=platform",
             "--durable=false",
+            "--incremental=false",
             "--idle=30m",
             "--after-start=npm start",
             "--hook-failure=warn",
@@ -204,6 +207,7 @@ mod tests {
         ]);
         assert_eq!(changes["persistent"], false);
         assert_eq!((&changes["storage"], &changes["durable"]), (&json!("platform"), &json!(false)));
+        assert_eq!(changes["incremental"], false);
         assert_eq!(changes["expiry"], json!({ "idleSeconds": 1800, "maxSeconds": 0 }));
         let hook = json!({ "command": "npm start", "timeoutSeconds": 120, "onFailure": "warn" });
         assert_eq!(changes["hooks"], json!({ "afterStart": hook }));

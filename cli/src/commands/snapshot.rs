@@ -7,8 +7,8 @@ use sandbox_snapshotter_client::model::request::{
     DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor,
 };
 use sandbox_snapshotter_client::model::{
-    Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotRequest,
-    TakenSnapshot, WorkspaceRef,
+    self, Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotId,
+    SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
 
@@ -18,7 +18,9 @@ use super::documents;
 use super::lists;
 use super::target::parse_label;
 use crate::args::common::Paging;
-use crate::args::snapshot::{Compression, Create, Delete, Import, Label as LabelArgs, List, Restore, Snapshot};
+use crate::args::snapshot::{
+    Compression, Create, Delete, DeltasOnDelete, Import, Label as LabelArgs, List, Restore, Snapshot,
+};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
@@ -77,6 +79,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         wake: command.wake,
         adopt: command.adopt,
         fresh: command.fresh,
+        incremental: command.incremental,
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         idempotency_key: key_or_new(command.key)?,
         ..SnapshotRequest::of(context.sandbox(&command.target)?)
@@ -164,10 +167,10 @@ fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: O
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let (mut selection, force) = (context.select_snapshot(&command.selector)?, command.force);
-    if force {
+    if force || matches!(command.deltas, Some(DeltasOnDelete::Delete)) {
         confirm(&command.confirmation, || {
             let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
-            let effect = delete_effect(&snapshot);
+            let effect = delete_effect(&snapshot, command.deltas);
             // The label may move to another snapshot before the user answers.
             if let Selector::Label { sandbox_id, .. } = &selection.selector {
                 let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
@@ -176,18 +179,29 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
             Ok(Some(effect))
         })?;
     }
-    context.show::<Deletion>(&context.call_mutating("delete", &DeleteRequest { selection, force })?)
+    let deltas = match command.deltas {
+        Some(DeltasOnDelete::Delete) => model::DeltasOnDelete::Delete,
+        Some(DeltasOnDelete::Keep) | None => model::DeltasOnDelete::Keep,
+    };
+    let request = DeleteRequest { deltas, ..DeleteRequest::of(selection, force) };
+    context.show::<Deletion>(&context.call_mutating("delete", &request)?)
 }
 
 /// Describes the deletion of a snapshot.
-fn delete_effect(snapshot: &Summary) -> String {
+fn delete_effect(snapshot: &Summary, of_deltas: Option<DeltasOnDelete>) -> String {
     let Summary { snapshot_id, label, .. } = snapshot;
     let pinned = if snapshot.pinned { " It is pinned." } else { "" };
     let needed = match names(&snapshot.dependents) {
         dependents if dependents.is_empty() => String::new(),
         dependents => format!(" It is needed by {dependents}."),
     };
-    format!("This permanently deletes the snapshot {snapshot_id}, {:?}.{pinned}{needed}", label.as_str())
+    let ids = snapshot.deltas.iter().map(SnapshotId::as_str).collect::<Vec<_>>().join(", ");
+    let deltas = match of_deltas {
+        _ if ids.is_empty() => String::new(),
+        Some(DeltasOnDelete::Delete) => format!(" It also deletes its deltas: {ids}."),
+        Some(DeltasOnDelete::Keep) | None => format!(" Its archive stays in R2 for its deltas: {ids}."),
+    };
+    format!("This permanently deletes the snapshot {snapshot_id}, {:?}.{pinned}{needed}{deltas}", label.as_str())
 }
 
 fn label(context: &Context, command: &LabelArgs) -> Result<Exit> {

@@ -1,7 +1,11 @@
 //! The text output of snapshots.
 
-use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Restorability, Summary, Verification};
-use sandbox_snapshotter_client::model::{DerivationKind, SandboxId, TakenSnapshot, Timestamp, WorkspaceRef};
+use sandbox_snapshotter_client::model::answer::{
+    Deletion, Manifest, Page, Restorability, SnapshotState, Summary, Verification,
+};
+use sandbox_snapshotter_client::model::{
+    DerivationKind, SandboxId, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp, WorkspaceRef,
+};
 
 use super::Show;
 use super::render::{exact_time, lines, relative_time, size, time_limit};
@@ -22,6 +26,9 @@ impl Show for TakenSnapshot {
             ("sandbox", snapshot.origin_id().to_string()),
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
+            ("form", if capture.form.is_full() { "full" } else { "delta" }.to_owned()),
+            ("based on", capture.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
+            ("full because", capture.reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
             ("taken", exact_time(snapshot.created_at(), now)),
             ("shared", if capture.shared { "with an earlier call".into() } else { String::new() }),
         ])
@@ -62,13 +69,17 @@ impl Show for Page {
                 snapshot.snapshot_id.to_string(),
                 snapshot.label.to_string(),
                 snapshot.size_bytes.map_or_else(String::new, size),
+                form_word(snapshot).to_owned(),
                 relative_time(snapshot.created_at, now),
                 snapshot.expires_at.map_or_else(String::new, |end| relative_time(end, now)),
                 summary_state(snapshot),
             ]
         };
-        let rows =
-            table_with_numbers(2, ["ID", "LABEL", "SIZE", "TAKEN", "EXPIRES", "STATE"], self.snapshots.iter().map(row));
+        let rows = table_with_numbers(
+            2,
+            ["ID", "LABEL", "SIZE", "FORM", "TAKEN", "EXPIRES", "STATE"],
+            self.snapshots.iter().map(row),
+        );
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
@@ -128,9 +139,18 @@ impl Show for Deletion {
         vec![self.snapshot_id.to_string()]
     }
 
-    fn text(&self, _: Timestamp) -> String {
+    fn text(&self, now: Timestamp) -> String {
         let result = if self.removed { "Deleted" } else { "Already deleted:" };
-        format!("{result} {}\n", self.snapshot_id)
+        let deltas = self.deltas.iter().map(|delta| format!("Deleted {delta}\n"));
+        let kept = self.kept.iter().map(|kept| {
+            let until = kept.until.map_or_else(
+                || "until they are deleted".to_owned(),
+                |until| format!("until {}, or until they are deleted", exact_time(until, now)),
+            );
+            let ids = join(&kept.deltas);
+            format!("Its archive, {}, stays in R2 for the deltas {ids}, {until}.\n", size(kept.bytes))
+        });
+        deltas.chain([format!("{result} {}\n", self.snapshot_id)]).chain(kept).collect()
     }
 }
 
@@ -169,6 +189,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         Restorability::No => "no",
         Restorability::Unknown => "unknown",
     };
+    let is_shared = snapshot.shared_bytes.is_some_and(|bytes| bytes > 0);
     let why = snapshot.restorable.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     vec![
         ("snapshot", snapshot.snapshot_id.to_string()),
@@ -177,6 +198,13 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("restorable", format!("{restorable}{why}")),
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
+        ("form", form_word(snapshot).to_owned()),
+        ("full because", snapshot.full_reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
+        ("based on", snapshot.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
+        ("restored bytes", snapshot.total_bytes.map_or_else(String::new, size)),
+        ("only its own", snapshot.own_bytes.filter(|_| is_shared).map_or_else(String::new, size)),
+        ("shared", snapshot.shared_bytes.filter(|_| is_shared).map_or_else(String::new, size)),
+        ("deltas", join(&snapshot.deltas)),
         ("format", snapshot.format.map_or_else(String::new, |format| format.as_str().to_owned())),
         ("taken", exact_time(snapshot.created_at, now)),
         ("last used", exact_time(snapshot.last_used_at, now)),
@@ -184,6 +212,20 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("pinned", if snapshot.pinned { "yes".into() } else { String::new() }),
         ("needed by", names(&snapshot.dependents)),
     ]
+}
+
+/// Returns the text in the form column of a list.
+const fn form_word(snapshot: &Summary) -> &'static str {
+    match (snapshot.state, snapshot.form) {
+        (SnapshotState::Creating, _) => "",
+        (_, SnapshotForm::Full) => "full",
+        (_, SnapshotForm::Delta) => "delta",
+    }
+}
+
+/// Joins the ids of snapshots.
+fn join(ids: &[SnapshotId]) -> String {
+    ids.iter().map(SnapshotId::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the text in the state column of a list.

@@ -99,6 +99,9 @@ fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
     let mut words = vec![node.snapshot_id.to_string()];
     words.extend(node.label.as_ref().map(|label| sanitize_for_terminal(label.as_str()).into_owned()));
     words.extend(node.size_bytes.map(size));
+    if let Some(base) = node.base.as_ref() {
+        words.push(styled(FAINT, &format!("delta of {base}")));
+    }
     words.extend(node.created_at.map(|time| relative_time(time, now)));
     if node.state != SnapshotState::Ready {
         words.push(styled(FAINT, node.state.as_str()));

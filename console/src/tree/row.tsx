@@ -130,7 +130,7 @@ function SandboxContent({
 }
 
 function SnapshotContent({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps, 'age' | 'expiry'>) {
-  const { snapshotId, label, state, sizeBytes, pinned, dependents } = of;
+  const { snapshotId, label, state, sizeBytes, base, pinned, dependents } = of;
   const stateLabel = STATE_LABELS[state];
   const isCreating = state === 'creating';
   return (
@@ -147,6 +147,7 @@ function SnapshotContent({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowPro
           text={stateLabel}
         />
       )}
+      {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (
         <RowBadge

@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { client } from '../session.ts';
-import { size } from '../format.ts';
+import { count, size } from '../format.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { TickField } from '../ui/field.tsx';
@@ -37,10 +37,12 @@ export function DeleteSnapshot({
   const deleting = useAction(
     { operation: 'delete', subject: node.id, title },
     async () => {
-      await client.delete({ sandboxId, snapshotId, ...(force ? { force } : {}) });
+      const { kept } = await client.delete({ sandboxId, snapshotId, ...(force ? { force } : {}) });
       const message = (
         <>
           The snapshot “<Name of={node.name} />” was deleted.
+          {kept &&
+            ` Its archive, ${size(kept.bytes)}, stays in R2 until its ${count(kept.deltas.length, 'delta')} are deleted.`}
         </>
       );
       return { message, to: placeFor({ selected: { sandboxId } }) };

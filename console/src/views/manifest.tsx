@@ -45,6 +45,28 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
           )}
         </Fact>
         <Fact name="Size">{of.sizeBytes !== undefined && size(of.sizeBytes)}</Fact>
+        <Fact name="Form">
+          {of.base ? (
+            <>
+              the changes since {link({ sandboxId: of.originId, snapshotId: of.base }, of.base)}
+              {of.totalBytes !== undefined && `; a restore reads ${size(of.totalBytes)}`}
+            </>
+          ) : (
+            of.fullReason && <>all files (no delta: {of.fullReason})</>
+          )}
+        </Fact>
+        <Fact name="Stored bytes">
+          {!!of.sharedBytes && `${size(of.ownBytes ?? 0)} of its own, ${size(of.sharedBytes)} shared`}
+        </Fact>
+        <Fact name="Deltas">
+          {!!of.deltas?.length && (
+            <ul class="plain">
+              {of.deltas.map((snapshotId) => (
+                <li key={snapshotId}>{link({ sandboxId: of.originId, snapshotId }, snapshotId)}</li>
+              ))}
+            </ul>
+          )}
+        </Fact>
         <Fact name="Format">{of.format}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>

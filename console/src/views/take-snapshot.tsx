@@ -63,7 +63,8 @@ export function TakeSnapshot({
       const { ref, capture } = await create('snapshot', options);
       const message = (
         <>
-          The snapshot “<Name of={capture.label} />” was taken: {size(capture.sizeBytes)}.
+          The snapshot “<Name of={capture.label} />” was taken: {size(capture.sizeBytes)}
+          {capture.form === 'delta' && ', only the changes'}.
         </>
       );
       return { message, to: placeOf(ref.snapshotId), isNew: true };

@@ -43,6 +43,9 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
             ))}
           </ul>
         </Fact>
+        <Fact name="Incremental snapshots">
+          {of.incremental !== undefined && (of.incremental ? 'on' : 'off')}
+        </Fact>
         <Fact name="Environment">{of.envNames.length > 0 && <Codes of={of.envNames} />}</Fact>
         {Object.entries(HOOKS).map(([name, title]) => (
           <HookFact key={name} name={title} of={of.hooks[name as keyof typeof HOOKS]} />

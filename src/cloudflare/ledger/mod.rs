@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
 use super::sql::{Database, decode_record, json, millis};
-use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, Stage, WorkspaceRecord};
+use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 use crate::ports::Ledger;
@@ -133,17 +133,13 @@ impl Ledger for SqlLedger {
     }
 
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()> {
-        let ended_at = match &snapshot.stage {
-            Stage::Deleted { removal: end, .. } => Some(end.at),
-            Stage::Creating(_) | Stage::Ready { .. } | Stage::Deleting { .. } => None,
-        };
         let values = [
             snapshot.snapshot_id.as_str().into(),
             snapshot.label.as_str().into(),
             snapshot.state().as_str().into(),
             millis(snapshot.created_at()),
             snapshot.expires_at.map_or(JsValue::NULL, millis),
-            ended_at.map_or(JsValue::NULL, millis),
+            snapshot.ended_at().map_or(JsValue::NULL, millis),
             json(snapshot)?,
         ];
         if self.database.write(UPDATE_SNAPSHOT, &values)?.is_empty() {
@@ -177,7 +173,7 @@ impl Ledger for SqlLedger {
 
     fn delete_tombstones(&self, before: Timestamp) -> Result<bool> {
         self.delete("snapshots WHERE state = 'deleted' AND ended_at < ?", &[millis(before)])?;
-        self.exists("snapshots WHERE state = 'deleted'")
+        self.exists("snapshots WHERE state = 'deleted' AND ended_at IS NOT NULL")
     }
 
     fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>> {

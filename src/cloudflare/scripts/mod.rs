@@ -9,9 +9,11 @@
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`hook`]: a command of the application
 //! - [`exec`]: a command of a caller; [`exec_output`]: its output
+//! - [`delta`]: incremental snapshots
 
 mod arrival;
 mod container;
+pub(crate) mod delta;
 mod exec;
 mod exec_output;
 mod file_part;
@@ -22,6 +24,7 @@ pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
 pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker, write_disk_token};
 pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
+pub(crate) use delta::{read_capture_begun, read_carrier_released, read_inventory, read_restore_finished};
 pub(super) use exec::{kill_command, run_command};
 pub(super) use exec_output::CommandOutput;
 pub(crate) use file_part::read_part_outcome;

@@ -73,6 +73,9 @@ pub struct WorkspaceBinding {
     /// The fingerprint that is recorded with each snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// Whether snapshots may be deltas; the deployment's default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incremental: Option<bool>,
     /// The version of the workspace's record at the last start or stop. Requests of earlier versions are refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
@@ -213,6 +216,7 @@ impl WorkspaceBinding {
             baseline: None,
             files: Vec::new(),
             fingerprint: None,
+            incremental: None,
             version: 0,
             env_names: Vec::new(),
             platform_snapshot: None,

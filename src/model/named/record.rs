@@ -296,6 +296,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             dir: settings.dir,
             persistent: settings.persistent,
             storage: settings.storage,
+            incremental: settings.incremental,
             retention: settings.retention,
             hooks: settings.hooks,
             expiry: settings.expiry,

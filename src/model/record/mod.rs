@@ -11,6 +11,7 @@ use serde_json::Value;
 pub use self::snapshot::{
     CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification,
 };
+use super::delta::TracedBase;
 use super::named::PlatformSnapshot;
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
@@ -60,6 +61,9 @@ pub struct WorkspaceRecord {
     /// is not the sandbox's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<ContainerIdentity>,
+    /// The base whose inventory the last capture or start wrote into the container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced_base: Option<TracedBase>,
     /// A snapshot that retention protects for a limited time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "spared")]

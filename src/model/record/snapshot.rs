@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::WorkspaceRecord;
 use crate::model::answer::{Removal, SnapshotState};
+use crate::model::delta::Delta;
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
-    ArchiveFormat, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, Label, LocatedBackup,
-    PendingTask, SandboxId, SandboxStatus, ShortRef, SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, BackupLocation, BackupOwner, Compression, ContainerIdentity, Directory, FullReason, Label,
+    LocatedBackup, PendingTask, SandboxId, SandboxStatus, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -119,6 +120,9 @@ pub struct CaptureInProgress {
     /// The label that the snapshot takes from another snapshot when it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes_label: Option<Label>,
+    /// The full snapshot that the capture is based on, if it is a delta. The row of the base names the capture, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<SnapshotId>,
     /// The handle that the sandbox returned; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<LocatedBackup>,
@@ -212,6 +216,12 @@ pub struct StoredBackup {
     /// The format of the archive. Absent in rows of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ArchiveFormat>,
+    /// The SHA-256 of the listing of the captured directory, in hexadecimal, if deltas can be based on the snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listing: Option<String>,
+    /// Why the snapshot is full although incremental snapshots were on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_reason: Option<FullReason>,
     /// The time until which the SDK restores the backup.
     pub usable_until: Timestamp,
     /// Whether `import` added the backup. An imported backup may lack the product's mark.
@@ -232,6 +242,36 @@ impl StoredBackup {
     /// Returns the known damage of the backup: that of its R2 objects first, then that inside the archive.
     pub fn known_damage(&self) -> Option<&str> {
         self.damage.as_deref().or(self.archive_damage.as_deref())
+    }
+
+    /// Returns the number of bytes that a restore reads.
+    pub fn total_bytes(&self) -> u64 {
+        self.size_bytes.saturating_add(self.backup.delta().map_or(0, |delta| delta.base.size_bytes))
+    }
+
+    /// Returns the number of bytes that a restore of a delta reads; `None` for a full snapshot.
+    pub fn restored_bytes(&self) -> Option<u64> {
+        self.backup.delta().map(|_| self.total_bytes())
+    }
+
+    /// Returns the number of bytes in R2 that no other snapshot uses.
+    pub fn own_bytes(&self) -> u64 {
+        if self.backup.deltas().is_empty() { self.size_bytes } else { 0 }
+    }
+
+    /// Returns the number of bytes in R2 that other snapshots use, too.
+    pub fn shared_bytes(&self) -> u64 {
+        self.total_bytes().saturating_sub(self.own_bytes())
+    }
+
+    /// Returns the size that an archive of all files has, or that of a delta would have, in bytes.
+    pub fn estimated_full_bytes(&self) -> u64 {
+        self.backup.delta().map_or(self.size_bytes, Delta::estimated_full_bytes)
+    }
+
+    /// Returns whether the archive has all files, or the changes since another snapshot.
+    pub fn form(&self) -> SnapshotForm {
+        if self.backup.delta().is_some() { SnapshotForm::Delta } else { SnapshotForm::Full }
     }
 }
 
@@ -269,7 +309,25 @@ impl SnapshotRecord {
         match &self.stage {
             Stage::Creating(_) => true,
             Stage::Ready { stored } | Stage::Deleting { stored, .. } => stored.backup.location() == backup,
-            Stage::Deleted { .. } => false,
+            Stage::Deleted { stored, .. } => !stored.backup.deltas().is_empty() && stored.backup.location() == backup,
+        }
+    }
+
+    /// Returns the full snapshot that the snapshot is based on, if it is a delta.
+    pub fn base_id(&self) -> Option<&SnapshotId> {
+        match &self.stage {
+            Stage::Creating(progress) => progress.base.as_ref(),
+            Stage::Ready { stored } | Stage::Deleting { stored, .. } | Stage::Deleted { stored, .. } => {
+                stored.backup.delta().map(|delta| &delta.base_id)
+            }
+        }
+    }
+
+    /// Returns when the snapshot was deleted, if its row is not needed any more. Deltas need the row of their base.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        match &self.stage {
+            Stage::Deleted { stored, removal } if stored.backup.deltas().is_empty() => Some(removal.at),
+            _ => None,
         }
     }
 
@@ -300,7 +358,7 @@ impl SnapshotRecord {
             self.snapshot_id.clone(),
             workspace.sandbox_id.clone(),
             workspace.root_id.clone(),
-            stored.backup.handle().clone(),
+            stored.backup.public_handle().ok()?,
             stored.created_at,
             |message| key.sign(message),
         ))

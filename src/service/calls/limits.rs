@@ -14,6 +14,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
@@ -23,8 +24,8 @@ use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, MarkerUpdate, Probe, SandboxId,
-    SandboxStatus,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, FullReason, MarkerUpdate, Probe, SandboxId,
+    SandboxStatus, SnapshotId,
 };
 use crate::ports::{Clock, Ledger, Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -194,6 +195,34 @@ impl<V: SandboxSession, C: Clock> SandboxSession for TimeLimitedSession<'_, V, C
         expected: Option<&ContainerId>,
     ) -> Result<(), Failure> {
         with_timeout(self.clock, CallKind::Restore(bytes), self.session.restore_backup(backup, bytes, expected)).await
+    }
+
+    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
+        with_timeout(self.clock, CallKind::Walk, self.session.begin_capture(begin)).await
+    }
+
+    async fn finish_inventory(
+        &self,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+    ) -> Result<Result<TracedBase, FullReason>, Failure> {
+        with_timeout(self.clock, CallKind::Walk, self.session.finish_inventory(dir, snapshot_id)).await
+    }
+
+    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
+        with_timeout(self.clock, CallKind::Walk, self.session.release_carrier(carrier)).await
+    }
+
+    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
+        with_timeout(self.clock, CallKind::Walk, self.session.clear_directory(dir, marker)).await
+    }
+
+    async fn finish_restore(
+        &self,
+        finish: &RestoreFinish,
+        marker: &ContainerMarker,
+    ) -> Result<RestoreFinished, Failure> {
+        with_timeout(self.clock, CallKind::Walk, self.session.finish_restore(finish, marker)).await
     }
 }
 

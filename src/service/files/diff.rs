@@ -1,6 +1,6 @@
 //! `diff`: the differences between two snapshots of one lineage.
 
-use super::{error_of, to_attributes};
+use super::{error_of, readable_archive, to_attributes};
 use crate::model::archive::{self, ChangeKind, DiffOutcome, LocatedSnapshot, Name, Outcome, Side};
 use crate::model::diff::{Certainty, ChangeType, DiffCursor, Difference, FileChange, SnapshotDiff, path_text};
 use crate::model::files::FilePath;
@@ -9,7 +9,7 @@ use crate::model::{Error, Result, Selection};
 use crate::ports::{BackupStore, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_storage;
-use crate::service::snapshot::select::{Selected, require_ready};
+use crate::service::snapshot::select::Selected;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns a page of the differences between two snapshots.
@@ -36,11 +36,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
-    /// Returns where the archive of a snapshot of this workspace is.
+    /// Returns where the archive of a snapshot of this workspace is, if it alone has all files.
     pub async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
         self.prepare_call().await?;
         let Selected { workspace, snapshot } = self.select(selection).await?;
-        let location = require_ready(&snapshot)?.backup.location().clone();
+        let location = readable_archive(&snapshot)?.clone();
         Ok(LocatedSnapshot { snapshot_id: snapshot.snapshot_id, root_id: workspace.root_id, location })
     }
 

@@ -8,7 +8,8 @@ mod stat;
 
 use crate::model::archive::{Answer, Attributes, EntryKind, Outcome, Request};
 use crate::model::files::{FileAttributes, FilePath, FileType};
-use crate::model::{BackupId, Error, Result, Selection, SnapshotId, Timestamp};
+use crate::model::record::SnapshotRecord;
+use crate::model::{BackupId, BackupLocation, Error, Result, Selection, SnapshotId, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::snapshot::select::{Selected, require_ready};
@@ -26,14 +27,29 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn read_archive(&self, selection: &Selection, path: &FilePath, request: &Request) -> Result<Read> {
         self.prepare_call().await?;
         let Selected { snapshot, .. } = self.select(selection).await?;
-        let backup = &require_ready(&snapshot)?.backup;
-        let id = backup.id();
-        let found = self.ask_archive(backup.location(), request).await?;
+        let location = readable_archive(&snapshot)?;
+        let id = location.id();
+        let found = self.ask_archive(location, request).await?;
         let snapshot_id = snapshot.snapshot_id.clone();
         let (outcome, bytes) = found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))?;
         match outcome {
             Outcome::Answer(answer) => Ok(Read { snapshot_id, answer, bytes }),
             other => Err(error_of(other, &snapshot_id, id, path)),
+        }
+    }
+}
+
+/// Returns where the archive of a snapshot is, if it alone has all files.
+///
+/// # Errors
+/// [`Code::ArchiveUnreadable`](crate::model::Code::ArchiveUnreadable) for a delta.
+fn readable_archive(snapshot: &SnapshotRecord) -> Result<&BackupLocation> {
+    let backup = &require_ready(snapshot)?.backup;
+    match backup.delta() {
+        None => Ok(backup.location()),
+        Some(delta) => {
+            let why = format!("its archive has only the changes since the snapshot {}", delta.base_id);
+            Err(Error::archive_unreadable(&snapshot.snapshot_id, &why))
         }
     }
 }

@@ -11,9 +11,9 @@ use super::snapshot::manifest::{to_ancestor, to_derived};
 use crate::model::answer::{
     SandboxParent, SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot, WorkspaceLineage,
 };
-use crate::model::record::{Derivation, SnapshotRecord};
+use crate::model::record::{Derivation, SnapshotRecord, StoredBackup};
 use crate::model::request::LineageRequest;
-use crate::model::{DerivationKind, Result, Runtime, SandboxId, SnapshotId, Status};
+use crate::model::{DerivationKind, Result, Runtime, SandboxId, SnapshotForm, SnapshotId, Status};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, Sandboxes};
 
 /// The maximum number of sandboxes in a tree. The workspace of each one is called for its part.
@@ -173,6 +173,9 @@ fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation]) -> SnapshotNo
         created_at: Some(row.created_at()),
         size_bytes: row.stored().map(|stored| stored.size_bytes),
         format: row.stored().and_then(|stored| stored.format),
+        form: row.stored().map(StoredBackup::form).unwrap_or_default(),
+        base: row.base_id().cloned(),
+        total_bytes: row.stored().and_then(StoredBackup::restored_bytes),
         pinned: row.pinned,
         expires_at: row.expires_at,
         dependents: dependents.map(|derivation| derivation.sandbox_id.clone()).collect(),
@@ -187,6 +190,9 @@ fn deleted_node(snapshot_id: SnapshotId) -> SnapshotNode {
         created_at: None,
         size_bytes: None,
         format: None,
+        form: SnapshotForm::Full,
+        base: None,
+        total_bytes: None,
         pinned: false,
         expires_at: None,
         dependents: Vec::new(),

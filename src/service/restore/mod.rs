@@ -5,13 +5,16 @@
 //! at any point.
 //!
 //! - [`arrival`]: verifies that a backup has arrived in the container that it was applied to
+//! - [`files`]: restores the files of a backup, or of a base and a delta
 //! - [`rollback`]: removes what a failed operation left
 
 pub(super) mod arrival;
+pub(in crate::service) mod files;
 mod rollback;
 
 use futures_util::future::join;
 
+use self::files::RestoreTarget;
 use super::calls::failures::{During, from_sandbox};
 use super::calls::retry::retry;
 use super::in_process::{WorkKey, WorkLease};
@@ -78,7 +81,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         stored.backup.check_restorable()?;
         let inspected = self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await;
         self.record_check(&snapshot.snapshot_id, &inspected)?;
-        ensure_restorable_in(runtime, inspected?.metadata.format)?;
+        ensure_restorable_in(runtime, inspected?.metadata.format, stored)?;
         abort.check()?;
 
         retry(&*self.ports, abort, async || {
@@ -216,11 +219,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if update.outcome != MarkerOutcome::Updated {
             return Err(Error::another_container(minted));
         }
-        if let Some(parent) = stored.backup.required_parent() {
+        if let Some(parent) =
+            stored.backup.delta().map_or(&*stored.backup, |delta| &delta.base.backup).required_parent()
+        {
             session.make_directory(&parent).await.map_err(failed)?;
         }
-        let expected = update.container_id.as_ref();
-        session.restore_backup(&stored.backup, stored.size_bytes, expected).await.map_err(failed)?;
-        self.verify_arrival(&session, minted, stored, &restoring, &ready).await
+        let target = RestoreTarget {
+            id: minted,
+            container_id: update.container_id.as_ref(),
+            restoring: &restoring,
+            restored: &ready,
+            // The base is in the ledger of this sandbox: the first snapshot of the new one is full.
+            traced: None,
+        };
+        self.restore_backup_files(&session, &target, stored).await.map(drop)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::slice;
 
-use crate::model::answer::{Deletion, Removal};
+use crate::model::answer::{Deletion, KeptArchive, Removal};
 use crate::model::record::{DerivedState, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupLocation, BackupOwner, Code, Error, Result, Selector, SnapshotId, Status};
+use crate::model::{BackupLocation, BackupOwner, Code, DeltasOnDelete, Error, Result, Selector, SnapshotId, Status};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -34,23 +34,71 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(error) => return Err(error),
         };
         let snapshot_id = snapshot.snapshot_id.clone();
-        match snapshot.stage {
-            Stage::Deleted { .. } => Ok(Deletion { snapshot_id, removed: false }),
-            Stage::Deleting { .. } => {
-                self.finish_deletion(&snapshot_id).await?;
-                Ok(Deletion { snapshot_id, removed: false })
+        if matches!(snapshot.stage, Stage::Creating(_)) {
+            return Err(Error::snapshot_in_use(&snapshot_id, "it is still being created"));
+        }
+        let mut doomed = self.deltas_to_delete(&snapshot, request.deltas)?;
+        let deltas: Vec<SnapshotId> = doomed.iter().map(|delta| delta.snapshot_id.clone()).collect();
+        let removed = matches!(snapshot.stage, Stage::Ready { .. });
+        if removed {
+            doomed.push(snapshot);
+        }
+        for snapshot in &doomed {
+            if is_stopped_workspace {
+                self.check_not_only_copy(snapshot)?;
             }
-            Stage::Creating(_) => Err(Error::snapshot_in_use(&snapshot.snapshot_id, "it is still being created")),
-            Stage::Ready { .. } => {
-                if is_stopped_workspace {
-                    self.check_not_only_copy(&snapshot)?;
+            self.check_deletable(snapshot, request.force)?;
+        }
+        for snapshot in doomed {
+            self.begin_deletion(snapshot, "deleted by a caller")?;
+        }
+        let mut finished = Ok(());
+        for id in deltas.iter().chain([&snapshot_id]) {
+            finished = finished.and(self.finish_deletion(id).await);
+        }
+        finished?;
+        self.report_deletion(snapshot_id, removed, deltas)
+    }
+
+    /// Returns the deltas that are deleted together with their base.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotBusy`] while one of them is being created.
+    fn deltas_to_delete(&self, base: &SnapshotRecord, choice: DeltasOnDelete) -> Result<Vec<SnapshotRecord>> {
+        let mut deltas = Vec::new();
+        let ids = base.stored().filter(|_| choice == DeltasOnDelete::Delete).map(|stored| stored.backup.deltas());
+        for id in ids.unwrap_or_default() {
+            match self.ledger.snapshot(id)? {
+                Some(delta) if matches!(delta.stage, Stage::Ready { .. }) => deltas.push(delta),
+                Some(delta) if matches!(delta.stage, Stage::Creating(_)) => {
+                    return Err(Error::snapshot_in_use(id, "it is still being created"));
                 }
-                self.check_deletable(&snapshot, request.force)?;
-                self.begin_deletion(snapshot, "deleted by a caller")?;
-                self.finish_deletion(&snapshot_id).await?;
-                Ok(Deletion { snapshot_id, removed: true })
+                _ => {}
             }
         }
+        Ok(deltas)
+    }
+
+    /// Returns the result of a deletion. It names the archive of a base that stays until its deltas are deleted.
+    fn report_deletion(&self, snapshot_id: SnapshotId, removed: bool, deltas: Vec<SnapshotId>) -> Result<Deletion> {
+        let row = self.ledger.snapshot(&snapshot_id)?;
+        let kept = match row.as_ref().map(|row| &row.stage) {
+            Some(Stage::Deleted { stored, .. }) if !stored.backup.deltas().is_empty() => {
+                Some(self.kept_archive(stored)?)
+            }
+            _ => None,
+        };
+        Ok(Deletion { snapshot_id, removed, deltas, kept })
+    }
+
+    fn kept_archive(&self, stored: &StoredBackup) -> Result<KeptArchive> {
+        let deltas = stored.backup.deltas().to_vec();
+        let mut until = Some(self.now());
+        for id in &deltas {
+            let expires_at = self.ledger.snapshot(id)?.and_then(|delta| delta.expires_at);
+            until = until.zip(expires_at).map(|(until, at)| until.max(at));
+        }
+        Ok(KeptArchive { bytes: stored.size_bytes, deltas, until })
     }
 
     fn check_deletable(&self, snapshot: &SnapshotRecord, force: bool) -> Result<()> {
@@ -84,12 +132,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be
-    /// deleted.
+    /// deleted. A base of deltas is deleted at once, and its objects with the last delta.
     pub(super) fn begin_deletion(&self, mut snapshot: SnapshotRecord, reason: &str) -> Result<()> {
         let Stage::Ready { stored } = snapshot.stage else { return Ok(()) };
-        let at = self.now();
-        let task = self.schedule_task(Backoff::DELETION, 0)?;
-        snapshot.stage = Stage::Deleting { stored, removal: Removal { at, reason: reason.to_owned() }, task };
+        let removal = Removal { at: self.now(), reason: reason.to_owned() };
+        snapshot.stage = if stored.backup.deltas().is_empty() {
+            Stage::Deleting { stored, removal, task: self.schedule_task(Backoff::DELETION, 0)? }
+        } else {
+            Stage::Deleted { stored, removal }
+        };
         self.ledger.put_snapshot(&snapshot)?;
         call_context::record_deleted(&snapshot.snapshot_id);
         Ok(())
@@ -111,6 +162,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         self.refresh_label(&mut snapshot)?;
         self.ledger.put_snapshot(&snapshot)?;
+        let freed = if deleted.is_ok() { self.release_base(&snapshot)? } else { None };
+        if let Some(base) = freed {
+            // The alarm retries what fails.
+            drop(Box::pin(self.finish_deletion(&base)).await);
+        }
         deleted.map_err(|error| {
             error.with_note("The snapshot itself is deleted. The alarm deletes its objects in R2 later.")
         })
@@ -147,9 +203,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 }
 
 fn already_deleted(request: &DeleteRequest, error: Error) -> Result<Deletion> {
-    match &request.selection.selector {
-        Selector::Short { r#ref } => Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false }),
-        Selector::Ref { r#ref } => Ok(Deletion { snapshot_id: r#ref.snapshot_id().clone(), removed: false }),
-        _ => Err(error),
-    }
+    let snapshot_id = match &request.selection.selector {
+        Selector::Short { r#ref } => r#ref.snapshot_id(),
+        Selector::Ref { r#ref } => r#ref.snapshot_id(),
+        Selector::Id { .. } | Selector::Label { .. } => return Err(error),
+    };
+    Ok(Deletion { snapshot_id: snapshot_id.clone(), removed: false, deltas: Vec::new(), kept: None })
 }

@@ -3,6 +3,7 @@
 use futures_util::future::join;
 
 use super::stored_backup::BackupHead;
+use crate::model::delta::is_carrier;
 use crate::model::{BackupOptions, BackupOwner, Code, Directory, Error, LocatedBackup, Result};
 use crate::ports::{BackupStore, Ports, SandboxSession, SandboxSessionOf};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -18,16 +19,17 @@ pub(super) struct FailedBackup {
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Calls `createBackup`. A failure that is transient elsewhere is not transient here: if the container ended, its
+    /// Calls `createBackup` for the snapshot of a directory, with the expected size of its archive in bytes. A failure that is transient elsewhere is not transient here: if the container ended, its
     /// files are gone, and a caller that simply retried could capture an empty container that the application started
     /// in between.
     pub(super) async fn create_backup(
         &self,
         session: &SandboxSessionOf<'_, P>,
         options: &BackupOptions,
+        (dir, bytes): (&Directory, Option<u64>),
         expectation: &ContainerExpectation,
     ) -> Result<LocatedBackup, FailedBackup> {
-        let failure = match session.create_backup(options, self.expected_bytes()).await {
+        let failure = match session.create_backup(options, bytes.or_else(|| self.expected_bytes())).await {
             Ok(handle) => {
                 // The bucket is bound: it was checked before the capture began.
                 let located = self.backups().map(|backups| backups.locate(handle));
@@ -44,7 +46,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             _ => self.verify_running().await,
         };
         let verified = match running {
-            Ok(()) => self.verify_container(None, &options.dir, expectation).await,
+            Ok(()) => self.verify_container(None, dir, expectation).await,
             Err(error) => Err(error),
         };
         match verified {
@@ -58,7 +60,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Verifies that the backup in R2 is complete, and that it is of the expected container.
+    /// Verifies that the backup in R2 is complete, and that it is of the expected container. A delta is the backup of its
+    /// carrier.
     pub(in crate::service) async fn verify_backup(
         &self,
         session: Option<&SandboxSessionOf<'_, P>>,
@@ -79,7 +82,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Code::BackupNotFound => Error::backup_not_stored(backup.id(), &mark.origin_id).with_note(error.message()),
             _ => error,
         })?;
-        if found.mark.as_ref() != Some(mark) || found.metadata.dir != dir.as_str() || backup.dir() != dir {
+        let archived = backup.handle_dir();
+        let is_of_dir = backup.delta().map_or(archived == dir, |_| is_carrier(archived));
+        if found.mark.as_ref() != Some(mark) || found.metadata.dir != archived.as_str() || !is_of_dir {
             return Err(Error::unexpected_backup(backup.id()));
         }
         container_check.map(|()| found)

@@ -7,14 +7,18 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use futures_util::future::join;
+
 use super::backup::FailedBackup;
 use super::stored_backup::BackupHead;
+use crate::model::delta::TracedBase;
 use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, Verification};
+use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification};
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
-    BackupOptions, Capture, Directory, Error, LocatedBackup, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
+    BackupOptions, Capture, Directory, Error, FullReason, LocatedBackup, Result, SnapshotId, SnapshotRequest,
+    TakenSnapshot,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -23,6 +27,15 @@ use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::{WorkKey, WorkLease};
 use crate::service::tasks::backoff::Backoff;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+
+/// How a capture ended in the container.
+#[derive(Default)]
+pub(in crate::service) struct Finished {
+    /// Why the snapshot is full.
+    pub reason: Option<FullReason>,
+    /// The base that the container has from now on.
+    pub traced: Option<TracedBase>,
+}
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Captures the sandbox's directory, or shares the capture of another caller that made the same request.
@@ -85,35 +98,44 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let expectation = self.container_expectation(progress)?;
         let mark = record.backup_owner(&self.id);
-        let options = BackupOptions {
-            dir: record.dir.clone(),
-            name: mark.to_string(),
-            ttl: MAX_TTL_SECONDS,
-            gitignore: request.gitignore,
-            excludes: request.excludes,
-            compression: request.compression,
-            local_bucket: self.config.local_bucket,
-            expected_last_change: progress.observation.identity(),
-        };
         let session = match self.sandboxes() {
             Ok(sandboxes) => sandboxes.open_session(&self.id),
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
+        let mut options = BackupOptions {
+            dir: record.dir.clone(),
+            name: mark.to_string(),
+            ttl: MAX_TTL_SECONDS,
+            gitignore: request.gitignore,
+            excludes: request.excludes.clone(),
+            compression: request.compression,
+            local_bucket: self.config.local_bucket,
+            expected_last_change: progress.observation.identity(),
+        };
         if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
-        let backup = match self.create_backup(&session, &options, &expectation).await {
-            Ok(backup) => backup,
+        let mut record = record;
+        let form = match self.begin_form(&session, &request, &mut record).await {
+            Ok(form) => form,
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+        };
+        options = form.adapt(options);
+        let expected = (&record.dir.clone(), form.expected_bytes());
+        let backup = match self.create_backup(&session, &options, expected, &expectation).await {
+            Ok(backup) => form.describe(backup),
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };
         let record = self.record_backup(record, &backup)?;
-        let verified = match self.verify_backup(Some(&session), &backup, &mark, &options.dir, &expectation).await {
-            Ok(found) => abort.check().map(|()| found),
-            Err(error) => Err(error),
+        let verify = self.verify_backup(Some(&session), &backup, &mark, &record.dir, &expectation);
+        let verified = match join(verify, self.finish_form(&session, &form, &record)).await {
+            (Ok(found), Ok(traced)) => abort.check().map(|()| (found, traced)),
+            (Err(error), _) | (_, Err(error)) => Err(error),
         };
         match verified {
-            Ok(found) => {
-                let created = self.finish_capture(record, backup, found)?;
+            Ok((found, traced)) => {
+                let finished = Finished { reason: form.reason(), traced };
+                let created = self.finish_capture(record, backup, found, finished)?;
                 // The alarm retries what fails.
                 drop(probe.finish_verified(self));
                 Ok(created)
@@ -162,6 +184,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 expected_marker: marker,
                 adopts,
                 takes_label,
+                base: None,
                 backup: None,
                 discarded: false,
                 key: request.idempotency_key.clone(),
@@ -213,6 +236,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         mut record: SnapshotRecord,
         backup: LocatedBackup,
         found: BackupHead,
+        finished: Finished,
     ) -> Result<TakenSnapshot> {
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let (takes_label, key) = (progress.takes_label.clone(), progress.key.clone());
@@ -222,7 +246,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Some(ExpectedMarker::Own(marker)) if is_own => Some(marker),
             _ => None,
         };
-        let stored = found.into_stored(backup, false, self.now());
+        let listing = finished.traced.as_ref().map(|traced| traced.listing.clone());
+        let full_reason = finished.reason;
+        let stored = StoredBackup { listing, full_reason, ..found.into_stored(backup, false, self.now()) };
         let mut workspace = self.workspace()?;
         let has_changed = (marker.is_some() && workspace.marker != marker)
             || (container.is_some() && workspace.container != container);
@@ -233,9 +259,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             workspace.marked_at = Some(record.began_at);
             self.ledger.put_workspace(&workspace)?;
         }
-        self.compare_with_predecessor(&mut workspace, &mut record, stored.size_bytes)?;
+        if let Some(traced) = finished.traced {
+            workspace.traced_base = Some(traced);
+            self.ledger.put_workspace(&workspace)?;
+        }
+        self.compare_with_predecessor(&mut workspace, &mut record, stored.estimated_full_bytes())?;
         record.last_used_at = stored.created_at;
-        let size_bytes = stored.size_bytes;
+        let (size_bytes, total_bytes, form) = (stored.size_bytes, stored.total_bytes(), stored.form());
         record.stage = Stage::Ready { stored };
         self.refresh_label(&mut record)?;
         if let Some(label) = takes_label {
@@ -254,6 +284,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             shared: false,
             rescue: snapshot.rescue,
             suspect: snapshot.suspect,
+            form,
+            base: snapshot.base_id().cloned(),
+            stored_bytes: size_bytes,
+            total_bytes,
+            reason: full_reason,
         };
         let taken = TakenSnapshot::new(
             snapshot.to_ref(&workspace).ok_or_else(Error::internal)?,

@@ -40,7 +40,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             .and_then(|()| self.refresh_label(&mut record))
             .and_then(|()| self.ledger.put_snapshot(&record));
         let (error, is_gone) = self.discard_backup(backup.location(), &mark, error).await;
-        let result = if is_gone { self.ledger.delete_snapshot(&record.snapshot_id) } else { saved };
+        let result = if is_gone { self.delete_capture_row(&record) } else { saved };
         match result {
             Ok(()) => error,
             Err(ledger_error) => error.with_note(ledger_error.message()),
@@ -52,7 +52,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn abandon_capture(&self, mut record: SnapshotRecord, failure: FailedBackup) -> Error {
         let saved = self.inherit_from_capture(&mut record).and_then(|()| {
             if failure.is_definite {
-                return self.ledger.delete_snapshot(&record.snapshot_id);
+                return self.delete_capture_row(&record);
             }
             self.refresh_label(&mut record)?;
             self.ledger.put_snapshot(&record)

@@ -7,7 +7,8 @@
 use sha2::{Digest, Sha256};
 
 use crate::model::answer::SnapshotState;
-use crate::model::record::{SnapshotRecord, Stage};
+use crate::model::delta::is_carrier;
+use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::ImportRequest;
 use crate::model::{BackupHandle, BackupOwner, Capture, Error, Result, SnapshotId, TakenSnapshot, is_minted_with};
 use crate::ports::{BackupStore, Ledger, Ports};
@@ -23,6 +24,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn import_in_runtime(&self, request: ImportRequest) -> Result<TakenSnapshot> {
         let backup = self.backups()?.locate(request.backup.clone());
         backup.dir().check_restorable()?;
+        if is_carrier(backup.dir()) {
+            return Err(Error::import_mismatch(backup.id(), "contains only the changes since another snapshot"));
+        }
         let found = self.head_backup(&backup).await?;
         let now = self.now();
         if found.metadata.is_expired(now) {
@@ -100,6 +104,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             shared: false,
             rescue: snapshot.rescue,
             suspect: None,
+            form: snapshot.stored().map(StoredBackup::form).unwrap_or_default(),
+            base: snapshot.base_id().cloned(),
+            stored_bytes: size_bytes,
+            total_bytes: snapshot.stored().map_or(size_bytes, StoredBackup::total_bytes),
+            reason: None,
         };
         let short_ref = snapshot.to_short_ref(&workspace);
         let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;

@@ -69,7 +69,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns a label made from the time that no snapshot has.
-    fn label_from_time(&self, time: Timestamp) -> Result<Label> {
+    pub(super) fn label_from_time(&self, time: Timestamp) -> Result<Label> {
         let mut number = 1;
         loop {
             let label = Label::default_at(time, number);

@@ -7,7 +7,7 @@ use super::stored_backup::is_definite;
 use crate::model::answer::{Page, Restorability, Restorable, Summary};
 use crate::model::named::answer::WorkspacePage;
 use crate::model::named::{Tenant, WorkspaceName};
-use crate::model::record::{SnapshotRecord, Stage, WorkspaceRecord};
+use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
 use crate::model::request::{ListRequest, ListWorkspacesRequest};
 use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp, json};
 use crate::ports::{Ledger, NamedWorkspaceClient, Ports};
@@ -129,6 +129,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             age_seconds: now.millis_since(created_at).max(0) / 1000,
             size_bytes: snapshot.stored().map(|stored| stored.size_bytes),
             format: snapshot.stored().and_then(|stored| stored.format),
+            form: snapshot.stored().map(StoredBackup::form).unwrap_or_default(),
+            base: snapshot.base_id().cloned(),
+            total_bytes: snapshot.stored().and_then(StoredBackup::restored_bytes),
+            full_reason: snapshot.stored().and_then(|stored| stored.full_reason),
+            own_bytes: snapshot.stored().map(StoredBackup::own_bytes),
+            shared_bytes: snapshot.stored().map(StoredBackup::shared_bytes),
+            deltas: snapshot.stored().map(|stored| stored.backup.deltas().to_vec()).unwrap_or_default(),
             last_used_at: snapshot.last_used_at,
             expires_at: snapshot.expires_at,
             pinned: snapshot.pinned,

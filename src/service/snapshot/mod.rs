@@ -3,6 +3,7 @@
 //! - [`coalesce`]: runs one capture of the sandbox at a time, shared by all callers that make the same request
 //! - [`capture`]: captures the sandbox
 //! - [`backup`]: the backup of a capture: calls `createBackup`, and verifies what the SDK stored
+//! - [`incremental`]: decides whether a capture stores all files or the changes since a full snapshot
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
 //! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
@@ -21,6 +22,7 @@ pub(super) mod coalesce;
 mod discard;
 mod exclude;
 mod import;
+pub(super) mod incremental;
 mod keys;
 mod label;
 mod list;

@@ -1,5 +1,6 @@
 //! Recovers a capture that no call works on: completes it, or deletes its backup.
 
+use super::capture::Finished;
 use crate::model::record::{SnapshotRecord, Stage, Verification};
 use crate::model::{
     BackupObjectKind, BackupOwner, Code, Error, LocatedBackup, PendingTask, Result, SnapshotId, Timestamp,
@@ -49,7 +50,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // A failed search does not count either: the backup of the capture may still arrive.
             Err(_) => Some(self.schedule_failed_search(now.millis_since(capture.began_at), attempt)?),
         };
-        let Some(task) = next else { return self.ledger.delete_snapshot(&capture.snapshot_id) };
+        let Some(task) = next else { return self.delete_capture_row(&capture) };
         progress.task = task;
         self.refresh_label(&mut capture)?;
         self.ledger.put_snapshot(&capture)?;
@@ -65,6 +66,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         mark: &BackupOwner,
     ) -> Result<bool> {
         let Stage::Creating(progress) = &capture.stage else { return Err(Error::internal()) };
+        if progress.base.is_some() {
+            // Whether its carrier changed while it was archived is not known.
+            return Ok(false);
+        }
         let _completion = self.in_process.completion_lock.lock().await;
         let probe = ActiveProbe::begin(self)?;
         let expectation = self.container_expectation(progress)?;
@@ -84,7 +89,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match verified {
             Ok(_) if is_discarded => Ok(false),
             Ok(found) => {
-                self.finish_capture(capture.clone(), backup.clone(), found)?;
+                self.finish_capture(capture.clone(), backup.clone(), found, Finished::default())?;
                 // The alarm retries what fails.
                 drop(probe.finish_verified(self));
                 call_context::record_recovered(&capture.snapshot_id);

@@ -73,8 +73,10 @@ fn check_short_signature(short: &ShortRef, workspace: &WorkspaceRecord) -> Resul
 /// Verifies that the ref agrees with the ledger. A signed ref that does not was signed over an earlier state of the
 /// ledger.
 fn check_row(r#ref: &SnapshotRef, snapshot: &SnapshotRecord) -> Result<()> {
-    let agrees =
-        |stored: &StoredBackup| stored.backup.handle() == r#ref.backup() && stored.created_at == r#ref.created_at();
+    let agrees = |stored: &StoredBackup| {
+        stored.backup.public_handle().is_ok_and(|handle| handle == *r#ref.backup())
+            && stored.created_at == r#ref.created_at()
+    };
     if snapshot.stored().is_some_and(agrees) {
         return Ok(());
     }

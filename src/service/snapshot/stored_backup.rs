@@ -3,6 +3,7 @@
 use futures_util::future::join;
 
 use crate::model::archive::{Answer, Outcome, Request};
+use crate::model::delta::Delta;
 use crate::model::files::FilePath;
 use crate::model::record::StoredBackup;
 use crate::model::stored_backup::MAX_TTL_SECONDS;
@@ -35,6 +36,8 @@ impl BackupHead {
             size_bytes: self.metadata.size_bytes,
             checksum: self.archive.checksum,
             format: Some(self.metadata.format),
+            listing: None,
+            full_reason: None,
             usable_until: self.metadata.usable_until(),
             imported,
             checked_at: now,
@@ -194,8 +197,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(head.unwrap_or_default())
     }
 
+    /// Verifies that the objects of the base of a delta match what the delta records of them. `mark` is that of the delta.
+    pub(super) async fn inspect_base(&self, delta: &Delta, mark: &BackupOwner) -> Result<BackupHead> {
+        let mark = BackupOwner { snapshot_id: delta.base_id.clone(), origin_id: mark.origin_id.clone() };
+        let inspected = Box::pin(self.inspect_backup(&delta.base, &mark)).await;
+        inspected.map_err(|error| error.with_note(&format!("The snapshot is based on {}.", delta.base_id)))
+    }
+
     /// Verifies that the objects in R2 match the ledger's record of the backup, and that the backup can be restored
-    /// now. `mark` is the owner mark that it must carry, unless it was imported.
+    /// now. `mark` is the owner mark that it must carry, unless it was imported. Also inspects the base of a delta.
     ///
     /// # Errors
     /// Those of [`head_backup`](Self::head_backup); [`Code::BackupIncomplete`] when the objects are another backup's,
@@ -220,6 +230,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         if found.metadata.is_expired(self.now()) {
             return Err(Error::backup_expired(id, found.metadata.created_at, found.metadata.ttl));
+        }
+        if let Some(delta) = stored.backup.delta() {
+            self.inspect_base(delta, mark).await?;
         }
         Ok(found)
     }

@@ -5,7 +5,7 @@
 //! days.
 
 use crate::model::answer::SnapshotState;
-use crate::model::record::{ProtectedSnapshot, SnapshotRecord, WorkspaceRecord};
+use crate::model::record::{ProtectedSnapshot, SnapshotRecord, StoredBackup, WorkspaceRecord};
 use crate::model::{Result, SizeDrop};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -29,7 +29,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         let predecessor = self.predecessor_of(snapshot)?;
-        let size = |row: &SnapshotRecord| row.stored().map_or(0, |stored| stored.size_bytes);
+        let size = |row: &SnapshotRecord| row.stored().map_or(0, StoredBackup::estimated_full_bytes);
         snapshot.suspect = predecessor.as_ref().and_then(|row| SizeDrop::detect(size(row), size_bytes));
         let until = self.now().plus_millis(PROTECTED_MILLIS);
         let protected = predecessor.filter(|_| snapshot.suspect.is_some());

@@ -41,6 +41,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                         Err(damage) => failed("sha256", &format!("The archive is damaged: {damage}.")),
                     });
                 }
+                if let Some(delta) = stored.backup.delta() {
+                    let detail = format!("the archive of {}, {} bytes", delta.base_id, delta.base.size_bytes);
+                    let format = delta.base.format.unwrap_or_default();
+                    let head = self.read_archive_prefix(delta.base.backup.location(), HEADER_BYTES).await?;
+                    let header = check_header_bytes(format, &head, delta.base.size_bytes);
+                    checks.push(match header.ok {
+                        Some(false) => failed("base", &header.detail),
+                        _ => passed("base", detail),
+                    });
+                }
             }
         }
         let ok = checks.iter().all(|check| check.ok != Some(false));

@@ -158,6 +158,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 persistent: Some(settings.persistent),
                 storage: Some(settings.storage),
                 durable: Some(settings.durable),
+                incremental: settings.incremental,
                 retention: Some(settings.retention),
                 hooks: Some(settings.hooks),
                 expiry: Some(settings.expiry),

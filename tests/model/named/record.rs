@@ -30,6 +30,7 @@ fn full_settings() -> Value {
         "persistent": false,
         "storage": "both",
         "durable": true,
+        "incremental": false,
         "retention": {
             "keepLast": { "count": 3, "expirationSeconds": 0, "deleteEvicted": false },
             "expirationSeconds": 3600, "keepDaily": 7, "keepWeekly": 4,

@@ -50,7 +50,10 @@ fn answer_contains_capture_details_beside_the_ref() {
     let row = fixture.ledger("agent-42").snapshot_by_label(&"before".to_owned().try_into().unwrap()).unwrap().unwrap();
     assert_eq!(
         taken["capture"],
-        json!({ "label": "before", "sizeBytes": size, "beganAt": row.began_at, "shared": false })
+        json!({
+            "label": "before", "sizeBytes": size, "beganAt": row.began_at, "shared": false, "form": "full",
+            "storedBytes": size, "totalBytes": size,
+        })
     );
 }
 

@@ -70,6 +70,8 @@ fn row_has_all_documented_fields() {
             "createdAt": metadata.created_at,
             "ageSeconds": 92,
             "sizeBytes": metadata.size_bytes,
+            "ownBytes": metadata.size_bytes,
+            "sharedBytes": 0,
             "format": "squashfs",
             "lastUsedAt": row["lastUsedAt"],
             "pinned": false,

@@ -7,6 +7,7 @@ mod directory_backup;
 mod exclude;
 mod forgery;
 mod import;
+mod incremental;
 mod keys;
 mod label;
 mod list;

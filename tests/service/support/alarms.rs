@@ -1,7 +1,7 @@
 //! Alarms, and the checks of the state after them.
 
 use sandbox_snapshotter::model::named::{Address, ContainerMarker, NamedRecord, State as WorkspaceState};
-use sandbox_snapshotter::model::record::Stage;
+use sandbox_snapshotter::model::record::{SnapshotRecord, Stage};
 use sandbox_snapshotter::model::{BackupId, Result, Timestamp};
 use sandbox_snapshotter::ports::{DirectoryStore, Ledger, WorkspaceStore};
 
@@ -138,7 +138,11 @@ impl Fixture {
         let backup = BackupId::parse(backup).unwrap();
         let is_in_ledger = |id: &String| {
             let rows = self.ledger(id).snapshot_page(None, None, u32::MAX).unwrap();
-            rows.iter().any(|row| matches!(&row.stage, Stage::Ready { stored } if *stored.backup.id() == backup))
+            let ready = rows.iter().filter(|row| matches!(row.stage, Stage::Ready { .. }));
+            ready.filter_map(SnapshotRecord::stored).any(|stored| {
+                let base = stored.backup.delta().map(|delta| delta.base.backup.id());
+                *stored.backup.id() == backup || base == Some(&backup)
+            })
         };
         self.world.sandbox_ids().iter().any(is_in_ledger)
     }

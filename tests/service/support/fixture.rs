@@ -49,7 +49,26 @@ impl Fixture {
 
     /// Creates an empty world with a value of `local_bucket`.
     pub fn with_local_bucket(local_bucket: bool) -> Self {
-        let config = Config { default_dir: Directory::parse("/workspace").unwrap(), local_bucket };
+        Self::with_config(local_bucket, false)
+    }
+
+    /// Creates an empty world with sandboxes of a runtime, whose snapshots are incremental.
+    #[allow(dead_code)] // Some suites do not use it.
+    pub fn incremental(runtime: Runtime) -> Self {
+        let fixture = Self::with_config(true, true);
+        fixture.world.runtime.set(runtime);
+        fixture
+    }
+
+    /// Creates an empty world whose sandboxes mount archives, and whose snapshots are incremental.
+    #[allow(dead_code)] // Some suites do not use it.
+    pub fn incremental_in_production() -> Self {
+        Self::with_config(false, true)
+    }
+
+    fn with_config(local_bucket: bool, incremental: bool) -> Self {
+        let default_dir = Directory::parse("/workspace").unwrap();
+        let config = Config { default_dir, local_bucket, incremental, min_base_bytes: 0 };
         Self { world: World::new(Planned::default(), config) }
     }
 

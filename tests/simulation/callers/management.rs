@@ -10,7 +10,7 @@ use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageRequest, ListRequest, SandboxRequest,
     SetRetentionRequest, SweepRequest,
 };
-use sandbox_snapshotter::model::{Result, SandboxId, Selection, Selector};
+use sandbox_snapshotter::model::{DeltasOnDelete, Result, SandboxId, Selection, Selector};
 use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::sweep as sweep_bucket;
 
@@ -125,7 +125,11 @@ pub async fn delete(world: Rc<World>) {
     let force = world.rng.one_in(4);
     *world.history.borrow_mut().delete_requests.entry(known.id.clone()).or_default() |= force;
     let selector = selection.selector.clone();
-    let request = DeleteRequest { selection, force };
+    let deltas = if world.rng.one_in(4) { DeltasOnDelete::Delete } else { DeltasOnDelete::Keep };
+    if deltas == DeltasOnDelete::Delete {
+        *world.history.borrow_mut().delta_delete_requests.entry(known.id.clone()).or_default() |= force;
+    }
+    let request = DeleteRequest { deltas, ..DeleteRequest::of(selection, force) };
     let delete = async move |workspace: SandboxService| workspace.delete(request).await;
     if call_about_snapshot(&world, "a deletion", (&known, selector), delete).await.is_some() {
         let row = world.ledger(&known.origin).snapshot(&known.id).unwrap();

@@ -49,7 +49,7 @@ async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
     let work = |workspace: SandboxService| async move {
         match operation {
             0 => workspace.get(selection).await.map(drop),
-            1 => workspace.delete(DeleteRequest { selection, force: false }).await.map(drop),
+            1 => workspace.delete(DeleteRequest::of(selection, false)).await.map(drop),
             2 => workspace.branch(restore, CancellationToken::never()).await.map(drop),
             3 => workspace.manifest(selection).await.map(drop),
             _ => workspace.restore(restore, CancellationToken::never()).await.map(drop),

@@ -81,7 +81,12 @@ fn snapshot_request(world: &World, id: SandboxId) -> SnapshotRequest {
         replace: label.is_some() && !rng.one_in(3),
         label,
         expiration_seconds: rng.pick(&[None, None, None, Some(60), Some(86_400), Some(0)]).unwrap(),
-        excludes: if rng.one_in(5) { vec!["*.log".to_owned()] } else { Vec::new() },
+        incremental: rng.pick(&[None, None, None, Some(false), Some(true)]).unwrap(),
+        excludes: if rng.one_in(if world.profile.incremental { 20 } else { 5 }) {
+            vec!["*.log".to_owned()]
+        } else {
+            Vec::new()
+        },
         wake: rng.one_in(15),
         adopt: rng.one_in(12) && !world.has_binding(&id),
         fresh: rng.one_in(3),

@@ -145,4 +145,10 @@ bugs! {
     ExpectedContainerNotCompared,
     /// The id of the recorded container is not compared with that of the running one.
     IdentityNotCompared,
+    /// The archive of a base is deleted although deltas are based on it.
+    BaseDeletedTooEarly,
+    /// A delta is made with the inventory of another base.
+    InventoryNotCompared,
+    /// The files of a restored delta are not compared with those that were captured.
+    DigestNotCompared,
 }

@@ -92,6 +92,13 @@ impl PlantedPorts {
         {
             row = SnapshotRecord { stage: row.stage, expires_at: row.expires_at, ..before };
         }
+        if let Stage::Deleted { stored, removal } = &row.stage
+            && !stored.backup.deltas().is_empty()
+            && self.is_planted(Bug::BaseDeletedTooEarly)
+        {
+            let task = PendingTask { due_at: self.ports.clock().now(), attempt: 0 };
+            row.stage = Stage::Deleting { stored: stored.clone(), removal: removal.clone(), task };
+        }
         if let Stage::Deleting { stored, removal, task } = &row.stage
             && self.is_planted(Bug::DeletedTooEarly)
             && task.attempt > 0

@@ -6,6 +6,9 @@ use std::rc::{Rc, Weak};
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::delta::{
+    CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase,
+};
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -15,8 +18,8 @@ use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, MarkerOutcome,
-    MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, Status,
+    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, FullReason, MarkerOutcome,
+    MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, SnapshotId, Status,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
@@ -210,6 +213,48 @@ impl SandboxSession for PlantedSession<'_> {
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
         self.session.complete_restore(backup, from, to, may_be_empty).await
+    }
+
+    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
+        let mut begin = begin.clone();
+        let inventory = || {
+            self.sandboxes.planted().world().with_container(self.id, |container, _| container.deltas.inventory.clone())
+        };
+        if begin.base.is_some() && self.sandboxes.planted().is_planted(Bug::InventoryNotCompared) {
+            begin.base = inventory().map(|inventory| inventory.base).or(begin.base);
+        }
+        self.session.begin_capture(&begin).await
+    }
+
+    async fn finish_inventory(
+        &self,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+    ) -> Result<Result<TracedBase, FullReason>, Failure> {
+        self.session.finish_inventory(dir, snapshot_id).await
+    }
+
+    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
+        self.session.release_carrier(carrier).await
+    }
+
+    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
+        self.session.clear_directory(dir, marker).await
+    }
+
+    async fn finish_restore(
+        &self,
+        finish: &RestoreFinish,
+        marker: &ContainerMarker,
+    ) -> Result<RestoreFinished, Failure> {
+        let finished = self.session.finish_restore(finish, marker).await;
+        if finish.carrier.is_some() && self.sandboxes.planted().is_planted(Bug::DigestNotCompared) {
+            self.sandboxes.planted().world().with_container(self.id, |container, _| {
+                let missing = container.files_in(finish.dir.as_str()).into_keys().next();
+                container.retain_files(|path| missing.as_deref() != Some(path));
+            });
+        }
+        finished
     }
 }
 

@@ -64,8 +64,11 @@ pub fn check_snapshot(world: &Rc<World>, call: &Call, since: i64, taken: &TakenS
         world.report_violation("rule 1, a fresh capture begins after its request", &format_args!("{name}"));
     }
     let truths = world.ground_truths.borrow();
-    let truth = truths.get(snapshot.backup().id());
-    if truth.is_none_or(|truth| truth.sandbox != request.sandbox_id || snapshot.origin_id() != &request.sandbox_id) {
+    let row = world.ledger(&request.sandbox_id).snapshot(name).unwrap();
+    let truth = row.as_ref().and_then(|row| truths.get(row.stored()?.backup.id()));
+    if row.is_some()
+        && truth.is_none_or(|truth| truth.sandbox != request.sandbox_id || snapshot.origin_id() != &request.sandbox_id)
+    {
         world.report_violation("rule 1, a snapshot matches its sandbox", &format_args!("{name}"));
     }
     // Another snapshot may have taken the label in the meantime.
@@ -73,7 +76,6 @@ pub fn check_snapshot(world: &Rc<World>, call: &Call, since: i64, taken: &TakenS
     if request.label.as_ref().is_some_and(|label| *label != capture.label) && !has_time_label {
         world.report_violation("rule 3, a snapshot matches its request", &format_args!("{name} has another label"));
     }
-    let row = world.ledger(&request.sandbox_id).snapshot(name).unwrap();
     let is_known = row.is_some_and(|row| row.state() != SnapshotState::Creating);
     let mut history = world.history.borrow_mut();
     if !is_known && !history.evicted.contains(name) {

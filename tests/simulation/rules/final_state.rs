@@ -10,7 +10,7 @@ use sandbox_snapshotter::model::{RestoreRequest, SandboxId, Selection, Selector,
 use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::CancellationToken;
 
-use super::{answers, is_restorable, retention};
+use super::{answers, is_damaged, is_restorable, retention};
 use crate::memory::Backup;
 use crate::world::{SandboxService, World};
 
@@ -66,8 +66,7 @@ fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
         let name = &row.snapshot_id;
         labels.push(row.label.to_string());
         let Stage::Ready { stored } = &row.stage else { continue };
-        let is_damaged = world.history.borrow().damaged_backups.contains(stored.backup.id());
-        if !is_damaged && !is_restorable(world, stored) && !stored.imported {
+        if !is_damaged(world, stored) && !is_restorable(world, stored) && !stored.imported {
             world.report_violation("rule 1, a snapshot can be restored", &format_args!("{name} is incomplete in R2"));
         }
         // A snapshot that cannot be restored is removed together with the next other work.
@@ -125,7 +124,8 @@ pub fn check_bucket(world: &Rc<World>) {
         let Some(owner) = backup.owner() else { continue };
         let row = world.ledger(&owner.origin_id).snapshot(&owner.snapshot_id).unwrap();
         let is_listed = |row: &SnapshotRecord| {
-            let stored = row.stored().filter(|_| row.state() == SnapshotState::Ready);
+            let is_base = |row: &SnapshotRecord| row.stored().is_some_and(|stored| !stored.backup.deltas().is_empty());
+            let stored = row.stored().filter(|_| row.state() == SnapshotState::Ready || is_base(row));
             stored.is_some_and(|stored| *stored.backup.location() == backup.location())
         };
         if !row.as_ref().is_some_and(is_listed) {
@@ -215,7 +215,7 @@ async fn list_all(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> 
 async fn check_restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) {
     let Stage::Ready { stored } = &row.stage else { return };
     let is_usable = stored.usable_until > Timestamp::from_millis(world.now());
-    if !is_usable || world.history.borrow().damaged_backups.contains(stored.backup.id()) {
+    if !is_usable || is_damaged(world, stored) {
         return;
     }
     let name = row.snapshot_id.clone();

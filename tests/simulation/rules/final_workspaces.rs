@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::CancellationToken;
 
-use super::{has_dependents, lifecycle, named_workspaces};
+use super::{has_dependents, is_damaged, lifecycle, named_workspaces};
 use crate::world::{AnswerLost, Container, DIR, NamedService, SourceSnapshot, World};
 
 /// Checks the named workspaces and their sandboxes.
@@ -113,8 +113,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
 /// Returns whether a snapshot of a workspace was damaged by hand. Retention may then remove it.
 fn has_damaged_snapshot(world: &Rc<World>, id: &SandboxId, name: &SnapshotId) -> bool {
     let row = world.ledger(id).snapshot(name).unwrap();
-    let damaged = &world.history.borrow().damaged_backups;
-    row.is_some_and(|row| row.stored().is_some_and(|stored| damaged.contains(stored.backup.id())))
+    row.is_some_and(|row| row.stored().is_some_and(|stored| is_damaged(world, stored)))
 }
 
 /// Starts every workspace, and checks that it has its newest files. Calls the service.

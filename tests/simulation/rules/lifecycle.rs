@@ -146,6 +146,7 @@ fn evicted_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
     let parent = ledger.workspace().unwrap().and_then(|workspace| workspace.parent);
     let parents = parent.and_then(|parent| world.ledger(&parent.origin_id).snapshot(&parent.snapshot_id).unwrap());
     let own = ledger.live_snapshots().into_iter().filter(|row| row.state() == SnapshotState::Deleting);
+    let own = own.chain(ledger.deleted_bases());
     let truths = world.ground_truths.borrow();
     let source = |row: SnapshotRecord| {
         let files = truths[row.stored()?.backup.id()].files.clone();

@@ -24,7 +24,7 @@ use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::record::{
     ContainerObservation, Derivation, DerivedState, SnapshotRecord, Stage, StoredBackup,
 };
-use sandbox_snapshotter::model::{SandboxId, SnapshotId, Timestamp};
+use sandbox_snapshotter::model::{BackupId, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use crate::memory::{Backup, MemoryLedger};
@@ -59,7 +59,9 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
                 );
             }
         }
-        (Some(Stage::Ready { .. }), Stage::Deleting { removal, .. }) => check_removal(world, id, after, removal),
+        (Some(Stage::Ready { .. }), Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. }) => {
+            check_removal(world, id, after, removal);
+        }
         // The application can import its own backup again after its snapshot was removed.
         (None | Some(Stage::Deleted { .. }), Stage::Ready { stored }) if stored.imported => {
             let mut history = world.history.borrow_mut();
@@ -145,6 +147,16 @@ pub fn check_deleted_backup(world: &World, backup: &Backup<Simulation>) {
         return;
     }
     let id = backup.id();
+    let needs = |row: &SnapshotRecord| {
+        let stored = row.stored().filter(|_| row.state() == SnapshotState::Ready);
+        stored.and_then(|stored| stored.backup.delta()).is_some_and(|delta| delta.base.backup.id() == id)
+    };
+    for ledger in world.ledgers.borrow().values() {
+        if let Some(delta) = ledger.live_snapshots().iter().find(|row| needs(row)) {
+            let what = format_args!("the base of {} was deleted", delta.snapshot_id);
+            world.report_violation("rule 1, a snapshot can be restored", &what);
+        }
+    }
     let Some(owner) = backup.owner() else {
         return world
             .report_violation("rule 9, a backup without an owner is not deleted", &format_args!("{id} was deleted"));
@@ -173,8 +185,7 @@ fn check_capture(
     if truth.sandbox != *id || truth.captured_at < row.began_at.as_millis() {
         world.report_violation("rule 1, a snapshot matches its sandbox and time", &format_args!("{name} of {id}"));
     }
-    let is_damaged = world.history.borrow().damaged_backups.contains(stored.backup.id());
-    if !is_damaged && !is_restorable(world, stored) {
+    if !is_damaged(world, stored) && !is_restorable(world, stored) {
         world.report_violation("rule 1, a finished snapshot is complete in R2", &format_args!("{name}"));
     }
     let is_restoring = matches!(truth.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
@@ -240,7 +251,13 @@ fn check_removal(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, remova
     let has_dependents = is_being_restored || has_dependents(world, &ledger, name);
     if removal.reason == "deleted by a caller" {
         world.count("deletions");
-        let requested = world.history.borrow().delete_requests.get(name).copied();
+        let mut history = world.history.borrow_mut();
+        let with_base = row.base_id().and_then(|base| history.delta_delete_requests.get(base).copied());
+        if let Some(force) = with_base {
+            *history.delete_requests.entry(name.clone()).or_default() |= force;
+        }
+        let requested = history.delete_requests.get(name).copied();
+        drop(history);
         match requested {
             None => world.report_violation("rule 1, no snapshot is deleted without a request", &format_args!("{name}")),
             Some(_) if is_being_restored => {
@@ -291,11 +308,25 @@ pub fn has_dependents(world: &World, ledger: &MemoryLedger, id: &SnapshotId) -> 
             .any(|row| row.needs_snapshot() && !history.parents.contains_key(&row.sandbox_id))
 }
 
-/// Returns whether both objects of a backup exist and the SDK restores them.
+/// Returns whether both objects of a backup exist and the SDK restores them, and those of the base of a delta.
 pub fn is_restorable(world: &World, stored: &StoredBackup) -> bool {
     let bucket = world.bucket.borrow();
     let now = Timestamp::from_millis(world.now());
-    bucket.get(stored.backup.id()).is_some_and(|backup| {
-        backup.is_complete() && backup.metadata.as_ref().is_some_and(|metadata| !metadata.is_expired(now))
+    backups_of(stored).iter().all(|id| {
+        bucket.get(id).is_some_and(|backup| {
+            backup.is_complete() && backup.metadata.as_ref().is_some_and(|metadata| !metadata.is_expired(now))
+        })
     })
+}
+
+/// Returns whether the backup of a snapshot, or of its base, was damaged by hand.
+pub fn is_damaged(world: &World, stored: &StoredBackup) -> bool {
+    let damaged = &world.history.borrow().damaged_backups;
+    backups_of(stored).iter().any(|id| damaged.contains(id))
+}
+
+/// Returns the backups that a restore of a snapshot reads.
+fn backups_of(stored: &StoredBackup) -> Vec<BackupId> {
+    let base = stored.backup.delta().map(|delta| delta.base.backup.id().clone());
+    [Some(stored.backup.id().clone()), base].into_iter().flatten().collect()
 }

@@ -96,6 +96,12 @@ impl Simulation {
     ) -> Rc<World> {
         let rng = SeededRng::new(seed);
         let profile = FaultProfile::draw(&rng, operations, of_workspaces);
+        let config = Config {
+            default_dir: Directory::parse(DIR).unwrap(),
+            local_bucket: false,
+            incremental: profile.incremental,
+            min_base_bytes: 0,
+        };
         let simulation = Self {
             executor: Executor::default(),
             profile,
@@ -116,7 +122,6 @@ impl Simulation {
             down_until: Default::default(),
             traced,
         };
-        let config = Config { default_dir: Directory::parse(DIR).unwrap(), local_bucket: false };
         let world = World::new(simulation, config);
         world.runtime.set(world.profile.runtime);
         if world.profile.names_runtime {

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::named::{Address, State, Transition};
 use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
-use super::{DIR, Simulation, World};
+use super::{Capture, DIR, Simulation, World};
 use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange, is_under};
 use crate::rules::{self, lifecycle, loss};
 
@@ -43,6 +43,15 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
                 container.notes.is_used = true;
             });
             world.trace(&format_args!("restored {backup} into {id}"));
+        }
+        Event::DeltaApplied(id) => {
+            let is_handed_out = world.with_container(id, |container, _| {
+                container.notes.write_times.retain(|file, _| container.files.contains_key(file));
+                container.notes.is_handed_out
+            });
+            if is_handed_out {
+                world.report_violation("rule 2, no restore overwrites files", &format_args!("a delta in {id}"));
+            }
         }
         Event::ArrivalRequested(id) => {
             // An application may have opened a session in the directory before the files arrived.
@@ -99,7 +108,10 @@ fn note_backup(world: &World, backup: &mut Backup<Simulation>) {
     let (id, capture) = (backup.id(), &backup.capture);
     let name = backup.metadata.as_ref().and_then(|metadata| metadata.name.as_ref());
     world.trace(&format_args!("stored {id} {name:?} {:?}", capture.files));
-    world.ground_truths.borrow_mut().insert(id.clone(), capture.clone());
+    // What a snapshot must have, and not what the carrier of a delta contains.
+    let files = capture.tree.clone().unwrap_or_else(|| capture.files.clone());
+    world.count(if capture.tree.is_some() { "carriers stored" } else { "full archives stored" });
+    world.ground_truths.borrow_mut().insert(id.clone(), Capture { files, ..capture.clone() });
     backup.has_checksum = !world.rng.one_in(4);
 }
 

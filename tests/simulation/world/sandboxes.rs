@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{Runtime, SandboxId, SnapshotId, Status, Timestamp};
+use sandbox_snapshotter::model::{FullReason, Runtime, SandboxId, SnapshotId, Status, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use super::{Container, Simulation, World};
@@ -142,7 +142,11 @@ impl World {
     pub fn write_file(&self, id: &SandboxId, file: u8) {
         let serial = self.next_serial();
         self.trace(&format_args!("{id} writes {file}: {serial}"));
-        self.access(id, |container, now| container.write(file, serial, now));
+        let refusal = self.rng.one_in(8).then_some(FullReason::Changing);
+        self.access(id, |container, now| {
+            container.write(file, serial, now);
+            container.deltas.refusal = refusal;
+        });
     }
 
     /// Uses a sandbox as the application does. Starts a container if none runs.

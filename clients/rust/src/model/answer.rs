@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::{
-    ArchiveFormat, Compression, Directory, Label, SandboxId, ShortRef, SizeDrop, SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, Compression, Directory, FullReason, Label, SandboxId, ShortRef, SizeDrop, SnapshotForm, SnapshotId,
+    SnapshotRef, Timestamp,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
@@ -38,6 +39,28 @@ pub struct Summary {
     /// The format of its archive; absent while it is being taken, and for snapshots of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ArchiveFormat>,
+    /// Whether its archive contains all files, or the changes since another snapshot.
+    #[serde(default, skip_serializing_if = "SnapshotForm::is_full")]
+    pub form: SnapshotForm,
+    /// The full snapshot that a delta is based on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<SnapshotId>,
+    /// The bytes that a restore of a delta reads: those of its archive and of its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
+    /// Why it is full although incremental snapshots were on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_reason: Option<FullReason>,
+    /// The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_bytes: Option<u64>,
+    /// The bytes in R2 that it shares with other snapshots: those of the base of a delta, and those of a full snapshot that
+    /// deltas are based on. Absent while it is being taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_bytes: Option<u64>,
+    /// The deltas that are based on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deltas: Vec<SnapshotId>,
     /// When it was taken or last restored.
     pub last_used_at: Timestamp,
     /// When it expires; absent if it has no expiration time.
@@ -203,6 +226,26 @@ pub struct Deletion {
     pub snapshot_id: SnapshotId,
     /// Whether this call removed the snapshot; `false` if it had been removed before.
     pub removed: bool,
+    /// The deltas that the call deleted with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deltas: Vec<SnapshotId>,
+    /// The bytes that stay in R2, because deltas are based on the snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptArchive>,
+}
+
+/// The archive of a deleted snapshot that stays in R2 until the last delta based on it is deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KeptArchive {
+    /// The size of the archive, in bytes.
+    pub bytes: u64,
+    /// The deltas that need it. Delete them to delete the archive.
+    pub deltas: Vec<SnapshotId>,
+    /// When the last of them expires; absent if one of them does not expire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 /// The result of checks of a backup in R2, which start no container.
@@ -225,7 +268,7 @@ pub struct Verification {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// What was checked.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["objects", "header", "checksum", "sha256"])))]
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["objects", "header", "checksum", "sha256", "base"])))]
     pub name: Cow<'static, str>,
     /// Whether the check passed; absent if there is nothing to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::SnapshotState;
 use super::named::Address;
-use super::{ArchiveFormat, Label, Runtime, SandboxId, SnapshotId, Timestamp};
+use super::{ArchiveFormat, Label, Runtime, SandboxId, SnapshotForm, SnapshotId, Timestamp};
 
 /// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,15 @@ pub struct SnapshotNode {
     /// The format of its archive; absent for snapshots of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ArchiveFormat>,
+    /// Whether its archive contains all files, or the changes since another snapshot.
+    #[serde(default, skip_serializing_if = "SnapshotForm::is_full")]
+    pub form: SnapshotForm,
+    /// The full snapshot that a delta is based on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<SnapshotId>,
+    /// The bytes that a restore of a delta reads: those of its archive and of its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_bytes: Option<u64>,
     /// Whether it is pinned: the retention policy never removes it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ids::quoted;
-use super::{BackupHandle, Error, Label, Result, SandboxId, ShortRef, SnapshotId, Timestamp, json};
+use super::{
+    BackupHandle, Error, FullReason, Label, Result, SandboxId, ShortRef, SnapshotForm, SnapshotId, Timestamp, json,
+};
 #[cfg(feature = "schema")]
 use crate::model::schema::{always, extends};
 
@@ -242,6 +244,21 @@ pub struct Capture {
     /// protects the previous snapshot until the next snapshot, or for 7 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<SizeDrop>,
+    /// Whether the archive contains all files, or the changes since another snapshot.
+    #[serde(default)]
+    pub form: SnapshotForm,
+    /// The full snapshot that a delta is based on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<SnapshotId>,
+    /// The bytes that this snapshot added to R2.
+    #[serde(default)]
+    pub stored_bytes: u64,
+    /// The bytes that a restore reads: those of the archive and, for a delta, those of its base.
+    #[serde(default)]
+    pub total_bytes: u64,
+    /// Why the snapshot is full although incremental snapshots are on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<FullReason>,
 }
 
 /// The sizes of a snapshot and of the previous one, which was much larger.

@@ -16,9 +16,10 @@ use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::OnDiverged;
 use crate::model::named::{ContainerMarker, Settings};
 use crate::model::{Error, Result, Runtime, Status};
-use crate::ports::{Ports, SandboxSession, Sandboxes};
+use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
+use crate::service::restore::files::RestoreTarget;
 
 /// How much longer than its workspace a container may be idle, in seconds. The workspace is stopped first, with a
 /// snapshot.
@@ -53,6 +54,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.update_binding(|binding| {
             binding.files.clone_from(&depends_on.files);
             binding.fingerprint.clone_from(&depends_on.fingerprint);
+            binding.incremental = request.settings.incremental;
         })?;
         self.ensure_storage_supported(request.settings.storage).await?;
         let (mut rescue_snapshot_id, mut saved) = (None, None);
@@ -205,6 +207,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let (nonce, RestoreBegun { listing, hashes, container_id }) = self.mark_restoring(dir, &files, None).await?;
         self.check_class_image(*storage).await?;
+        let is_empty = listing.content_hash.is_none();
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
@@ -225,11 +228,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 let current = stale::current_dependencies(hashes, &request.settings, &listing.image);
                 let stale = stale::check(snapshot_id, dependencies, &current, &request.settings, &request.start)?;
                 let session = self.sandboxes()?.open_session(&self.id);
-                session
-                    .restore_backup(&stored.backup, stored.size_bytes, container_id.as_ref())
-                    .await
-                    .map_err(self.failed(During::Restore))?;
-                self.verify_arrival(&session, &self.id, stored, &restoring, &populated).await?;
+                let is_replaced = container_id.is_some() || is_empty;
+                let is_mounted = container_id.is_none() && !stored.backup.base_handle().is_extracted();
+                let traced = self.base_to_trace(snapshot_id, stored, is_replaced, is_mounted)?;
+                let target = RestoreTarget {
+                    id: &self.id,
+                    container_id: container_id.as_ref(),
+                    restoring: &restoring,
+                    restored: &populated,
+                    traced: traced.as_ref(),
+                };
+                let traced = self.restore_backup_files(&session, &target, stored).await?;
+                self.record_traced(traced)?;
                 EnsuredRunning { restore, stale, ..ensured_running(StartOutcome::Restored) }
             }
         };

@@ -23,7 +23,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let stored = require_ready(&self.require_snapshot(request)?)?.clone();
         let runtime = self.derived_runtime(*runtime)?;
         if runtime == Some(Runtime::Sdk012) {
-            ensure_restorable_in(runtime, self.head_backup(&stored.backup).await?.metadata.format)?;
+            ensure_restorable_in(runtime, self.head_backup(&stored.backup).await?.metadata.format, &stored)?;
         }
         let parent = ParentLink {
             origin_id: workspace.sandbox_id.clone(),

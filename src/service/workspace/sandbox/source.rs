@@ -110,7 +110,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             stored.backup.check_restorable()?;
             let inspected = self.inspect_backup(&stored, &snapshot.backup_owner(&self.id)).await;
             self.record_check(&snapshot.snapshot_id, &inspected)?;
-            let restorable = inspected.and_then(|found| ensure_restorable_in(self.runtime()?, found.metadata.format));
+            let restorable =
+                inspected.and_then(|found| ensure_restorable_in(self.runtime()?, found.metadata.format, &stored));
             restorable.map_err(|error| {
                 error.with_note(
                     "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one.",
@@ -135,7 +136,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(RestoreSource { stored, dependencies, format, platform_snapshot }) => {
-                ensure_restorable_in(self.runtime()?, format)?;
+                ensure_restorable_in(self.runtime()?, format, &stored)?;
                 Ok(StartSource::Snapshot {
                     snapshot_id: parent.snapshot_id,
                     stored: Box::new(stored),

@@ -104,12 +104,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         if let Some(newest) = self.newest_restorable(&self.binding()?.dir)? {
-            let found = self.head_backup(&require_ready(&newest)?.backup).await?;
-            return ensure_restorable_in(Some(runtime), found.metadata.format);
+            let stored = require_ready(&newest)?;
+            let found = self.head_backup(&stored.backup).await?;
+            return ensure_restorable_in(Some(runtime), found.metadata.format, stored);
         }
         let Some(parent) = self.workspace()?.parent else { return Ok(()) };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
-            Ok(source) => ensure_restorable_in(Some(runtime), source.format),
+            Ok(source) => ensure_restorable_in(Some(runtime), source.format, &source.stored),
             Err(error) if error.code() == Code::SnapshotNotFound => Ok(()),
             Err(error) => Err(error),
         }

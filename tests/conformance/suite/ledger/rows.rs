@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use sandbox_snapshotter::model::answer::Removal;
+use sandbox_snapshotter::model::delta::TracedBase;
 use sandbox_snapshotter::model::named::binding::{Dependencies, LastRestore, SavedFiles, SavedIn, WorkspaceBinding};
 use sandbox_snapshotter::model::named::platform_snapshot::{ArchiveLink, PlatformSnapshot, RefreshFailure};
 use sandbox_snapshotter::model::named::{Address, Storage};
@@ -65,6 +66,13 @@ pub fn workspace() -> WorkspaceRecord {
         marker: Some("k3f9x2ab".into()),
         marked_at: Some(minute_after_start(4)),
         container: Some(ContainerIdentity::new(1_795_150_800_003.0)),
+        traced_base: Some(TracedBase {
+            snapshot_id: snapshot_id(6),
+            inventory: "0".repeat(64),
+            tree_bytes: 70,
+            listing: "1".repeat(64),
+            mounted: None,
+        }),
         protected: Some(ProtectedSnapshot { snapshot_id: snapshot_id(8), until: minute_after_start(9) }),
         unverified: Some(UnverifiedContainer {
             since: Timestamp::from_millis(1_795_150_800_002),
@@ -145,6 +153,7 @@ pub fn creating(number: i64) -> SnapshotRecord {
         verification: Verification::DueUnverified,
         expected_marker: Some(ExpectedMarker::Own("k3f9x2ab".into())),
         adopts: true,
+        base: None,
         takes_label: None,
         backup: None,
         discarded: false,
@@ -222,6 +231,7 @@ pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
         verification: Verification::Due,
         expected_marker: Some(ExpectedMarker::Foreign("kept k3f9x2ab".into())),
         adopts: false,
+        base: None,
         takes_label: Some(label("the next one")),
         backup: Some(located(number)),
         discarded: true,
@@ -242,6 +252,7 @@ fn stored(number: i64) -> StoredBackup {
         size_bytes: u64::MAX,
         checksum: Some("md5:d41d8cd98f00b204e9800998ecf8427e".into()),
         format: Some(ArchiveFormat::TarZstd),
+        listing: Some("2".repeat(64)),
         usable_until: Timestamp::MAX,
         imported: true,
         checked_at: minute_after_start(number),

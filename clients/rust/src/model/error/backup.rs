@@ -67,6 +67,19 @@ impl Error {
         )
     }
 
+    /// [`Code::OperationInterrupted`], when it is not certain that the changes of a snapshot were archived as they were
+    /// collected.
+    pub fn carrier_changed(id: &SandboxId) -> Self {
+        Self::new(
+            Code::OperationInterrupted,
+            format!(
+                "The collected changes of the sandbox {:?} may have changed while they were archived.",
+                id.as_str()
+            ),
+            "Try again.",
+        )
+    }
+
     /// [`Code::BackupExpired`], when the time to live of a snapshot's backup has ended.
     pub fn backup_expired(id: &BackupId, stored_at: Timestamp, ttl_seconds: f64) -> Self {
         Self::new(

@@ -84,6 +84,15 @@ impl Error {
         )
     }
 
+    /// [`Code::ConfigInvalid`], for the var `INCREMENTAL`.
+    pub fn incremental_invalid() -> Self {
+        Self::new(
+            Code::ConfigInvalid,
+            "The var INCREMENTAL must be \"true\" or \"false\".",
+            "Set it to \"true\" to store only the changes since a full snapshot, or remove it.",
+        )
+    }
+
     /// [`Code::ConfigInvalid`], for the var `DIRECTORY_BACKUP_PREFIX`.
     pub fn directory_backup_prefix_invalid(max_bytes: usize) -> Self {
         Self::new(

@@ -1,6 +1,6 @@
 //! Errors about restores into sandboxes.
 
-use crate::model::{Code, Directory, Error, SandboxId};
+use crate::model::{BackupId, Code, Directory, Error, SandboxId};
 
 impl Error {
     /// [`Code::RestoreFailed`], when the files are missing after a restore that the sandbox reported as successful.
@@ -9,6 +9,15 @@ impl Error {
             Code::RestoreFailed,
             format!("The sandbox {:?} reported that the restore succeeded, but the files are missing.", id.as_str()),
             "Try again. If the error persists, check the logs of the sandbox's Worker.",
+        )
+    }
+
+    /// [`Code::RestoreFailed`], when the changes of a delta can't be applied to its base, or give other files.
+    pub fn delta_not_applied(id: &SandboxId, backup: &BackupId, why: &str) -> Self {
+        Self::new(
+            Code::RestoreFailed,
+            format!("The changes in the backup {backup} can't be applied in the sandbox {:?}: {why}.", id.as_str()),
+            "Restore another snapshot. Pass `incremental: false` to `snapshot` to store all files.",
         )
     }
 

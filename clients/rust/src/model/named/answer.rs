@@ -34,6 +34,9 @@ pub struct WorkspaceDescription {
     /// Where a stop stores the files.
     #[serde(default)]
     pub storage: StoragePolicy,
+    /// Whether snapshots may contain only what changed since a full one; the deployment's default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incremental: Option<bool>,
     /// The retention policy of the workspace's snapshots.
     pub retention: Policy,
     /// The commands that run in the sandbox when the workspace starts and stops.

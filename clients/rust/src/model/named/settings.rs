@@ -46,6 +46,9 @@ pub struct Settings {
     /// Whether the files must be in an archive. Only without it can a platform snapshot be their only copy.
     #[serde(default = "durable_by_default")]
     pub durable: bool,
+    /// Whether snapshots may contain only what changed since a full one; the deployment's default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incremental: Option<bool>,
     /// The retention policy of the workspace's snapshots.
     #[serde(default)]
     pub retention: Policy,
@@ -244,6 +247,7 @@ impl Settings {
             persistent: true,
             storage: StoragePolicy::default(),
             durable: true,
+            incremental: None,
             retention: Policy::default(),
             hooks: Hooks::default(),
             expiry: Expiry::default(),

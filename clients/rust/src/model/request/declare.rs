@@ -12,7 +12,8 @@ use crate::model::files::{FileCursor, FilePath};
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
 use crate::model::named::{StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
-    BackupHandle, CheckpointName, Compression, Directory, Label, Policy, Result, Runtime, SandboxId, SnapshotId,
+    BackupHandle, CheckpointName, Compression, DeltasOnDelete, Directory, Label, Policy, Result, Runtime, SandboxId,
+    SnapshotId,
 };
 
 /// The type of a field of a request: of one option, or of several options that requests share.
@@ -166,6 +167,7 @@ options! {
     Option<CheckpointDescription> as Option<String>, string,
         |raw| optional(raw.as_deref().filter(|text| !text.is_empty()), CheckpointDescription::parse);
     Option<CheckpointCursor> as Option<String>, string, |raw| optional(raw.as_deref(), CheckpointCursor::parse);
+    DeltasOnDelete as Option<String>, string, |raw| Ok(optional(raw.as_deref(), Self::parse)?.unwrap_or_default());
     Option<StoragePolicy> as Option<String>, string, |raw| optional(raw.as_deref(), StoragePolicy::parse);
     FilePath as String, required, |raw| Self::parse(&raw);
     Option<FilePath> as Option<String>, string, |raw| optional(raw.as_deref(), FilePath::parse);

@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
-use crate::model::{Error, Label, Result, Runtime, SandboxId, ShortRef, SnapshotId, SnapshotRef};
+use crate::model::{DeltasOnDelete, Error, Label, Result, Runtime, SandboxId, ShortRef, SnapshotId, SnapshotRef};
 
 /// The ways to select a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -178,6 +178,16 @@ request! {
         pub selection: Selection,
         /// Whether to delete the snapshot although it is pinned or has dependents.
         pub force: bool,
+        /// What to do with the deltas that are based on the snapshot.
+        #[serde(skip_serializing_if = "DeltasOnDelete::is_keep")]
+        pub deltas: DeltasOnDelete,
+    }
+}
+
+impl DeleteRequest {
+    /// Returns a request to delete a snapshot. Its deltas stay.
+    pub const fn of(selection: Selection, force: bool) -> Self {
+        Self { selection, force, deltas: DeltasOnDelete::Keep }
     }
 }
 

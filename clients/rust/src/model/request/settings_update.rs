@@ -26,6 +26,9 @@ request! {
         /// Whether the files must be in an archive; true if it was never set. `storage: "platform"` requires false.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub durable: Option<bool>,
+        /// Whether snapshots may contain only what changed since a full one; the deployment's default if it was never set.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub incremental: Option<bool>,
         /// The retention policy of the workspace's snapshots.
         pub retention: Option<Policy>,
         /// The commands that run in the sandbox when the workspace starts and stops.
@@ -50,6 +53,7 @@ impl SettingsUpdate {
             persistent: self.persistent.unwrap_or(settings.persistent),
             storage: self.storage.unwrap_or(settings.storage),
             durable: self.durable.unwrap_or(settings.durable),
+            incremental: self.incremental.or(settings.incremental),
             retention: self.retention.unwrap_or(settings.retention),
             hooks: self.hooks.unwrap_or(settings.hooks),
             expiry: self.expiry.unwrap_or(settings.expiry),

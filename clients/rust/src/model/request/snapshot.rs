@@ -60,6 +60,9 @@ request! {
         /// Whether to start a new capture even if one is already in progress. A capture in progress may miss files that
         /// the caller has written since it began.
         pub fresh: bool,
+        /// Whether the snapshot may contain only what changed since a full one; the deployment's default if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub incremental: Option<bool>,
         ;
         /// Whether to take a rescue snapshot: the files are not the workspace's own, and the workspace starts from them
         /// only on explicit request.
@@ -85,6 +88,7 @@ impl SnapshotRequest {
             wake: false,
             adopt: false,
             fresh: false,
+            incremental: None,
             idempotency_key: None,
             lineage_scope: LineageScope::UNRESTRICTED,
             rescue: false,

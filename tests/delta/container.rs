@@ -1,0 +1,180 @@
+//! A directory that the scripts use as a container.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, Stdio};
+
+use sandbox_snapshotter::fuzzing::delta;
+use sandbox_snapshotter::model::delta::{
+    CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase,
+};
+use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::{Directory, FullReason, SnapshotId};
+
+use crate::Mistake;
+
+/// A captured base: what the ledger records, and its archive.
+pub struct Base {
+    pub traced: TracedBase,
+    pub archive: PathBuf,
+}
+
+/// The outcome of a restore.
+pub enum Outcome {
+    /// The files are verified. `traced` is whether the base was recognized.
+    Restored { traced: bool },
+    /// The files are not those of the capture.
+    Failed(String),
+}
+
+/// The root of a container, which is deleted with it.
+pub struct Container {
+    root: PathBuf,
+    mistake: Option<Mistake>,
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.root));
+    }
+}
+
+fn snapshot_id(number: usize) -> SnapshotId {
+    SnapshotId::parse(&format!("snap-{number:016}")).unwrap()
+}
+
+fn directory() -> Directory {
+    Directory::parse("/workspace").unwrap()
+}
+
+fn marker() -> ContainerMarker {
+    ContainerMarker::Restoring("nonce".into())
+}
+
+impl Container {
+    /// Creates a container with an empty directory.
+    pub fn new(name: &str, mistake: Option<Mistake>) -> Self {
+        let parent = env::var_os("DELTA_DIR").unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
+        let root = PathBuf::from(parent).join(format!("delta-{}-{name}", process::id()));
+        drop(fs::remove_dir_all(&root));
+        fs::create_dir_all(root.join("workspace")).unwrap();
+        fs::create_dir_all(root.join("tmp")).unwrap();
+        fs::write(root.join("run.stamp"), format!("{}\n", marker())).unwrap();
+        Self { root, mistake }
+    }
+
+    /// Returns the directory.
+    pub fn dir(&self) -> PathBuf {
+        self.root.join("workspace")
+    }
+
+    fn carrier_dir(&self, carrier: &Carrier) -> PathBuf {
+        let name = carrier.dir.as_str().rsplit('/').next().unwrap();
+        self.root.join("tmp").join(name)
+    }
+
+    /// Runs a script with the paths of this container, and returns its output.
+    fn run(&self, script: &str) -> String {
+        let root = self.root.to_str().unwrap();
+        let mut script = script
+            .replace("{/var,}/tmp/", &format!("{root}/tmp/"))
+            .replace("/var/tmp/", &format!("{root}/tmp/"))
+            .replace("run=/run/sandbox-snapshotter;", &format!("run={root}/run;"))
+            .replace("'/workspace'", &format!("'{root}/workspace'"));
+        if let Some((from, to)) = self.mistake {
+            let quoted = |text: &str| text.replace('\'', r"'\''");
+            script = script.replace(&quoted(from), &quoted(to));
+        }
+        let output = Command::new("bash").arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Captures a base.
+    pub fn capture_base(&self) -> Result<Base, String> {
+        self.capture_base_during(|_| (), |_| ())
+    }
+
+    /// Captures a base. `before` and `after` change the directory before and after it is archived.
+    pub fn capture_base_during(&self, before: fn(&Path), after: fn(&Path)) -> Result<Base, String> {
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None };
+        let printed = self.run(&delta::begin_capture(&begin));
+        match delta::read_capture_begun(&printed, &begin) {
+            Some(CaptureBegun::Full { untraced: None, .. }) => {}
+            other => return Err(format!("{other:?} {printed:?}")),
+        }
+        let archive = self.root.join("tmp/base.sqsh");
+        before(&self.dir());
+        squash(&self.dir(), &archive);
+        after(&self.dir());
+        let printed = self.run(&delta::finish_inventory(&directory(), &snapshot_id(0)));
+        let traced: Option<Result<TracedBase, FullReason>> = delta::read_inventory(&printed, &snapshot_id(0));
+        // The base outlives its container.
+        let kept = self.root.with_extension("base.sqsh");
+        fs::rename(&archive, &kept).unwrap();
+        match traced {
+            Some(Ok(traced)) => Ok(Base { traced, archive: kept }),
+            other => Err(format!("{other:?} {printed:?}")),
+        }
+    }
+
+    /// Begins the capture of a delta.
+    pub fn begin_delta(&self, base: &Base, number: usize) -> CaptureBegun {
+        let base = Some(base.traced.clone());
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(number + 1), base };
+        // Small trees change by more than the limit.
+        let script = delta::begin_capture(&begin).replace("percent='25'", "percent='1000000'");
+        let printed = self.run(&script);
+        delta::read_capture_begun(&printed, &begin).unwrap_or_else(|| panic!("{printed:?}"))
+    }
+
+    /// Archives a carrier, which must be intact.
+    pub fn archive(&self, carrier: &Carrier) -> PathBuf {
+        let archive = self.root.join("tmp/carrier.sqsh");
+        squash(&self.carrier_dir(carrier), &archive);
+        let printed = self.run(&delta::release_carrier(carrier));
+        assert_eq!(delta::read_carrier_released(&printed), Some(true), "{printed:?}");
+        archive
+    }
+
+    /// Restores a base and a delta.
+    pub fn restore(&self, base: &Base, archive: &PathBuf, carrier: &Carrier) -> Outcome {
+        unsquash(&base.archive, &self.dir());
+        unsquash(archive, &self.carrier_dir(carrier));
+        let finish = RestoreFinish {
+            dir: directory(),
+            base_id: snapshot_id(0),
+            traced: Some(base.traced.listing.clone()),
+            mounted: None,
+            carrier: Some((carrier.dir.clone(), carrier.head.clone())),
+        };
+        let printed = self.run(&delta::finish_restore(&finish, &marker()));
+        match delta::read_restore_finished(&printed, &snapshot_id(0)) {
+            // The inventory of this container has another hash.
+            Some(RestoreFinished::Complete(traced)) => {
+                let traced = traced.inspect(|traced| assert_eq!(traced.listing, base.traced.listing));
+                Outcome::Restored { traced: traced.is_some() }
+            }
+            other => Outcome::Failed(format!("{other:?} {printed:?}")),
+        }
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.archive));
+    }
+}
+
+fn squash(dir: &PathBuf, archive: &PathBuf) {
+    drop(fs::remove_file(archive));
+    let mut command = Command::new("mksquashfs");
+    command.arg(dir).arg(archive).args(["-comp", "lz4", "-no-progress", "-noappend", "-processors", "1"]);
+    assert!(command.stdout(Stdio::null()).status().unwrap().success());
+}
+
+fn unsquash(archive: &PathBuf, dir: &PathBuf) {
+    let mut command = Command::new("unsquashfs");
+    command.args(["-f", "-no-progress", "-processors", "1", "-d"]).arg(dir).arg(archive);
+    assert!(command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success());
+}

@@ -1,0 +1,123 @@
+//! The scripts of incremental snapshots, with the real programs, on random trees and random changes: a restore of the base and
+//! the delta must have the files of the capture.
+//!
+//! `DELTA_CASES=10000 DELTA_SEED=1 cargo test-all --test delta` runs the cases of the seeds 1 to 10000, in the directory
+//! `DELTA_DIR`. The scripts need Linux with a file system that records all changes, squashfs-tools and Perl.
+// Helpers are not `#[test]` functions, so clippy's exceptions for tests do not apply to them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod container;
+#[path = "../support/random.rs"]
+#[allow(dead_code)] // The simulation uses all of it.
+mod random;
+mod tree;
+
+use std::path::Path;
+use std::{env, fs};
+
+use container::{Container, Outcome};
+use random::SeededRng;
+use sandbox_snapshotter::model::delta::CaptureBegun;
+
+/// A mistake in a script: a text of it, and what replaces the text.
+type Mistake = (&'static str, &'static str);
+
+/// Mistakes that the cases must find, each with the seed of a case that finds it. The digest finds some of them: then the
+/// restore fails.
+const MISTAKES: [(&str, u64, Mistake); 6] = [
+    ("no deletions", 1, ("remove(\"$here/$name\") unless", "next unless")),
+    ("links of unchanged names are ignored", 1, ("$inodes{\"$device $inode\"} = 1 if", "0 if")),
+    ("the ctime is not compared", 1, ("%T@ %C@ %P", "%T@ %T@ %P")),
+    ("parents are not archived", 1, ("while ($path ne '') { $path = parent($path); last if $stored{$path}++ }", "")),
+    ("bits that a parent passes on are kept", 1, ("if ($mode & S_ISGID)", "if (0)")),
+    ("the digest is of the changed entries", 1, ("print {$out} digest_line($first, @fields)", "print {$out} ''")),
+];
+
+fn number(name: &str, default: u64) -> u64 {
+    env::var(name)
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number, got {text:?}")))
+}
+
+/// Runs a case: a base, and up to three deltas, each in the container of the one before or in a restored one. Returns the
+/// difference that it found.
+fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
+    let rng = SeededRng::new(seed);
+    let mut container = Container::new(&format!("{seed}"), mistake);
+    tree::change(&container.dir(), &rng, 1 + rng.below(40));
+    let base = match container.capture_base() {
+        Ok(base) => base,
+        Err(why) => return Err(format!("seed {seed}: the base is refused: {why}")),
+    };
+    for number in 0..=rng.below(3) {
+        tree::change(&container.dir(), &rng, rng.below(12));
+        let expected = tree::list(&container.dir());
+        let carrier = match container.begin_delta(&base, number) {
+            CaptureBegun::Delta(carrier) => carrier,
+            // The tree has no bytes, or all of them changed.
+            CaptureBegun::Full { .. } => return Ok(()),
+        };
+        let archive = container.archive(&carrier);
+        let restored = Container::new(&format!("{seed}-{number}"), mistake);
+        let found = match restored.restore(&base, &archive, &carrier) {
+            Outcome::Restored { traced } if !traced => Err("the restored base is not recognized".to_owned()),
+            Outcome::Restored { .. } => tree::compare(&expected, &tree::list(&restored.dir())),
+            Outcome::Failed(why) => Err(format!("the restore failed: {why}")),
+        };
+        found.map_err(|difference| format!("seed {seed}, delta {number}: {difference}"))?;
+        if rng.one_in(2) {
+            container = restored;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn restored_files_are_those_of_the_capture() {
+    let (seed, cases) = (number("DELTA_SEED", 1), number("DELTA_CASES", 20));
+    let found: Vec<String> = (seed..seed + cases).filter_map(|seed| run_case(seed, None).err()).collect();
+    println!("{cases} cases, {} differences", found.len());
+    assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn directory_that_is_elsewhere_while_the_base_is_archived_is_stored() {
+    fn leave(dir: &Path) {
+        fs::rename(dir.join("a"), dir.join("moved")).unwrap();
+    }
+    fn replace(dir: &Path) {
+        leave(dir);
+        fs::create_dir_all(dir.join("a/b")).unwrap();
+    }
+    fn come_back(dir: &Path) {
+        drop(fs::remove_dir_all(dir.join("a")));
+        fs::rename(dir.join("moved"), dir.join("a")).unwrap();
+    }
+    let moves: [[fn(&Path); 3]; 3] =
+        [[leave, come_back, |_| ()], [leave, |_| (), come_back], [replace, |_| (), come_back]];
+    for (number, [before, after, later]) in moves.into_iter().enumerate() {
+        let container = Container::new(&format!("moved-{number}"), None);
+        let dir = container.dir();
+        fs::create_dir_all(dir.join("a/b")).unwrap();
+        fs::write(dir.join("a/b/file"), "content").unwrap();
+        let base = container.capture_base_during(before, after).unwrap();
+        later(&dir);
+        let CaptureBegun::Delta(carrier) = container.begin_delta(&base, 0) else { panic!("it is a delta") };
+        let archive = container.archive(&carrier);
+        let restored = Container::new(&format!("restored-{number}"), None);
+        // The archive of the base differs from its listing, so a start does not write an inventory.
+        let outcome = restored.restore(&base, &archive, &carrier);
+        assert!(matches!(outcome, Outcome::Restored { traced: false }), "{number}");
+        assert_eq!(tree::compare(&tree::list(&dir), &tree::list(&restored.dir())), Ok(()));
+    }
+}
+
+#[test]
+fn cases_find_every_mistake() {
+    for (name, seed, mistake) in MISTAKES {
+        // A search finds the first case, for a script or a case that changed.
+        let seeds = seed..seed + number("DELTA_SEARCH", 1);
+        let found = seeds.clone().find(|seed| run_case(*seed, Some(mistake)).is_err());
+        println!("{name}: {found:?}");
+        assert!(found.is_some(), "{name} was not found in the cases {seeds:?}");
+    }
+}
