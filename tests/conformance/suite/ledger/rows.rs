@@ -15,8 +15,9 @@ use sandbox_snapshotter::model::record::{
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory, Label,
-    LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
+    ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory,
+    FullReason, Label, LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId,
+    Timestamp,
 };
 use serde_json::json;
 
@@ -88,6 +89,7 @@ pub fn workspace() -> WorkspaceRecord {
             call_unconfirmed: true,
             restore_nonce: Some("k3f9x2ab".into()),
             superseded: true,
+            incremental: Some(true),
             version: 7,
             first_started_at: Some(minute_after_start(1)),
             adopted_at: Some(minute_after_start(1)),
@@ -253,6 +255,7 @@ fn stored(number: i64) -> StoredBackup {
         checksum: Some("md5:d41d8cd98f00b204e9800998ecf8427e".into()),
         format: Some(ArchiveFormat::TarZstd),
         listing: Some("2".repeat(64)),
+        full_reason: Some(FullReason::BaseOld),
         usable_until: Timestamp::MAX,
         imported: true,
         checked_at: minute_after_start(number),
