@@ -79,9 +79,8 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::Unauthorized => {
             ("The request carries no bearer token.", "Send the header `Authorization: Bearer <API_TOKEN>`.")
         }
-        Code::PermissionMissing => {
-            ("`exec` needs the permission `work`, and the token has: read.", "Use another token.")
-        }
+        Code::PermissionMissing => ("`exec` needs the permission `work`.", "Use another token."),
+        Code::TooManyTokens => ("The tenant has 100 tokens, which is the maximum.", "Revoke one that is not in use."),
         Code::CrossLineage => (
             "The lineage scope \"agent-7\" belongs to the lineage of \"agent-7\"; the requested object belongs to the \
              lineage of \"agent-42\".",
