@@ -96,6 +96,11 @@ test('a token for one workspace works in it by every selection, and in no other'
     ['workspaces/list', { tenant: 'acme' }],
   ] as const)
     await assertRefused(send(token, `/v1/${path}`, options), 403, 'NOT_PERMITTED');
+  // A tool declares for itself that it may use other lineages.
+  const tools = { workspaces: [{ name: 'mine', snapshot: true, allowCrossLineage: true }] };
+  const call = { ...tools, name: 'workspace__mine__restore', arguments: { ref: foreign.ref } };
+  const result = (await send(token, '/v1/tools/call', call)).body;
+  assert.deepEqual([result.isError, result.content[0].text.split(':')[0]], [true, 'NOT_PERMITTED']);
   const download = async (query: URLSearchParams) =>
     (
       await fetch(await world.url(`/v1/files/download?${query}`), {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { start, type Cli } from './cli.ts';
+import { Cli, start } from './cli.ts';
 import type { World } from '../world.ts';
 
 let world: World;
@@ -65,4 +65,18 @@ test('`mcp config` prints what a client needs', async () => {
   assert.ok(names.includes('workspace__notebook__snapshot'));
   const { servers } = JSON.parse(await cli.print('mcp', 'config', '@notebook', '--format', 'vscode'));
   assert.equal(servers.snapshotter.url, url);
+});
+
+test('`tokens create` prints a token that permits what it names, until `tokens revoke`', async () => {
+  const token = (
+    await cli.print('tokens', 'create', '--permission', 'read', '--workspace', '@notebook', '--quiet')
+  ).trimEnd();
+  await using limited = await Cli.create(await world.url('/'), token);
+  assert.match(await limited.print('tokens', 'current'), /^id .*\ntenant {7}default\npermissions {2}read\n/);
+  assert.match(await limited.print('workspace', 'list'), /^NAME .*\nnotebook /);
+  assert.deepEqual(await limited.code('workspace', 'stop', 'notebook'), ['PERMISSION_MISSING', 5]);
+  const id = token.split('.').at(-2) ?? '';
+  assert.match(await cli.print('tokens', 'list'), new RegExp(`^ID .*\\n${id} +read +notebook `));
+  assert.match(await cli.print('tokens', 'revoke', id), /^Revoked /);
+  assert.equal(await cli.print('tokens', 'list'), 'There are no tokens.\n');
 });

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::JsValue;
 
-use super::sql::{Database, json, millis};
+use super::sql::{Database, decode_record, json, millis};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{State, WorkspaceName};
 use crate::model::token::TokenId;
@@ -12,13 +12,11 @@ use crate::ports::{DirectoryStore, TokenStore};
 
 /// The schema versions: see [`Migrations`](super::sql::Migrations). The column `gone` is the time at which the
 /// workspace was deleted, in milliseconds; 0 where it was not.
-const MIGRATIONS: [&[&str]; 3] = [TABLES, RENAMED_FIELDS, TOKENS];
+const MIGRATIONS: [&[&str]; 2] = [TABLES, RENAMED_FIELDS];
 
 /// From this version on, the fields of records have other names. Earlier releases cannot read them, and refuse the
 /// storage because of its version.
 const RENAMED_FIELDS: &[&str] = &[];
-
-const TOKENS: &[&str] = &["CREATE TABLE tokens (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID"];
 
 const TABLES: &[&str] = &[
     "CREATE TABLE schema (version INTEGER NOT NULL) STRICT",
@@ -81,24 +79,36 @@ impl DirectoryStore for SqlDirectoryStore {
     }
 }
 
+/// The key of the tokens in the key-value storage. They are few and small, so one text has all of them, and earlier releases
+/// can read the tables.
+const TOKENS_KEY: &str = "tokens";
+
 impl TokenStore for SqlDirectoryStore {
     fn token(&self, id: &TokenId) -> Result<Option<TokenRecord>> {
-        let statement = "SELECT id AS key, record FROM tokens WHERE id = ?";
-        Ok(self.database.records("tokens", statement, &[id.as_str().into()])?.into_iter().next())
+        Ok(self.tokens()?.into_iter().find(|record| record.token.id == *id))
     }
 
     fn tokens(&self) -> Result<Vec<TokenRecord>> {
-        self.database.records("tokens", "SELECT id AS key, record FROM tokens ORDER BY id", &[])
+        let text = self.database.get_kv(TOKENS_KEY)?;
+        text.map_or_else(|| Ok(Vec::new()), |text| decode_record(TOKENS_KEY, TOKENS_KEY, &text))
     }
 
     fn put_token(&self, record: &TokenRecord) -> Result<()> {
-        let statement = "INSERT OR REPLACE INTO tokens (id, record) VALUES (?, ?)";
-        self.database.write(statement, &[record.token.id.as_str().into(), json(record)?]).map(drop)
+        let mut tokens = self.tokens()?;
+        tokens.retain(|known| known.token.id != record.token.id);
+        tokens.push(record.clone());
+        tokens.sort_by(|one, other| one.token.id.cmp(&other.token.id));
+        self.database.put_kv(TOKENS_KEY, &json(&tokens)?)
     }
 
     fn delete_token(&self, id: &TokenId) -> Result<bool> {
-        let statement = "DELETE FROM tokens WHERE id = ? RETURNING id AS key";
-        Ok(!self.database.run_if_created(statement, &[id.as_str().into()])?.is_empty())
+        let mut tokens = self.tokens()?;
+        let count = tokens.len();
+        tokens.retain(|known| known.token.id != *id);
+        if tokens.len() == count {
+            return Ok(false);
+        }
+        self.database.put_kv(TOKENS_KEY, &json(&tokens)?).map(|()| true)
     }
 }
 
