@@ -10,7 +10,7 @@ use sandbox_snapshotter::model::delta::{
     CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase,
 };
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{Directory, FullReason, SnapshotId};
+use sandbox_snapshotter::model::{BackupId, Directory, FullReason, SnapshotId};
 
 use crate::Mistake;
 
@@ -32,16 +32,29 @@ pub enum Outcome {
 pub struct Container {
     root: PathBuf,
     mistake: Option<Mistake>,
+    is_mounted: bool,
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
+        if self.is_mounted {
+            for mount in [self.dir(), self.mounts().join("lower")] {
+                run(Command::new("fusermount3").arg("-uz").arg(mount));
+            }
+        }
         drop(fs::remove_dir_all(&self.root));
     }
 }
 
+/// The id of the backup of a base.
+const BACKUP: &str = "6b1f0c1e-0000-4000-8000-000000000001";
+
 fn snapshot_id(number: usize) -> SnapshotId {
     SnapshotId::parse(&format!("snap-{number:016}")).unwrap()
+}
+
+fn backup() -> BackupId {
+    BackupId::parse(BACKUP).unwrap()
 }
 
 fn directory() -> Directory {
@@ -61,7 +74,33 @@ impl Container {
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
         fs::write(root.join("run.stamp"), format!("{}\n", marker())).unwrap();
-        Self { root, mistake }
+        Self { root, mistake, is_mounted: false }
+    }
+
+    /// Returns whether this machine can mount an overlay.
+    pub fn can_mount() -> bool {
+        let has = |program: &str| Path::new("/usr/bin").join(program).exists();
+        Path::new("/dev/fuse").exists() && has("squashfuse") && has("fuse-overlayfs") && has("fusermount3")
+    }
+
+    /// Creates a container in which the archive of a base is mounted below an overlay, as the SDK does it.
+    pub fn mounted(name: &str, base: &Base) -> Self {
+        let mut container = Self::new(name, None);
+        container.is_mounted = true;
+        let mounts = container.mounts();
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| mounts.join(name));
+        for dir in [&lower, &upper, &work] {
+            fs::create_dir_all(dir).unwrap();
+        }
+        run(Command::new("squashfuse").arg(&base.archive).arg(&lower));
+        let [lower, upper, work] = [lower, upper, work].map(|dir| dir.display().to_string());
+        let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        run(Command::new("fuse-overlayfs").arg("-o").arg(layers).arg(container.dir()));
+        container
+    }
+
+    fn mounts(&self) -> PathBuf {
+        self.root.join(format!("backups/mounts/{BACKUP}_1_a"))
     }
 
     /// Returns the directory.
@@ -120,7 +159,13 @@ impl Container {
 
     /// Begins the capture of a delta.
     pub fn begin_delta(&self, base: &Base, number: usize) -> CaptureBegun {
-        let base = Some(base.traced.clone());
+        let mut traced = base.traced.clone();
+        if self.is_mounted {
+            let tree_bytes = fs::metadata(&base.archive).unwrap().len();
+            let (inventory, listing) = (String::new(), String::new());
+            traced = TracedBase { inventory, listing, tree_bytes, mounted: Some(backup()), ..traced };
+        }
+        let base = Some(traced);
         let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(number + 1), base };
         // Small trees change by more than the limit.
         let script = delta::begin_capture(&begin).replace("percent='25'", "percent='1000000'");
@@ -139,13 +184,15 @@ impl Container {
 
     /// Restores a base and a delta.
     pub fn restore(&self, base: &Base, archive: &PathBuf, carrier: &Carrier) -> Outcome {
-        unsquash(&base.archive, &self.dir());
+        if !self.is_mounted {
+            unsquash(&base.archive, &self.dir());
+        }
         unsquash(archive, &self.carrier_dir(carrier));
         let finish = RestoreFinish {
             dir: directory(),
             base_id: snapshot_id(0),
-            traced: Some(base.traced.listing.clone()),
-            mounted: None,
+            traced: (!self.is_mounted).then(|| base.traced.listing.clone()),
+            mounted: self.is_mounted.then(backup),
             carrier: Some((carrier.dir.clone(), carrier.head.clone())),
         };
         let printed = self.run(&delta::finish_restore(&finish, &marker()));
@@ -164,6 +211,11 @@ impl Drop for Base {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.archive));
     }
+}
+
+fn run(command: &mut Command) {
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{command:?}");
 }
 
 fn squash(dir: &PathBuf, archive: &PathBuf) {

@@ -43,13 +43,13 @@ fn number(name: &str, default: u64) -> u64 {
 fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
     let rng = SeededRng::new(seed);
     let mut container = Container::new(&format!("{seed}"), mistake);
-    tree::change(&container.dir(), &rng, 1 + rng.below(40));
+    tree::change(&container.dir(), &rng, 1 + rng.below(40), true);
     let base = match container.capture_base() {
         Ok(base) => base,
         Err(why) => return Err(format!("seed {seed}: the base is refused: {why}")),
     };
     for number in 0..=rng.below(3) {
-        tree::change(&container.dir(), &rng, rng.below(12));
+        tree::change(&container.dir(), &rng, rng.below(12), true);
         let expected = tree::list(&container.dir());
         let carrier = match container.begin_delta(&base, number) {
             CaptureBegun::Delta(carrier) => carrier,
@@ -69,6 +69,50 @@ fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Runs a case in production mode: the base is mounted, and each delta is taken from the overlay over it. It is restored into
+/// another overlay, and on a disk.
+fn run_overlay_case(seed: u64) -> Result<(), String> {
+    let rng = SeededRng::new(seed);
+    let first = Container::new(&format!("{seed}-first"), None);
+    tree::change(&first.dir(), &rng, 1 + rng.below(40), false);
+    fs::write(first.dir().join("large"), vec![0; 10_000_000]).unwrap();
+    let base = first.capture_base()?;
+    let mut container = Container::mounted(&format!("{seed}"), &base);
+    for number in 0..=rng.below(3) {
+        tree::change(&container.dir(), &rng, rng.below(12), false);
+        let expected = tree::list(&container.dir());
+        let carrier = match container.begin_delta(&base, number) {
+            CaptureBegun::Delta(carrier) => carrier,
+            full => return Err(format!("seed {seed}, delta {number}: {full:?}")),
+        };
+        let archive = container.archive(&carrier);
+        let restored = Container::mounted(&format!("{seed}-{number}"), &base);
+        for target in [&restored, &Container::new(&format!("{seed}-{number}-disk"), None)] {
+            let found = match target.restore(&base, &archive, &carrier) {
+                Outcome::Restored { .. } => tree::compare(&expected, &tree::list(&target.dir())),
+                Outcome::Failed(why) => Err(format!("the restore failed: {why}")),
+            };
+            found.map_err(|difference| format!("seed {seed}, delta {number}: {difference}"))?;
+        }
+        if rng.one_in(2) {
+            container = restored;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn files_restored_from_an_overlay_are_those_of_the_capture() {
+    if !Container::can_mount() {
+        println!("this machine has no squashfuse, fuse-overlayfs or /dev/fuse");
+        return;
+    }
+    let (seed, cases) = (number("DELTA_SEED", 1), number("DELTA_CASES", 20));
+    let found: Vec<String> = (seed..seed + cases).filter_map(|seed| run_overlay_case(seed).err()).collect();
+    println!("{cases} cases of overlays, {} differences", found.len());
+    assert_eq!(found, [""; 0]);
 }
 
 #[test]

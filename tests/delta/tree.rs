@@ -27,7 +27,7 @@ const NAMES: [&[u8]; 16] = [
     b".h",
     b" ",
     b"$(x)",
-    &[b'x'; 255],
+    &[b'x'; 200],
 ];
 const MODES: [u32; 7] = [0o644, 0o755, 0o4755, 0o2775, 0, 0o1777, 0o600];
 const TARGETS: [&str; 5] = ["a", "../b", "/etc/passwd", "x//y", "none\n"];
@@ -64,16 +64,16 @@ fn remove(path: &Path) {
         .unwrap();
 }
 
-/// Makes random changes.
-pub fn change(root: &Path, rng: &SeededRng, count: usize) {
+/// Makes random changes. No file gets several names unless `links` is set.
+pub fn change(root: &Path, rng: &SeededRng, count: usize, links: bool) {
     for _ in 0..count {
         // A name can be too long, and a directory can't be moved into itself.
-        drop(change_once(root, rng));
+        drop(change_once(root, rng, links));
     }
 }
 
 #[allow(clippy::too_many_lines)] // A list of changes.
-fn change_once(root: &Path, rng: &SeededRng) -> std::io::Result<()> {
+fn change_once(root: &Path, rng: &SeededRng, links: bool) -> std::io::Result<()> {
     let all = walk(root);
     let is = |path: &&PathBuf, test: fn(&fs::Metadata) -> bool| test(&fs::symlink_metadata(path).unwrap());
     let files: Vec<PathBuf> = all.iter().filter(|path| is(path, fs::Metadata::is_file)).cloned().collect();
@@ -87,7 +87,7 @@ fn change_once(root: &Path, rng: &SeededRng) -> std::io::Result<()> {
         (0..=3, ..) if is_free => fs::write(new, content(rng.below(2000)))?,
         (4, ..) if is_free => fs::create_dir(new)?,
         (5, ..) if is_free => symlink(TARGETS[rng.below(TARGETS.len())], new)?,
-        (6, _, Some(file)) if is_free => fs::hard_link(file, new)?,
+        (6, _, Some(file)) if is_free && links => fs::hard_link(file, new)?,
         (7, Some(any), _) => remove(&any),
         (8, Some(any), _) if is_free && !new.starts_with(&any) => fs::rename(any, new)?,
         (9, _, Some(file)) => {
@@ -168,7 +168,10 @@ pub fn list(root: &Path) -> Listing {
         let content = if found.is_symlink() {
             fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
         } else if found.is_file() {
-            names.entry(found.ino()).or_default().push(relative.clone());
+            // An overlay has no links, and the same number for files of both layers.
+            if found.nlink() > 1 {
+                names.entry(found.ino()).or_default().push(relative.clone());
+            }
             fs::read(&path).unwrap()
         } else {
             Vec::new()

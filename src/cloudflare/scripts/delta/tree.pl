@@ -14,6 +14,8 @@ sub writer { open(my $out, '>:raw', $_[0]) or refuse('disk'); return $out }
 sub finish { close($_[0]) or refuse('disk') }
 sub parts { my @fields = split(/ /, $_[0], 11); my ($path, $target) = split(m{//}, pop(@fields), 2); return (@fields, $path, $target) }
 sub parent { my ($parent) = $_[0] =~ m{\A(.*)/}s; return defined $parent ? $parent : '' }
+# fuse-overlayfs cannot restore a file whose name is a mark of a deletion there, and ends where a name or a path is too long.
+sub check_path { refuse('special') if length($_[0]) > 3_000 || $_[0] =~ m{(?:\A|/)\.wh\.|[^/]{201}} }
 # Compares two times with fractions of the same length, as texts: a number does not have enough digits.
 sub before {
   my ($left, $leftFraction) = split(/\./, $_[0]);
@@ -148,6 +150,7 @@ sub delta {
     my ($type, $device, $inode, $links, undef, undef, undef, $size, undef, undef, $path) = parts($_[0]);
     refuse('entries') if ++$entries > $MAX_ENTRIES;
     refuse('special') if $type !~ /\A[dfl]\z/ || ($type eq 'l' && $links > 1);
+    check_path($path);
     $bytes += $size if $type eq 'f' && ($links == 1 || !$counted{"$device $inode"}++);
     return if $known{$_[0]};
     $stored{$path} = 1;
@@ -205,6 +208,7 @@ sub overlay {
     refuse('entries') if ++$entries > $MAX_ENTRIES;
     my @found = lstat("./$path") or return;
     return if S_ISSOCK($found[2]);
+    check_path($path);
     my $type = type_of("./$path");
     refuse('special') if $type eq '?' || ($type ne 'd' && $found[3] > 1);
     my @base = lstat("$lower/$path");
