@@ -21,7 +21,14 @@ export {
   type ExecOutput,
   type ExecStreamOptions,
 } from './exec-stream.ts';
-export type { CheckpointOperations, FileOperations, ToolOperations, WorkspaceOperations } from './groups.ts';
+export type {
+  CheckpointOperations,
+  FileInput,
+  FileOperations,
+  ToolOperations,
+  WorkspaceOperations,
+  WriteOptions,
+} from './groups.ts';
 export type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 export { asSnapshotterError } from './recognize.ts';
 export type { RetryOptions } from './retry.ts';
@@ -36,3 +43,4 @@ export type { Call, DownloadCall, ExecCall, Transport } from './transport/transp
 export type * from './types.ts';
 export { WorkspaceHandle, type WithHandle, type WorkspaceSnapshotOptions } from './workspace.ts';
 export type { Address } from './workspace-address.ts';
+export type { WorkspaceFiles } from './workspace-files.ts';

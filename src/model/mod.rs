@@ -11,6 +11,7 @@ pub mod backup_owner;
 pub mod checkpoint_call;
 pub mod exclude;
 pub mod exec_call;
+pub mod file_call;
 pub mod file_part;
 pub mod mint;
 pub mod named;

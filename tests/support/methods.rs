@@ -31,6 +31,7 @@ pub enum Method {
     RunCommand,
     WriteInput,
     KillCommand,
+    CallFiles,
     RunCheckpoint,
     GetMetadata,
     HeadArchive,

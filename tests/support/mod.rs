@@ -24,6 +24,7 @@ mod containers;
 mod directory_store;
 pub mod errors;
 mod exec;
+mod file_calls;
 mod ledger;
 mod methods;
 mod namespaces;

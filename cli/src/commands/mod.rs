@@ -13,6 +13,7 @@ mod lineage;
 mod lists;
 mod maintenance;
 mod retention;
+mod sandbox_copy;
 mod settings;
 mod shell;
 mod similar;

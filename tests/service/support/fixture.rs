@@ -155,9 +155,8 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let world = Rc::clone(&self.world);
         let request = Request::decode(operation, arguments);
-        let in_background = ["workspaces/", "checkpoints/", "files/restore", "exec"]
-            .iter()
-            .any(|area| operation.name().starts_with(area));
+        let in_background =
+            ["workspaces/", "checkpoints/", "files/", "exec"].iter().any(|area| operation.name().starts_with(area));
         let work = async move {
             // The entrypoint checks the deployment before the arguments.
             world.entrypoint().check_bindings(operation.needs_bucket())?;

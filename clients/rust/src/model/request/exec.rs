@@ -74,6 +74,25 @@ pub enum ExecTarget {
     Sandbox(SandboxId),
 }
 
+/// Returns the sandbox or the workspace that a caller selects.
+pub(super) fn select_target(
+    name: Option<&WorkspaceName>,
+    tenant: Option<&Tenant>,
+    sandbox_id: Option<&SandboxId>,
+) -> Result<ExecTarget> {
+    match (name, sandbox_id) {
+        (Some(name), None) => {
+            let tenant = tenant.cloned().unwrap_or_else(Tenant::default_tenant);
+            Ok(ExecTarget::Named(Address { tenant, name: name.clone() }))
+        }
+        (None, Some(sandbox_id)) => Ok(ExecTarget::Sandbox(sandbox_id.clone())),
+        _ => Err(Error::invalid_argument(
+            "The arguments must select exactly one workspace or sandbox",
+            "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
+        )),
+    }
+}
+
 impl ExecRequest {
     /// The default time limit, in seconds.
     pub const DEFAULT_TIMEOUT: u32 = 60;
@@ -119,17 +138,7 @@ impl ExecRequest {
     /// # Errors
     /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
     pub fn target(&self) -> Result<ExecTarget> {
-        match (&self.name, &self.sandbox_id) {
-            (Some(name), None) => {
-                let tenant = self.tenant.clone().unwrap_or_else(Tenant::default_tenant);
-                Ok(ExecTarget::Named(Address { tenant, name: name.clone() }))
-            }
-            (None, Some(sandbox_id)) => Ok(ExecTarget::Sandbox(sandbox_id.clone())),
-            _ => Err(Error::invalid_argument(
-                "The arguments must select exactly one workspace or sandbox",
-                "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
-            )),
-        }
+        select_target(self.name.as_ref(), self.tenant.as_ref(), self.sandbox_id.as_ref())
     }
 
     fn check_timeout(seconds: Option<u64>) -> Result<u32> {

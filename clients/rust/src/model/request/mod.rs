@@ -6,7 +6,8 @@
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
 //! - [`DiffRequest`]: compares two snapshots
 //! - [`ExecRequest`]: runs a command
-//! - [`ListFilesRequest`] and the requests about the files of a snapshot
+//! - [`ListFilesRequest`] and the requests about the files of a [`FileSource`]; [`WriteFileRequest`] and those that change
+//!   files of a sandbox
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
 //! - [`Toolset`] and the requests about tools for language models
@@ -19,6 +20,8 @@ mod declare;
 mod diff;
 mod exec;
 mod fields;
+mod file_change;
+mod file_source;
 mod files;
 mod health;
 mod import;
@@ -38,7 +41,9 @@ pub use diff::{DiffRequest, NestedSelection};
 pub use exec::{ExecRequest, ExecTarget};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
-pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};
+pub use file_change::{MakeDirectoryRequest, MoveFileRequest, RemoveFileRequest, WriteFileRequest};
+pub use file_source::{FileSource, SandboxFiles};
+pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, StatFileRequest};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{
