@@ -319,7 +319,7 @@ export type Selection = LineageScope &
         ref: SnapshotRef;
       }
     | {
-        /** The ref of the snapshot as one text. */
+        /** Or its short form: one text, as `shortRef` of an answer. */
         ref: string;
       }
     | {
@@ -1889,23 +1889,23 @@ export type FileSource = LineageScope &
         ref: SnapshotRef;
       }
     | {
-        /** The ref of the snapshot as one text. */
+        /** Or its short form: one text, as `shortRef` of an answer. */
         ref: string;
       }
     | {
-        /** The sandbox that the snapshot was taken of. */
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
         sandboxId: string;
         /** The id of the snapshot. */
         snapshotId: string;
       }
     | {
-        /** The sandbox that the snapshot was taken of. */
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
         sandboxId: string;
         /** The label of the snapshot. */
         label: string;
       }
     | {
-        /** The id of the sandbox, which must be running. */
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
         sandboxId: string;
         /** The directory that the paths are relative to; the directory of the workspace if absent. */
         dir?: string;

@@ -86,9 +86,10 @@ pub struct Global {
     /// Allow sending the token over plain http to other machines
     #[arg(long, global = true)]
     pub allow_http: bool,
-    /// The time limit of a call, including retries; 0 means no limit
-    #[arg(long, global = true, value_name = "TIME", default_value = "15m")]
-    pub timeout: DurationArg,
+    /// The time limit of a call, including retries; 0 means no limit [default: 15m]. With `exec`, that of the command: 1s–1h
+    /// [default: 60s]
+    #[arg(long, global = true, value_name = "TIME")]
+    pub timeout: Option<DurationArg>,
 }
 
 /// The commands.

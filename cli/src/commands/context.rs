@@ -103,6 +103,13 @@ impl Context {
         written.map_err(|failure| self.suggest_workspace(failure, &options))
     }
 
+    /// Removes the time limit of calls, for a call that ends with a command.
+    #[must_use]
+    pub fn without_time_limit(mut self) -> Self {
+        self.server = self.server.without_time_limit();
+        self
+    }
+
     /// Returns the URL of a path on the server.
     pub fn url(&self, path: &str) -> String {
         self.server.url(path)

@@ -127,6 +127,12 @@ impl Server {
         response.map_err(|error| to_failure(client::Error::from_transport(to_error(&error), false), None))
     }
 
+    /// Removes the time limit of calls.
+    #[must_use]
+    pub fn without_time_limit(self) -> Self {
+        Self { timeout: None, ..self }
+    }
+
     /// Requests a path with GET, without the token.
     pub fn get(&self, path: &str) -> Result<HttpResponse, TransportError> {
         let call = self.begin_call();

@@ -173,7 +173,8 @@ const DEFAULT_LIMIT: u64 = 20;
 const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {
     match tool {
         Tool::Snapshot => &["label", "workspace"],
-        Tool::Restore | Tool::Branch | Tool::Delete => &["ref"],
+        // The whole answer about a snapshot is accepted.
+        Tool::Restore | Tool::Branch | Tool::Delete => &["ref", "shortRef"],
         Tool::List | Tool::CheckpointList => &["limit", "workspace"],
         Tool::CheckpointCreate => &["name", "description", "workspace"],
         Tool::CheckpointRestore => &["name", "workspace"],

@@ -53,6 +53,7 @@ pub async fn write<P: Ports>(
     request: WriteFileRequest,
     input: Option<InputOf<P>>,
 ) -> Result<FileDescription> {
+    check_inner(&request.path)?;
     let content = request.content_bytes().ok_or_else(Error::internal)?;
     let WriteFileRequest { sandbox, path, mode, if_match, .. } = request;
     let action = FileAction::Write { content: FileInput::Bytes(content), mode, if_match };
@@ -72,6 +73,8 @@ pub async fn make_directory<P: Ports>(ports: &Rc<P>, request: MakeDirectoryReque
 /// Moves a file or a directory.
 pub async fn move_file<P: Ports>(ports: &Rc<P>, request: MoveFileRequest) -> Result<FileDescription> {
     let MoveFileRequest { sandbox, path, to, overwrite } = request;
+    check_inner(&path)?;
+    check_inner(&to)?;
     let action = FileAction::Move { to: to.normalized(), overwrite };
     Ok(FileDescription { path: to.into(), ..describe(ports, &sandbox, path, action).await? })
 }
@@ -79,10 +82,16 @@ pub async fn move_file<P: Ports>(ports: &Rc<P>, request: MoveFileRequest) -> Res
 /// Removes a file or a directory.
 pub async fn remove<P: Ports>(ports: &Rc<P>, request: RemoveFileRequest) -> Result<RemovedFile> {
     let RemoveFileRequest { sandbox, path, recursive } = request;
+    check_inner(&path)?;
     match call(ports, &sandbox, &path, FileAction::Remove { recursive }).await? {
         (location, FileOutcome::Removed(removed)) => Ok(RemovedFile { location, path: path.into(), removed }),
         _ => Err(other_outcome()),
     }
+}
+
+/// Refuses the path of the directory itself.
+fn check_inner(path: &FilePath) -> Result<()> {
+    if path.normalized().as_str().is_empty() { Err(Error::file_is_root()) } else { Ok(()) }
 }
 
 /// Returns the files of a sandbox. The ledger of the origin reads those of a snapshot.

@@ -24,6 +24,14 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a change of the directory itself.
+    pub fn file_is_root() -> Self {
+        Self::invalid_argument(
+            "The path is that of the directory itself",
+            "Pass the path of something in it, such as \"src/main.rs\".",
+        )
+    }
+
     /// [`Code::FileNotFound`], for a path at which a sandbox has nothing.
     pub fn sandbox_file_not_found(id: &SandboxId, dir: &Directory, path: &FilePath) -> Self {
         let relative = format!("/{}", path.normalized().as_str());

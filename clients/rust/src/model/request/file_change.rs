@@ -2,6 +2,9 @@
 
 use base64ct::{Base64, Encoding};
 
+#[cfg(feature = "schema")]
+use super::MAX_TEXT;
+use super::check_text;
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::file_source::SandboxFiles;
@@ -22,9 +25,10 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub sandbox: SandboxFiles,
         /// The path of the file. Missing directories are created.
-        pub path: FilePath = check_inner_path,
+        pub path: FilePath,
         /// The content. A longer one is the body of a request, or a stream.
-        pub content: String,
+        #[cfg_attr(feature = "schema", schemars(length(max = MAX_TEXT)))]
+        pub content: String = check_written,
         /// How the content is written.
         #[cfg_attr(feature = "schema", schemars(extend("default" = "utf8")))]
         pub encoding: ContentEncoding,
@@ -77,6 +81,11 @@ impl Content for ContentEncoding {
     }
 }
 
+fn check_written(content: String) -> Result<String> {
+    check_text("content", &content)?;
+    Ok(content)
+}
+
 fn check_content(request: &WriteFileRequest) -> Result<()> {
     request.content_bytes().map(drop).ok_or_else(|| {
         Error::invalid_argument("`content` is not valid Base64", "Pass Base64 with padding, or omit `encoding`.")
@@ -104,19 +113,6 @@ fn check_etag(etag: Option<String>) -> Result<Option<String>> {
         }
         etag => Ok(etag),
     }
-}
-
-/// Refuses the path of the directory itself.
-#[allow(clippy::needless_pass_by_value)] // The rule of a field consumes what the caller passed.
-fn check_inner_path(path: String) -> Result<FilePath> {
-    let path = FilePath::parse(&path)?;
-    if path.normalized().as_str().is_empty() {
-        return Err(Error::invalid_argument(
-            "The path is that of the directory itself",
-            "Pass the path of something in it, such as \"src/main.rs\".",
-        ));
-    }
-    Ok(path)
 }
 
 request! {
@@ -147,9 +143,9 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub sandbox: SandboxFiles,
         /// The path of the file or the directory.
-        pub path: FilePath = check_inner_path,
+        pub path: FilePath,
         /// Its new path. Missing directories are created.
-        pub to: FilePath = check_inner_path,
+        pub to: FilePath,
         /// Whether to replace an existing file. A directory is never replaced.
         pub overwrite: bool,
     }
@@ -167,7 +163,7 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub sandbox: SandboxFiles,
         /// The path of the file or the directory.
-        pub path: FilePath = check_inner_path,
+        pub path: FilePath,
         /// Whether to remove a directory with everything in it. Otherwise it must be empty.
         pub recursive: bool,
     }

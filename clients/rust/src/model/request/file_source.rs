@@ -156,26 +156,26 @@ impl schemars::JsonSchema for FileSource {
             },
             /// In a snapshot, by its ref as one text.
             Short {
-                /// The ref of the snapshot as one text.
+                /// Or its short form: one text, as `shortRef` of an answer.
                 r#ref: ShortRef,
             },
             /// In a snapshot, by its id.
             Id {
-                /// The sandbox that the snapshot was taken of.
+                /// The sandbox that the snapshot was taken of, or a running sandbox.
                 sandbox_id: SandboxId,
                 /// The id of the snapshot.
                 snapshot_id: SnapshotId,
             },
             /// In a snapshot, by its label.
             Label {
-                /// The sandbox that the snapshot was taken of.
+                /// The sandbox that the snapshot was taken of, or a running sandbox.
                 sandbox_id: SandboxId,
                 /// The label of the snapshot.
                 label: Label,
             },
             /// In a running sandbox.
             Sandbox {
-                /// The id of the sandbox, which must be running.
+                /// The sandbox that the snapshot was taken of, or a running sandbox.
                 sandbox_id: SandboxId,
                 /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
                 runtime: Option<Runtime>,

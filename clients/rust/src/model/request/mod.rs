@@ -67,6 +67,9 @@ use fields::Fields;
 use super::policy::MAX_EXPIRATION;
 use super::{Error, Label, Result};
 
+/// The maximum length of a text in options, in characters. All options have at most 64 KiB of JSON.
+const MAX_TEXT: usize = 64_000;
+
 /// The maximum length of an idempotency key, in characters.
 const MAX_KEY_CHARS: usize = 128;
 
@@ -79,6 +82,17 @@ fn refuse_memory(fields: &mut Fields) -> Result<()> {
         return Err(Error::memory_unsupported());
     }
     Ok(())
+}
+
+/// Verifies the length of a text.
+fn check_text(name: &str, text: &str) -> Result<()> {
+    match text.chars().count() {
+        length if length > MAX_TEXT => Err(Error::invalid_argument(
+            format!("`{name}` must have at most {MAX_TEXT} characters, got {length}"),
+            "Send a longer text as a stream, or write it to a file in the sandbox.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_key(key: Option<String>) -> Result<Option<String>> {

@@ -361,6 +361,7 @@ impl ToolArguments {
                 "workspaceName" => arguments.workspace_name = fields.string(field)?,
                 "workspace" => arguments.workspace = fields.value(field).map(parse_workspace).transpose()?,
                 "ref" => arguments.r#ref = fields.value(field).map(parse_if_text),
+                "shortRef" => drop(fields.string(field)?),
                 "label" => arguments.label = fields.string(field)?,
                 "limit" => arguments.limit = fields.number(field)?,
                 "name" => arguments.name = fields.string(field)?,
