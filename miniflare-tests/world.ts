@@ -171,6 +171,11 @@ export class World implements AsyncDisposable {
     return this.#value({ do: 'execStream', options, cancel });
   }
 
+  /** Writes a file over RPC, whose bytes are the numbers from 0 to 250, again and again. */
+  writeBytes(options: object, length: number, asStream = false): Promise<any> {
+    return this.#value({ do: 'writeBytes', options, length, asStream });
+  }
+
   /** Calls an operation through the `fetch` of the binding. Throws the problem if the call fails. */
   http: Operation = async (method, options) => {
     const { status, body } = await this.fetch(`/v1/${method}`, { body: JSON.stringify(options) });

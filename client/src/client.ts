@@ -40,7 +40,7 @@ export class SnapshotterClient extends SnapshotMethods {
   readonly workspaces: WorkspaceOperations;
   /** The operations on checkpoints: named states inside a sandbox that are cheap, local and lost with the container. */
   readonly checkpoints: CheckpointOperations;
-  /** The operations on the files of snapshots, which start no container. */
+  /** The operations on the files of snapshots, and of running sandboxes and workspaces. */
   readonly files: FileOperations;
   /** The operations on tools for language models. */
   readonly tools: ToolOperations;
@@ -72,14 +72,22 @@ export class SnapshotterClient extends SnapshotMethods {
   }
 
   /** Calls an operation by its name. */
-  override async call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>> {
+  override call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>> {
+    return this.callWithInput(operation, options, undefined);
+  }
+
+  /** As `call`. The content of a file to write is a stream or bytes; a call with a stream is not retried. */
+  async callWithInput<O extends OperationName>(
+    operation: O,
+    options: Partial<CallOptions<O>>,
+    input: ReadableStream<Uint8Array> | Uint8Array | undefined,
+  ): Promise<Answer<O>> {
     const { signal, retry, ...given } = options as Control & Record<string, unknown>;
     const sent: Options = withKey(operation, given, this.#newKey);
     const repeatable = isRepeatable(operation, sent);
-    const call = { operation, options: sent, signal, repeatable };
-    return (await this.#attempt({ signal, retry }, repeatable, () =>
-      this.#transport.send(call),
-    )) as Answer<O>;
+    const call = { operation, options: sent, ...(input && { input }), signal, repeatable };
+    const policy = { signal, retry: input instanceof ReadableStream ? (false as const) : retry };
+    return (await this.#attempt(policy, repeatable, () => this.#transport.send(call))) as Answer<O>;
   }
 
   /** Repeats a call after a transient failure. */

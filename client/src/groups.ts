@@ -9,7 +9,7 @@ import {
   WorkspaceMethods,
   type Caller,
 } from './methods.ts';
-import type { CallOptions } from './operations.ts';
+import type { Answer, CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { Checkpoint, FileEntry, StartedWorkspace, Workspace, WorkspaceEntry } from './types.ts';
@@ -63,26 +63,50 @@ export class CheckpointOperations extends CheckpointMethods {
   }
 }
 
-/** The operations on the files of snapshots, which start no container. */
-export class FileOperations extends FileMethods {
-  readonly #opener: DownloadOpener;
+/** The content of a file: text or bytes of any length, or a stream. */
+export type FileInput = string | Uint8Array | ReadableStream<Uint8Array>;
 
-  constructor(caller: Caller & DownloadOpener) {
-    super(caller);
-    this.#opener = caller;
+/** The length up to which a text is an option of a call, in characters. Options have at most 64 KiB. */
+const MAX_TEXT_OPTION = 8 * 1024;
+
+/** The options to write a file. */
+export type WriteOptions = Omit<CallOptions<'files/write'>, 'content' | 'encoding'> & { content: FileInput };
+
+/** The operations on the files of snapshots, and of running sandboxes and workspaces. */
+export class FileOperations extends FileMethods {
+  readonly #client: Pick<SnapshotterClient, 'callWithInput'> & DownloadOpener;
+
+  constructor(client: Caller & Pick<SnapshotterClient, 'callWithInput'> & DownloadOpener) {
+    super(client);
+    this.#client = client;
+  }
+
+  /**
+   * Writes a file of a running sandbox or workspace. The file appears at once, when it is complete. The content may be a text,
+   * bytes or a stream of any length.
+   */
+  override write({
+    content,
+    ...options
+  }: WriteOptions | CallOptions<'files/write'>): Promise<Answer<'files/write'>> {
+    const isOption =
+      typeof content === 'string' && (content.length <= MAX_TEXT_OPTION || 'encoding' in options);
+    if (isOption) return super.write({ ...options, content } as CallOptions<'files/write'>);
+    const input = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+    return this.#client.callWithInput('files/write', options as Partial<CallOptions<'files/write'>>, input);
   }
 
   /** Downloads a file of a snapshot as a stream. */
   download(options: DownloadOptions<'files/download'>): Promise<Download> {
-    return this.#opener.open('files/download', options);
+    return this.#client.open('files/download', options);
   }
 
   /** Downloads a directory of a snapshot, or all of it, as a stream of a tar. */
   export(options: DownloadOptions<'files/export'>): Promise<Download> {
-    return this.#opener.open('files/export', options);
+    return this.#client.open('files/export', options);
   }
 
-  /** Iterates over the files in a directory of a snapshot, sorted by name. Requests pages of `limit` on demand. */
+  /** Iterates over the files in a directory, sorted by name. Requests pages of `limit` on demand. */
   all(options: CallOptions<'files/list'>): AsyncGenerator<FileEntry, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
     return iteratePages(page, ({ files }) => files);

@@ -23,10 +23,12 @@ export {
 } from './exec-stream.ts';
 export type {
   CheckpointOperations,
+  FileInput,
   FileOperations,
   TokenOperations,
   ToolOperations,
   WorkspaceOperations,
+  WriteOptions,
 } from './groups.ts';
 export { PERMISSIONS } from './methods.ts';
 export type { Answer, CallOptions, Control, OperationName } from './operations.ts';
@@ -43,3 +45,4 @@ export type { Call, DownloadCall, ExecCall, Transport } from './transport/transp
 export type * from './types.ts';
 export { WorkspaceHandle, type WithHandle, type WorkspaceSnapshotOptions } from './workspace.ts';
 export type { Address } from './workspace-address.ts';
+export type { WorkspaceFiles } from './workspace-files.ts';

@@ -241,19 +241,45 @@ export class FileMethods {
     this.#caller = caller;
   }
 
-  /** Lists the files in a directory of a snapshot, sorted by name. Does not start a container. */
+  /** Lists the files in a directory of a snapshot or of a running sandbox, sorted by name. */
   list(options: CallOptions<'files/list'>): Promise<Answer<'files/list'>> {
     return this.#caller.call('files/list', options);
   }
 
-  /** Returns the attributes of a file or a directory of a snapshot. Does not start a container. */
+  /** Returns the attributes of a file or a directory of a snapshot or of a running sandbox. */
   stat(options: CallOptions<'files/stat'>): Promise<Answer<'files/stat'>> {
     return this.#caller.call('files/stat', options);
   }
 
-  /** Returns the content of a file of a snapshot, or a range of it. Does not start a container. */
+  /** Returns the content of a file of a snapshot or of a running sandbox, or a range of it. */
   read(options: CallOptions<'files/read'>): Promise<Answer<'files/read'>> {
     return this.#caller.call('files/read', options);
+  }
+
+  /** Writes a file of a running sandbox. The file appears at once, when it is complete. */
+  write(options: CallOptions<'files/write'>): Promise<Answer<'files/write'>> {
+    return this.#caller.call('files/write', options);
+  }
+
+  /**
+   * Creates a directory in a running sandbox, with the directories above it. Changes nothing if it
+   * exists.
+   */
+  mkdir(options: CallOptions<'files/mkdir'>): Promise<Answer<'files/mkdir'>> {
+    return this.#caller.call('files/mkdir', options);
+  }
+
+  /**
+   * Moves a file or a directory of a running sandbox. Replaces an existing file only with `overwrite:
+   * true`.
+   */
+  move(options: CallOptions<'files/move'>): Promise<Answer<'files/move'>> {
+    return this.#caller.call('files/move', options);
+  }
+
+  /** Removes a file of a running sandbox, or with `recursive: true` a directory with everything in it. */
+  remove(options: CallOptions<'files/remove'>): Promise<Answer<'files/remove'>> {
+    return this.#caller.call('files/remove', options);
   }
 
   /**
@@ -370,6 +396,10 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'files/list': 'idempotent',
   'files/stat': 'idempotent',
   'files/read': 'idempotent',
+  'files/write': 'notIdempotent',
+  'files/mkdir': 'idempotent',
+  'files/move': 'notIdempotent',
+  'files/remove': 'notIdempotent',
   'files/restore': 'notIdempotent',
   'tools/list': 'idempotent',
   'tools/call': 'withKey',

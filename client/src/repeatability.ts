@@ -6,8 +6,8 @@ import type { OperationName, Options } from './operations.ts';
 /** Returns whether an option is given. The value `null` counts as absent. */
 const has = (options: Options, name: string) => (options[name] ?? undefined) !== undefined;
 
-/** Matches the tools that a second call repeats: one restores a checkpoint, one runs a command. */
-const NOT_IDEMPOTENT_TOOL = /((^|__)snapshot_restore|^workspace_exec|__exec)$/;
+/** Matches the tools that a second call repeats: they restore a checkpoint, run a command, or write a file. */
+const NOT_IDEMPOTENT_TOOL = /((^|__)snapshot_restore|(^workspace|_)_(exec|write_file))$/;
 
 /** Returns the effect of a second call with these options. */
 function repeatability(operation: OperationName, options: Options): Repeatability {

@@ -72,12 +72,20 @@ export interface Operations {
   'checkpoints/restore': { options: RestoreCheckpointOptions; answer: RestoredCheckpoint };
   /** Compares the files of a running sandbox with a checkpoint. */
   'checkpoints/diff': { options: DiffCheckpointOptions; answer: CheckpointDiff };
-  /** Lists the files in a directory of a snapshot, sorted by name. Does not start a container. */
+  /** Lists the files in a directory of a snapshot or of a running sandbox, sorted by name. */
   'files/list': { options: ListFilesOptions; answer: FilePage };
-  /** Returns the attributes of a file or a directory of a snapshot. Does not start a container. */
-  'files/stat': { options: FileOptions; answer: FileDescription };
-  /** Returns the content of a file of a snapshot, or a range of it. Does not start a container. */
+  /** Returns the attributes of a file or a directory of a snapshot or of a running sandbox. */
+  'files/stat': { options: StatFileOptions; answer: FileDescription };
+  /** Returns the content of a file of a snapshot or of a running sandbox, or a range of it. */
   'files/read': { options: ReadFileOptions; answer: FileContent };
+  /** Writes a file of a running sandbox. The file appears at once, when it is complete. */
+  'files/write': { options: WriteFileOptions; answer: FileDescription };
+  /** Creates a directory in a running sandbox, with the directories above it. Changes nothing if it exists. */
+  'files/mkdir': { options: MakeDirectoryOptions; answer: FileDescription };
+  /** Moves a file or a directory of a running sandbox. Replaces an existing file only with `overwrite: true`. */
+  'files/move': { options: MoveFileOptions; answer: FileDescription };
+  /** Removes a file of a running sandbox, or with `recursive: true` a directory with everything in it. */
+  'files/remove': { options: RemoveFileOptions; answer: RemovedFile };
   /** Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`. */
   'files/restore': { options: RestoreFilesOptions; answer: RestoredFiles };
   /** Returns the definitions of tools for a language model. */
@@ -398,7 +406,7 @@ export type Selection = LineageScope &
         ref: SnapshotRef;
       }
     | {
-        /** The ref of the snapshot as one text. */
+        /** Or its short form: one text, as `shortRef` of an answer. */
         ref: string;
       }
     | {
@@ -1513,6 +1521,9 @@ export type Code =
   | 'FILE_NOT_FOUND'
   | 'NOT_A_FILE'
   | 'NOT_A_DIRECTORY'
+  | 'FILE_EXISTS'
+  | 'FILE_CHANGED'
+  | 'DIRECTORY_NOT_EMPTY'
   | 'ARCHIVE_UNREADABLE'
   | 'TOOL_NOT_FOUND'
   | 'SANDBOX_NOT_RUNNING'
@@ -1986,10 +1997,8 @@ export interface DiffCheckpointOptions extends CheckpointsOptions {
   maxBytes?: number;
 }
 
-/** A page of the files in a directory of a snapshot, sorted by the bytes of their names. */
-export interface FilePage {
-  /** The id of the snapshot. */
-  snapshotId: string;
+/** A page of the files in a directory, sorted by the bytes of their names. */
+export interface FilePage extends FileLocation {
   /** The path of the directory. */
   path: string;
   /** The files. */
@@ -1998,7 +2007,17 @@ export interface FilePage {
   cursor?: string;
 }
 
-/** A file in a directory of a snapshot. */
+/** Where files are: in a snapshot, or in a sandbox. */
+export interface FileLocation {
+  /** The sandbox; absent for the files of a snapshot. */
+  sandboxId?: string;
+  /** The id of the snapshot; absent for the files of a sandbox. */
+  snapshotId?: string;
+  /** How the workspace was started; absent if it was running. */
+  started?: StartedForExec;
+}
+
+/** A file in a directory. */
 export interface FileEntry extends FileAttributes {
   /** Its name. Bytes that are not UTF-8 are replaced. */
   name: string;
@@ -2006,8 +2025,8 @@ export interface FileEntry extends FileAttributes {
   nameBytes?: string;
 }
 
-/** The request for a page of the files in a directory of a snapshot. */
-export type ListFilesOptions = Selection & {
+/** The request for a page of the files in a directory. */
+export type ListFilesOptions = FileSource & {
   /** The cursor of the previous page; the page begins with the first file if absent. */
   cursor?: string;
   /**
@@ -2015,25 +2034,84 @@ export type ListFilesOptions = Selection & {
    * @default 100
    */
   limit?: number;
-  /** The path of the directory; the directory that the snapshot contains if absent. */
+  /** The path of the directory; the directory of the snapshot or of the workspace itself if absent. */
   path?: string;
 };
 
-/** A file of a snapshot. */
-export interface FileDescription extends FileAttributes {
-  /** The id of the snapshot. */
-  snapshotId: string;
+/** Where files are: in a snapshot, in a running sandbox, or in a named workspace. */
+export type FileSource = LineageScope &
+  (
+    | {
+        /** The ref of the snapshot. */
+        ref: SnapshotRef;
+      }
+    | {
+        /** Or its short form: one text, as `shortRef` of an answer. */
+        ref: string;
+      }
+    | {
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
+        sandboxId: string;
+        /** The id of the snapshot. */
+        snapshotId: string;
+      }
+    | {
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
+        sandboxId: string;
+        /** The label of the snapshot. */
+        label: string;
+      }
+    | {
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
+        sandboxId: string;
+        /** The directory that the paths are relative to; the directory of the workspace if absent. */
+        dir?: string;
+        /**
+         * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+         * absent.
+         *
+         * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+         * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+         * 1.0 have.
+         */
+        runtime?: 'sdk-0.12' | 'container';
+      }
+    | {
+        /** The name of the workspace. */
+        name: string;
+        /** The directory that the paths are relative to; the directory of the workspace if absent. */
+        dir?: string;
+        /**
+         * The runtime of the workspace. Another one is refused.
+         *
+         * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+         * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+         * 1.0 have.
+         */
+        runtime?: 'sdk-0.12' | 'container';
+        /** The tenant of the workspace; the default tenant if absent. */
+        tenant?: string;
+      }
+  );
+
+/** A file. */
+export interface FileDescription extends FileLocation, FileAttributes {
   /** The path of the file. */
   path: string;
+  /**
+   * The SHA-256 of the whole content, in hexadecimal, for `ifMatch`. Present after a read or a write in
+   * a sandbox, if the file has at most 16 MiB.
+   */
+  etag?: string;
 }
 
-/** The request for the attributes of a file of a snapshot. */
-export type FileOptions = Selection & {
+/** The request for the attributes of a file. */
+export type StatFileOptions = FileSource & {
   /** The path of the file. */
   path: string;
 };
 
-/** The content of a file of a snapshot, or a range of it. */
+/** The content of a file, or a range of it. */
 export interface FileContent extends FileDescription {
   /** The offset of the first byte of the content. */
   offset: number;
@@ -2048,8 +2126,8 @@ export interface FileContent extends FileDescription {
   content: string;
 }
 
-/** The request for the content of a file of a snapshot. */
-export type ReadFileOptions = Selection & {
+/** The request for the content of a file. */
+export type ReadFileOptions = FileSource & {
   /** The path of the file. */
   path: string;
   /**
@@ -2062,6 +2140,93 @@ export type ReadFileOptions = Selection & {
    * @default 0
    */
   offset?: number;
+};
+
+/** The request to write a file of a running sandbox. */
+export type WriteFileOptions = SandboxFiles & {
+  /** The path of the file. Missing directories are created. */
+  path: string;
+  /** The content. A longer one is the body of a request, or a stream. */
+  content: string;
+  /**
+   * How the content is written.
+   * @default "utf8"
+   */
+  encoding?: ContentEncoding;
+  /**
+   * The `etag` that the file must have. If the file has another one, or does not exist, nothing is
+   * written.
+   */
+  ifMatch?: string;
+  /** The permission bits, as an octal number; those of the file that is replaced, or 0644, if absent. */
+  mode?: string;
+};
+
+/** The selection of the files of a running sandbox, or of a named workspace. */
+export type SandboxFiles = LineageScope &
+  (
+    | {
+        name: unknown;
+      }
+    | {
+        sandboxId: unknown;
+      }
+  ) & {
+    /** The directory that the paths are relative to; the directory of the workspace if absent. */
+    dir?: string;
+    /** The name of the workspace. If it is not running, it is started first. */
+    name?: string;
+    /**
+     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+     * absent.
+     *
+     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+     * 1.0 have.
+     */
+    runtime?: 'sdk-0.12' | 'container';
+    /** The id of the sandbox, which must be running. */
+    sandboxId?: string;
+    /** The tenant of the workspace; the default tenant if absent. */
+    tenant?: string;
+  };
+
+/** The request to create a directory in a running sandbox. */
+export type MakeDirectoryOptions = SandboxFiles & {
+  /** The path of the directory. Missing directories above it are created. */
+  path: string;
+};
+
+/** The request to move a file or a directory of a running sandbox. */
+export type MoveFileOptions = SandboxFiles & {
+  /** The path of the file or the directory. */
+  path: string;
+  /** Its new path. Missing directories are created. */
+  to: string;
+  /**
+   * Whether to replace an existing file. A directory is never replaced.
+   * @default false
+   */
+  overwrite?: boolean;
+};
+
+/** The answer of `files/remove`. */
+export interface RemovedFile extends FileLocation {
+  /** The path of the file. */
+  path: string;
+  /** Whether this call removed it; false if there was nothing. */
+  removed: boolean;
+}
+
+/** The request to remove a file or a directory of a running sandbox. */
+export type RemoveFileOptions = SandboxFiles & {
+  /** The path of the file or the directory. */
+  path: string;
+  /**
+   * Whether to remove a directory with everything in it. Otherwise it must be empty.
+   * @default false
+   */
+  recursive?: boolean;
 };
 
 /** The answer of `files/restore`. */
@@ -2193,8 +2358,8 @@ export interface ToolWorkspace {
   /** The tenant of the named workspace; the default tenant if absent. */
   tenant?: string;
   /**
-   * Whether the workspace has tools that run commands, which can read and change everything in the
-   * sandbox, and also read the environment variables of the workspace.
+   * Whether the workspace has tools that run commands, and read and write files. Commands can read and
+   * change everything in the sandbox, and also read the environment variables of the workspace.
    */
   work?: boolean;
   /** The name of the named workspace; the value of `name` if absent. */

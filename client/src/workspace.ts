@@ -4,6 +4,7 @@ import type { SnapshotterClient } from './client.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, OperationName } from './operations.ts';
 import type { Address } from './workspace-address.ts';
+import { WorkspaceFiles } from './workspace-files.ts';
 
 /** The options of a call, without those that select the workspace. */
 type Own<O extends OperationName> = Omit<CallOptions<O>, 'name' | 'tenant' | 'sandboxId' | 'runtime'>;
@@ -24,11 +25,17 @@ export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
 export class WorkspaceHandle {
   readonly #client: SnapshotterClient;
   readonly #address: Address;
+  #files: WorkspaceFiles | undefined;
 
   /** Creates the handle of a workspace, which need not exist. */
   constructor(client: SnapshotterClient, { name, tenant }: Address) {
     this.#client = client;
     this.#address = { name, ...(tenant && { tenant }) };
+  }
+
+  /** The files of the workspace, which is started if it is not running. */
+  get files(): WorkspaceFiles {
+    return (this.#files ??= new WorkspaceFiles(this.#client, this.#address));
   }
 
   /** Runs a command in the workspace, which is started if it is not running. */

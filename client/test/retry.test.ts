@@ -93,9 +93,14 @@ describe('a call that is not repeatable', () => {
     'workspaces.update with a snapshot': (client) =>
       client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
     'workspaces.delete': (client) => client.workspaces.delete({ name: 'n' }),
+    'files.write': (client) => client.files.write({ sandboxId: 'x', path: 'a', content: 'b' }),
+    'files.move': (client) => client.files.move({ sandboxId: 'x', path: 'a', to: 'b' }),
+    'files.remove': (client) => client.files.remove({ sandboxId: 'x', path: 'a' }),
     'files.restore': (client) => client.files.restore({ sandboxId: 'x', label: 'y', paths: ['a'], to: 'x' }),
     'checkpoints.restore': (client) => client.checkpoints.restore({ sandboxId: 'x', name: 'n' }),
     'the tool that restores a checkpoint': tool('snapshot_restore'),
+    'the tool that writes a file': tool('workspace_write_file'),
+    'the tool that writes a file of one workspace': tool('workspace__n__write_file'),
     'the tool that restores a checkpoint of one workspace': tool('workspace__n__snapshot_restore'),
     ...onSnapshot('label'),
   };

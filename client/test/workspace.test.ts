@@ -63,6 +63,55 @@ describe('a handle', () => {
     ]);
   });
 
+  test('reads and changes files by name', async () => {
+    const transport = answering();
+    const { files } = clientOver(transport).client.workspaces.handle(address);
+    await files.read('a.txt', { offset: 3 });
+    await files.write('a.txt', 'text', { ifMatch: '0f' });
+    await files.list();
+    await files.stat('a.txt');
+    await files.mkdir('src');
+    await files.move('a.txt', 'src/a.txt', { overwrite: true });
+    await files.remove('src', { recursive: true });
+    assert.deepEqual(sentTo(transport), [
+      ['files/read', { offset: 3, ...address, path: 'a.txt' }],
+      ['files/write', { ifMatch: '0f', ...address, path: 'a.txt', content: 'text' }],
+      ['files/list', { ...address, path: '/' }],
+      ['files/stat', { ...address, path: 'a.txt' }],
+      ['files/mkdir', { ...address, path: 'src' }],
+      ['files/move', { overwrite: true, ...address, path: 'a.txt', to: 'src/a.txt' }],
+      ['files/remove', { recursive: true, ...address, path: 'src' }],
+    ]);
+  });
+
+  test('sends bytes, streams and long texts beside the options', async () => {
+    const stream = new Response('stream').body as ReadableStream<Uint8Array>;
+    for (const content of [new Uint8Array([0, 255]), stream, 'ü'.repeat(10_000)]) {
+      const transport = answering();
+      await clientOver(transport).client.workspaces.handle(address).files.write('a', content);
+      const { options, input } = transport.calls[0] as Call;
+      assert.deepEqual(options, { ...address, path: 'a' });
+      const sent = await new Response(input as ReadableStream).bytes();
+      const expected = content === stream ? 'stream' : content;
+      assert.deepEqual(sent, typeof expected === 'string' ? new TextEncoder().encode(expected) : expected);
+    }
+  });
+
+  test('does not send a stream twice', async () => {
+    const busy = { code: 'SANDBOX_BUSY', kind: 'transient', message: '', remediation: '', retryable: true };
+    for (const [content, attempts] of [
+      [new Response('x').body as ReadableStream<Uint8Array>, 1],
+      [new Uint8Array([1]), 4],
+    ] as const) {
+      const transport = new FakeTransport(() => {
+        throw Object.assign(new Error('SANDBOX_BUSY'), busy);
+      });
+      const { files } = clientOver(transport).client.workspaces.handle(address);
+      await assert.rejects(files.write('a', content), { code: 'SANDBOX_BUSY' });
+      assert.equal(transport.calls.length, attempts);
+    }
+  });
+
   test('captures the directory of the present sandbox', async () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);

@@ -12,7 +12,7 @@ use sandbox_snapshotter::model::answer::{
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
 use sandbox_snapshotter::model::diff::SnapshotDiff;
 use sandbox_snapshotter::model::exec::ExecResult;
-use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
+use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
@@ -82,7 +82,8 @@ fn check_answer(operation: &str, answer: &Value) {
         "checkpoints/list" => check_round_trip::<CheckpointPage>(answer),
         "checkpoints/restore" => check_round_trip::<RestoredCheckpoint>(answer),
         "files/list" => check_round_trip::<FilePage>(answer),
-        "files/stat" => check_round_trip::<FileDescription>(answer),
+        "files/remove" => check_round_trip::<RemovedFile>(answer),
+        "files/stat" | "files/write" | "files/mkdir" | "files/move" => check_round_trip::<FileDescription>(answer),
         "files/restore" => check_round_trip::<RestoredFiles>(answer),
         "files/read" => check_round_trip::<FileContent>(answer),
         "checkpoints/diff" => check_round_trip::<CheckpointDiff>(answer),

@@ -4,7 +4,7 @@
 import { getSandbox, type Sandbox as SandboxClass } from '@cloudflare/sandbox';
 import { DurableObject } from 'cloudflare:workers';
 
-import { rpc, SnapshotterClient, type ExecStreamOptions } from '../../client/src/index.ts';
+import { rpc, SnapshotterClient, type ExecStreamOptions, type WriteOptions } from '../../client/src/index.ts';
 import type { Answer, Step, Thrown } from './steps.ts';
 
 export { Sandbox } from '@cloudflare/sandbox';
@@ -46,6 +46,8 @@ export class Caller extends DurableObject<Env> {
       }
       case 'execStream':
         return this.#execStream(step.options, step.cancel);
+      case 'writeBytes':
+        return this.#writeBytes(step.options, step.length, step.asStream);
       case 'abort':
         return this.#abort.abort();
       case 'sandbox': {
@@ -103,6 +105,14 @@ export class Caller extends DurableObject<Env> {
       if (cancel) break;
     }
     return events;
+  }
+
+  /** Writes a file over RPC. Its bytes are the numbers from 0 to 250, again and again. */
+  #writeBytes(options: object, length: number, asStream = false): Promise<unknown> {
+    const client = new SnapshotterClient(rpc(this.env.SNAPSHOTTER));
+    const bytes = Uint8Array.from({ length }, (_, index) => index % 251);
+    const content = asStream ? (new Response(bytes).body as ReadableStream<Uint8Array>) : bytes;
+    return client.files.write({ ...options, content } as WriteOptions);
   }
 
   #rpc(method: string, options: unknown, signal: boolean | undefined): Promise<unknown> {

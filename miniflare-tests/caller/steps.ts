@@ -8,6 +8,7 @@ export type Step =
       signal?: boolean;
     }
   | { do: 'execStream'; options: object; cancel?: boolean }
+  | { do: 'writeBytes'; options: object; length: number; asStream?: boolean }
   | { do: 'abort' }
   | { do: 'sandbox' | 'container'; id: string; method: string; args: unknown[] }
   | { do: 'session'; id: string; session: string; command: string }

@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { start, type Cli } from './cli.ts';
@@ -51,7 +54,7 @@ test('a missing program has the exit code of the shell', async () => {
 });
 
 test('a command beyond its time limit has the exit code 124', async () => {
-  const { status } = await cli.run(['exec', `@${NAME}`, '--time-limit', '1', '--', 'sleep', '30']);
+  const { status } = await cli.run(['exec', `@${NAME}`, '--timeout', '1', '--', 'sleep', '30']);
   assert.equal(status, 124);
 });
 
@@ -78,4 +81,29 @@ test('a command is killed with the program', async () => {
     assert.ok(attempt < 30, 'the command still runs');
     await new Promise((later) => setTimeout(later, 500));
   }
+});
+
+test('files are listed, printed and copied in both directions', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'snapshotter-cp-'));
+  const local = (name: string) => join(folder, name);
+  const content = 'zeile ü\n'.repeat(200_000);
+  writeFileSync(local('a.txt'), content);
+  chmodSync(local('a.txt'), 0o750);
+  const at = (path: string) => `@${NAME}:${path}`;
+  const run = async (...words: string[]) => {
+    const { status, stdout, stderr } = await cli.run(words);
+    return [status, stdout || stderr];
+  };
+  const copied = await cli.json('cp', local('a.txt'), at('deep/b.txt'));
+  assert.deepEqual([copied.sandboxId, copied.mode], [sandbox, '0750']);
+  assert.deepEqual(await run('ls', at('deep'), '--quiet'), [0, 'b.txt\n']);
+  assert.deepEqual(await run('cat', at('deep/b.txt')), [0, content]);
+  assert.deepEqual((await run('cp', at('deep/b.txt'), local('c.txt')))[0], 0);
+  assert.equal(readFileSync(local('c.txt'), 'utf8'), content);
+  const [code] = await cli.code('cp', local('a.txt'), at('deep/b.txt'));
+  assert.equal(code, 'FILE_EXISTS');
+  assert.equal((await run('cp', local('a.txt'), at('deep')))[0], 0);
+  assert.deepEqual(await run('ls', `${sandbox}:deep`, '--quiet'), [0, 'a.txt\nb.txt\n']);
+  assert.equal((await cli.code('cp', at('deep'), local('d')))[0], 'NOT_A_FILE');
+  rmSync(folder, { recursive: true });
 });

@@ -74,10 +74,11 @@ test('no interface runs a command without the permission', async () => {
   ]) {
     const { tools } = await world.rpc('tools/list', toolset);
     assert.equal(
-      tools.some(({ name }: { name: string }) => /exec/.test(name)),
+      tools.some(({ name }: { name: string }) => /exec|write_file/.test(name)),
       false,
     );
-    for (const name of ['workspace__guarded__exec', 'workspace_exec', 'exec']) {
+    const names = ['workspace__guarded__exec', 'workspace_exec', 'exec', 'workspace__guarded__write_file'];
+    for (const name of names) {
       const call = world.rpc('tools/call', { ...toolset, name, arguments: intrude });
       assert.equal((await world.failure(call)).code, 'TOOL_NOT_FOUND');
     }

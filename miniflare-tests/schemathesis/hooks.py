@@ -60,6 +60,13 @@ VALUES = {
     "/v1/files/restore paths": ["notes.txt"],
     "/v1/files/restore to": SANDBOX,
     "/v1/files/read path": "notes.txt",
+    "/v1/files/write path": "written.txt",
+    "/v1/files/mkdir path": "made",
+    "/v1/files/move path": "written.txt",
+    "/v1/files/move to": "moved.txt",
+    "/v1/files/remove path": "moved.txt",
+    "content": "YWJj",
+    "ifMatch": None,
     "/v1/tools/call name": "workspace__code__list",
     "/v1/import label": "imported",
     "/v1/delete label": "spare",
@@ -68,7 +75,7 @@ VALUES = {
 }
 
 # Operations that start a sandbox for a new name. All of their requests use these names.
-NAMES = {"workspaces/": "work", "checkpoints/": "s1"}
+NAMES = {"workspaces/": "work", "files/": "work", "checkpoints/": "s1"}
 NEW_NAMES = {"/v1/workspaces/create": "play", "/v1/workspaces/getOrCreate": "play", "/v1/workspaces/fork newName": "sketch"}
 
 # The headers that must match the body.

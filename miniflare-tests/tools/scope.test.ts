@@ -69,8 +69,7 @@ test('two workspaces from the same snapshot cannot access each other', async () 
 
 test('the tools of a branch cannot change the sandbox of its snapshot', async () => {
   await world.exec('parent', 'echo first > file');
-  const { ref } = (await call({ sandboxId: 'parent' }, 'snapshot')).structuredContent;
-  const taken = { ref };
+  const { structuredContent: taken } = await call({ sandboxId: 'parent' }, 'snapshot');
   const { structuredContent: branched } = await call({ sandboxId: 'parent' }, 'branch', taken);
   const branch = { sandboxId: branched.ref.ref.sandboxId };
   await assertRefused(branch, 'snapshot_create', { name: 's1', workspace: workspaceRef('parent') });

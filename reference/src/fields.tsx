@@ -109,7 +109,8 @@ export function Type({ document, schema }: { document: Document; schema: Schema 
     type,
     additionalProperties,
   } = resolve(document, schema);
-  if (name !== undefined && !values) return <>{name}</>;
+  const orText = schema['anyOf']?.some((part: Schema) => part['type'] === 'string') ? ' or string' : '';
+  if (name !== undefined && !values) return <>{name + orText}</>;
   if (constant !== undefined) return <code>{JSON.stringify(constant)}</code>;
   if (values) return hasValueList(document, schema) ? <>{plain(type)}</> : <Line text={list(values, 'or')} />;
   if (items) {

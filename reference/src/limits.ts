@@ -36,6 +36,8 @@ const PATTERNS: Record<string, string> = {
     'no component `..`, no NUL character',
   '^[a-z0-9]{12}$': '12 lowercase letters or digits',
   '^[0-7]{4}$': 'four octal digits',
+  '^[0-7]{3,4}$': 'three or four octal digits',
+  '^[0-9a-f]{64}$': '64 hexadecimal digits',
   '^[A-Za-z_][A-Za-z0-9_]*$': 'letters, digits and `_`; does not begin with a digit',
   '^(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.[^/\\u0000\\u000a]+)?)?(?:/(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.(?:[^/.\\u0000\\u000a][^/\\u0000\\u000a]*|\\.[^/\\u0000\\u000a]+)?)?)*$':
     'a relative path; no `..`, no line break',

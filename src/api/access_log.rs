@@ -150,11 +150,15 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::Label
         | Operation::Pin
         | Operation::Unpin
-        | Operation::Delete
-        | Operation::ListFiles
+        | Operation::Delete => &[("snapshotId", "/snapshotId")],
+        Operation::ListFiles
         | Operation::StatFile
-        | Operation::ReadFile => &[("snapshotId", "/snapshotId")],
-        Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
+        | Operation::ReadFile
+        | Operation::WriteFile
+        | Operation::MakeDirectory
+        | Operation::MoveFile
+        | Operation::RemoveFile
+        | Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
         Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
         Operation::Exec => &[("sandboxId", "/sandboxId"), ("exitCode", "/exitCode"), ("timedOut", "/timedOut")],

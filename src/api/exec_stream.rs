@@ -8,18 +8,18 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::{self, Stream};
+use js_sys::Promise;
 use js_sys::futures::future_to_promise;
-use js_sys::{Object, Promise, Reflect};
 use serde_json::json;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen::{JsCast, JsValue};
 use worker::{Env, Response, ResponseBuilder};
 
 use super::access_log::{CallLog, correlation_id, log_call};
 use super::exception::to_exception;
 use super::execute::{Call, abort_token};
 use super::operations::{Operation, Request, requests};
-use super::rpc::{read_arguments, take_signal};
+use super::rpc::{read_arguments, take_signal, take_stream};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts};
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::exec::{ExecEvent, ExecEventWriter};
@@ -88,7 +88,7 @@ async fn start(
     let deployment = Deployment::open(env, ctx)?;
     let ports = Rc::clone(deployment.ports());
     ports.check_bindings(Operation::Exec.needs_bucket())?;
-    let Call { arguments, signal } = call.await?;
+    let Call { arguments, signal, .. } = call.await?;
     let request = ExecRequest::decode(&arguments)?;
     if input.is_some() && request.stdin.is_some() {
         return Err(Error::exec_input_twice());
@@ -132,10 +132,10 @@ impl ExecStream {
 #[wasm_bindgen(js_name = execStream)]
 pub fn exec_stream(options: JsValue, env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let (options, input) = take_input(options);
+        let (options, input) = take_stream(options, "stdin");
         let call = async {
             let (options, signal) = take_signal(&options)?;
-            Ok(Call { arguments: read_arguments(&options)?, signal })
+            Ok(Call { arguments: read_arguments(&options)?, signal, input: None })
         };
         let Opened { correlation_id, outcome } = open(&Access::Everything, call, input, &env, ctx).await;
         let stream = outcome.map_err(|error| to_exception(&error, &correlation_id))?;
@@ -143,15 +143,4 @@ pub fn exec_stream(options: JsValue, env: Env, ctx: JsValue) -> Promise {
         // Only the body of a response is a stream of bytes, as RPC requires.
         Ok(web_sys::Response::from(response).body().into())
     }))
-}
-
-/// Separates a stream of the standard input from the options.
-fn take_input(options: JsValue) -> (JsValue, Option<web_sys::ReadableStream>) {
-    let input =
-        if options.is_object() { Reflect::get(&options, &"stdin".into()).unwrap_or_default() } else { JsValue::NULL };
-    let Ok(input) = input.dyn_into::<web_sys::ReadableStream>() else { return (options, None) };
-    let rest = Object::assign(&Object::new(), options.unchecked_ref());
-    // The deletion of an own property of a new object cannot fail.
-    let _ = Reflect::delete_property(&rest, &"stdin".into());
-    (rest.into(), Some(input))
 }

@@ -23,6 +23,7 @@ use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
+use crate::service::files::in_sandbox;
 use crate::service::{CancellationToken, health};
 
 /// The input of a call.
@@ -31,6 +32,8 @@ pub(super) struct Call {
     pub arguments: Value,
     /// An `AbortSignal`, or undefined.
     pub signal: JsValue,
+    /// The content of a file to write, if the arguments contain none.
+    pub input: Option<web_sys::ReadableStream>,
 }
 
 /// The outcome of a call.
@@ -91,7 +94,7 @@ async fn execute_operation(
     }
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ports().check_bindings(operation.needs_bucket())?;
-    let Call { arguments, signal } = call.await?;
+    let Call { arguments, signal, input } = call.await?;
     let request = Request::decode(operation, &arguments)?;
     let target = request.target();
     call_log.borrow_mut().target = Some(target.clone());
@@ -118,6 +121,9 @@ async fn execute_operation(
                     to_raw_json(&tools::grant::issue_token(api_token.as_deref(), &grant, WorkerClock.now())?)
                 }
             },
+            Request::Entrypoint(requests::Entrypoint::WriteFile(request)) => {
+                to_raw_json(&in_sandbox::write(&ports, request, input).await?)
+            }
             request => dispatch(&ports, &access, request, &arguments, &signal).await,
         }
     }

@@ -13,6 +13,7 @@ use super::access_log::log_refusal;
 use super::exec_stream::{self, Opened};
 use super::execute::{Answer, Call, execute};
 use super::operations::{MAX_ARGUMENTS, Operation};
+use super::rpc::without_content;
 use super::{auth, downloads, healthz, mcp, problem};
 use crate::model::json::{self, RawJson};
 use crate::model::{Code, Error, Result};
@@ -21,7 +22,7 @@ use crate::service::access::Access;
 /// The HTTP method of every operation.
 const POST: &str = "POST";
 
-/// The media type of a body that is the standard input of a command.
+/// The media type of a body that is the standard input of a command, or the content of a file.
 const INPUT_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// Handles `fetch(request)`.
@@ -53,7 +54,7 @@ fn refuse_method(request: &Request) -> worker::Result<Response> {
 
 async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result<Response> {
     if request.path() == "/mcp" {
-        return mcp::handle(request, env, ctx).await;
+        return Box::pin(mcp::handle(request, env, ctx)).await;
     }
     if request.path() == "/healthz" {
         // `Request::method` returns GET for an unknown method, such as QUERY.
@@ -80,7 +81,17 @@ async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> worker::Result
         return exec_as_stream(request, &access, env, ctx).await;
     }
     let signal = request.inner().signal().into();
-    let call = async move { Ok(Call { arguments: read_arguments(&mut request).await?, signal }) };
+    let is_content = operation == Operation::WriteFile && has_input(&request);
+    let input = is_content.then(|| request.inner().body()).flatten();
+    let call = async move {
+        // A request without a body writes an empty file.
+        let arguments = if is_content {
+            without_content(read_url_options(&request)?)?
+        } else {
+            read_arguments(&mut request).await?
+        };
+        Ok(Call { arguments, signal, input })
+    };
     let Answer { correlation_id, outcome } = execute(operation, access, call, env, ctx).await;
     match outcome {
         Ok(answer) => respond(ResponseBuilder::new(), "application/json", answer, &correlation_id),
@@ -101,11 +112,11 @@ fn accepts_events(request: &Request) -> bool {
 /// command, and the options are in the URL.
 async fn exec_as_stream(mut request: Request, access: &Access, env: &Env, ctx: JsValue) -> worker::Result<Response> {
     let signal = request.inner().signal().into();
-    let is_input = media_type(&request).eq_ignore_ascii_case(INPUT_MEDIA_TYPE);
+    let is_input = has_input(&request);
     let input = is_input.then(|| request.inner().body()).flatten();
     let call = async move {
         let arguments = if is_input { read_url_options(&request)? } else { read_arguments(&mut request).await? };
-        Ok(Call { arguments, signal })
+        Ok(Call { arguments, signal, input: None })
     };
     let Opened { correlation_id, outcome } = exec_stream::open(access, call, input, env, ctx).await;
     match outcome {
@@ -116,7 +127,12 @@ async fn exec_as_stream(mut request: Request, access: &Access, env: &Env, ctx: J
     }
 }
 
-/// Reads the options of a command from the URL.
+/// Returns whether the body is the standard input of a command, or the content of a file.
+fn has_input(request: &Request) -> bool {
+    media_type(request).eq_ignore_ascii_case(INPUT_MEDIA_TYPE)
+}
+
+/// Reads the options of a call with an input from the URL.
 fn read_url_options(request: &Request) -> Result<Value> {
     let url = request.url().map_err(|error| Error::exec_options_unreadable(&error.to_string()))?;
     let options = url.query_pairs().find_map(|(name, value)| (name == "options").then(|| value.into_owned()));

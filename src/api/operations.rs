@@ -9,6 +9,7 @@ pub use crate::model::operation::{Operation, Request, Target, requests};
 use crate::model::{Error, Result, json};
 use crate::ports::Ports;
 use crate::service::access::{self, Access};
+use crate::service::files::in_sandbox;
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -75,8 +76,8 @@ pub async fn run_named<P: Ports>(
     }
 }
 
-/// Runs an operation of the entrypoint itself: on the bucket, on a Directory, or a command in a sandbox. The caller was
-/// authorized for the request.
+/// Runs an operation of the entrypoint itself: on the bucket, on a Directory, or a command or files in a sandbox. The caller
+/// was authorized for the request.
 pub async fn run_entrypoint<P: Ports>(
     ports: &Rc<P>,
     access: &Access,
@@ -84,15 +85,34 @@ pub async fn run_entrypoint<P: Ports>(
     abort: CancellationToken,
 ) -> Result<Value> {
     use requests::Entrypoint as Call;
-    let Request::Entrypoint(request) = request else { return Err(Error::internal()) };
+    let request = match request {
+        Request::Entrypoint(request) => request,
+        Request::Sandbox(request) => return Box::pin(read_sandbox(ports, request)).await,
+        _ => return Err(Error::internal()),
+    };
     match request {
-        Call::Exec(request) => to_json(&service::exec::exec(Rc::clone(ports), request, abort).await?),
+        Call::WriteFile(request) => to_json(&in_sandbox::write(ports, request, None).await?),
+        Call::MakeDirectory(request) => to_json(&in_sandbox::make_directory(ports, request).await?),
+        Call::MoveFile(request) => to_json(&in_sandbox::move_file(ports, request).await?),
+        Call::RemoveFile(request) => to_json(&in_sandbox::remove(ports, request).await?),
+        Call::Exec(request) => to_json(&Box::pin(service::exec::exec(Rc::clone(ports), request, abort)).await?),
         Call::Sweep(request) => to_json(&service::sweep(&**ports, request).await?),
         Call::CreateToken(request) => to_json(&access::tokens::create(&**ports, request).await?),
         Call::ListTokens(request) => to_json(&access::tokens::list(&**ports, &request).await?),
         Call::RevokeToken(request) => to_json(&access::tokens::revoke(&**ports, request).await?),
         Call::CurrentToken(_) => to_json(&access.describe()),
         Call::ListWorkspaces(request) => access::list::list_workspaces(&**ports, access, request).await,
+    }
+}
+
+/// Reads the files of a running sandbox.
+async fn read_sandbox<P: Ports>(ports: &Rc<P>, request: requests::Sandbox) -> Result<Value> {
+    use requests::Sandbox as Call;
+    match request {
+        Call::ListFiles(request) => to_json(&in_sandbox::list(ports, request).await?),
+        Call::StatFile(request) => to_json(&in_sandbox::stat(ports, request).await?),
+        Call::ReadFile(request) => to_json(&in_sandbox::read(ports, request).await?),
+        _ => Err(Error::internal()),
     }
 }
 

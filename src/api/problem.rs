@@ -55,6 +55,9 @@ pub fn status(code: Code) -> u16 {
         | Code::LabelTaken
         | Code::NotAFile
         | Code::NotADirectory
+        | Code::FileExists
+        | Code::FileChanged
+        | Code::DirectoryNotEmpty
         | Code::NameTaken
         | Code::WorkspaceDiverged
         | Code::NothingRestorable

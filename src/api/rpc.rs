@@ -6,6 +6,7 @@ use std::panic::AssertUnwindSafe;
 use js_sys::futures::future_to_promise;
 use js_sys::{Array, Object, Promise, Reflect};
 use serde_json::Value;
+use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use worker::Env;
 
@@ -37,7 +38,7 @@ pub fn call(name: String, options: JsValue, env: Env, ctx: JsValue) -> Promise {
 pub fn scheduled(env: Env, ctx: JsValue) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let (operation, arguments) = cron_operation();
-        let call = ready(Ok(Call { arguments, signal: JsValue::UNDEFINED }));
+        let call = ready(Ok(Call { arguments, signal: JsValue::UNDEFINED, input: None }));
         let Answer { correlation_id, outcome } = execute(operation, Access::Everything, call, &env, ctx).await;
         outcome.map(|_| JsValue::UNDEFINED).map_err(|error| to_exception(&error, &correlation_id))
     }))
@@ -49,13 +50,47 @@ async fn execute_rpc(
     env: Env,
     ctx: JsValue,
 ) -> std::result::Result<JsValue, JsValue> {
-    let call =
-        take_signal(&options).and_then(|(options, signal)| Ok(Call { arguments: read_arguments(&options)?, signal }));
+    let (options, input) = match operation {
+        Operation::WriteFile => take_stream(options, CONTENT),
+        _ => (options, None),
+    };
+    let call = take_signal(&options).and_then(|(options, signal)| {
+        let arguments = read_arguments(&options)?;
+        let arguments = if input.is_some() { without_content(arguments)? } else { arguments };
+        Ok(Call { arguments, signal, input })
+    });
     let Answer { correlation_id, outcome } = execute(operation, Access::Everything, ready(call), &env, ctx).await;
     match outcome {
         Ok(answer) => raw_json_to_js(&answer),
         Err(error) => Err(to_exception(&error, &correlation_id)),
     }
+}
+
+/// The option with the content of a file.
+const CONTENT: &str = "content";
+
+/// Completes the options of a write whose content is a stream.
+///
+/// # Errors
+/// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) for options that contain a content too.
+pub(super) fn without_content(mut options: Value) -> Result<Value> {
+    if let Some(options) = options.as_object_mut()
+        && options.insert(CONTENT.to_owned(), String::new().into()).is_some_and(|given| !given.is_null())
+    {
+        return Err(Error::file_content_twice());
+    }
+    Ok(options)
+}
+
+/// Separates the option `name` from the options, if it is a stream.
+pub(super) fn take_stream(options: JsValue, name: &str) -> (JsValue, Option<web_sys::ReadableStream>) {
+    let stream =
+        if options.is_object() { Reflect::get(&options, &name.into()).unwrap_or_default() } else { JsValue::NULL };
+    let Ok(stream) = stream.dyn_into::<web_sys::ReadableStream>() else { return (options, None) };
+    let rest = Object::assign(&Object::new(), options.unchecked_ref());
+    // The deletion of an own property of a new object cannot fail.
+    let _ = Reflect::delete_property(&rest, &name.into());
+    (rest.into(), Some(stream))
 }
 
 /// Separates the `signal` from the options, and returns the other options and the signal.

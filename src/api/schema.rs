@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
 use crate::model::error::ErrorBody;
-use crate::model::files::FileAttributes;
+use crate::model::files::{FileAttributes, FileLocation};
 use crate::model::named::settings::StartSettings;
-use crate::model::request::{CheckpointLocation, LineageScope, SettingsUpdate};
+use crate::model::request::{CheckpointLocation, FileSource, LineageScope, SandboxFiles, SettingsUpdate};
 use crate::model::schema::NULLABLE;
 use crate::model::token::Permission;
 
@@ -43,8 +43,9 @@ impl Schemas {
         let operations = Operation::ALL.iter().map(schema_of).collect();
         let error = output_generator.subschema_for::<ErrorBody>();
         add_base_types(&mut input_generator);
-        // Answers extend it, and none has it directly.
+        // Answers extend them, and none has them directly.
         output_generator.subschema_for::<FileAttributes>();
+        output_generator.subschema_for::<FileLocation>();
         // A type that occurs both as an option and in an answer has the schema of the option, with its optional
         // members.
         let mut types = output_generator.take_definitions(true);
@@ -82,6 +83,8 @@ pub fn document() -> Value {
 /// Adds the types that others extend and that no operation takes directly.
 fn add_base_types(generator: &mut SchemaGenerator) {
     generator.subschema_for::<LineageScope>();
+    generator.subschema_for::<FileSource>();
+    generator.subschema_for::<SandboxFiles>();
     generator.subschema_for::<CheckpointLocation>();
     generator.subschema_for::<SettingsUpdate>();
     generator.subschema_for::<StartSettings>();

@@ -24,7 +24,9 @@ use super::sdk_session::SdkSession;
 use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
-use crate::model::exec_call::{ContainerCommand, ExecContainer};
+use crate::model::exec::OutputStream;
+use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
+use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
@@ -34,7 +36,7 @@ use crate::model::named::settings::Hook;
 use crate::model::{
     self, Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
 };
-use crate::ports::Sandboxes;
+use crate::ports::{RunningCommand, Sandboxes};
 
 /// The time limit of a command that visits every file of a directory, in milliseconds.
 const WALK_TIMEOUT_MILLIS: u32 = 60_000;
@@ -350,6 +352,33 @@ impl Sandboxes for SandboxStubs {
             "done" => Ok(()),
             _ => Err(unreadable("the result of the kill command")),
         }
+    }
+
+    async fn call_files(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &FileCall,
+    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
+        let command = scripts::file_command(call);
+        let mut running = self.run_command(id, container, &command).await?;
+        let mut output = Vec::new();
+        while let Some(event) = running.next().await? {
+            match event {
+                CommandEvent::Refused(refusal) => return Ok(Err(FileRefusal::Container(refusal))),
+                CommandEvent::Output(OutputStream::Stdout, bytes) => output.extend(bytes),
+                CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
+                CommandEvent::Ended { timed_out: true, .. } => {
+                    let limit = Duration::from_secs(command.timeout_seconds.into());
+                    return Err(Failure::timed_out("a call about files", limit));
+                }
+                CommandEvent::Ended { .. } => {
+                    let outcome = scripts::read_file_outcome(&output, call);
+                    return outcome.ok_or_else(|| unreadable("the output of a call about files"));
+                }
+            }
+        }
+        Err(Failure::new("Error", "The container ended during the call.").with_code("OPERATION_INTERRUPTED"))
     }
 
     async fn run_checkpoint(

@@ -12,6 +12,7 @@ pub mod checkpoint_call;
 pub mod delta;
 pub mod exclude;
 pub mod exec_call;
+pub mod file_call;
 pub mod file_part;
 pub mod mint;
 pub mod named;

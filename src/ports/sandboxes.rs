@@ -7,6 +7,7 @@ use super::Ports;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
+use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
@@ -278,6 +279,15 @@ pub trait Sandboxes {
     /// Kills a command of a caller with all processes of its group, or prevents that it starts. Starts the container if it
     /// is not running.
     fn kill_command(&self, id: &SandboxId, command_id: &str) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Reads or changes files, or returns why the call was refused. In another container than `container`, it is refused as
+    /// [`run_command`](Self::run_command) is.
+    fn call_files(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &FileCall,
+    ) -> impl Future<Output = Result<Result<FileOutcome, FileRefusal>, Failure>>;
 
     /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
     /// the container if it is not running. Changes nothing in a container that does not meet `required`.

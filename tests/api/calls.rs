@@ -247,3 +247,17 @@ fn error_result_omits_ids_of_other_sandboxes() {
         assert!(!serde_json::to_string(&result).unwrap().contains("agent-7"), "{code}");
     }
 }
+
+#[test]
+fn whole_answer_about_a_snapshot_is_accepted_by_the_next_tool() {
+    let taken = extended(snapshot_ref(), json!({ "shortRef": "snap_YWdlbnQtNDI.abcdefghij012345.1.x" }));
+    let (result, _) = call("snapshot", json!({}), taken);
+    let answer = result.structured_content.unwrap();
+    assert!(answer["shortRef"].is_string());
+    for op in ["restore", "branch"] {
+        let (_, calls) = call(op, answer.clone(), workspace_ref());
+        assert_eq!(calls, [(op, json!({ "ref": snapshot_ref() }))]);
+    }
+    let deleted = json!({ "snapshotId": "snap-abcdefghij012345", "removed": true });
+    assert_eq!(call("delete", answer, deleted).1, [("delete", json!({ "ref": snapshot_ref() }))]);
+}

@@ -8,6 +8,7 @@ mod arguments;
 mod authorization;
 mod calls;
 mod definitions;
+mod files;
 mod grants;
 mod json_rpc;
 mod methods;

@@ -7,10 +7,10 @@ use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::settings::{Hooks, StartSettings};
 use sandbox_snapshotter::model::request::{
     ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, DiffRequest, FileRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest,
-    LineageScope, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
-    ReadFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, SandboxRequest, SetRetentionRequest,
-    SettingsUpdate, StartRequest, SweepRequest, UpdateRequest,
+    DiffCheckpointRequest, DiffRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
+    ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest, ReadFileRequest,
+    RestoreCheckpointRequest, RestoreFilesRequest, SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest,
+    StatFileRequest, SweepRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{
     Code, DerivationKind, Label, Policy, RestoreRequest, Runtime, Selection, SnapshotRequest, derivation_kind_of,
@@ -64,7 +64,7 @@ fn snapshot_is_taken_restored_listed_and_deleted() {
         let files = client.files();
         let path = FilePath::parse("notes.txt")?;
         assert_eq!(files.list(&ListFilesRequest::of(selection.clone())).await?.files[0].name, "notes.txt");
-        let file = FileRequest { selection: selection.clone(), path: path.clone() };
+        let file = StatFileRequest { source: selection.clone().into(), path: path.clone() };
         assert_eq!(files.stat(&file).await?.attributes.r#type, FileType::File);
         let content = files.read(&ReadFileRequest::of(selection.clone(), path)).await?;
         assert_eq!(content.bytes().map(|bytes| bytes.len() as u64), Some(content.length));

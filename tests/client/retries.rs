@@ -40,6 +40,11 @@ fn unsafe_calls() -> Vec<(Operation, Value)> {
         tool("workspace__code__snapshot_restore"),
         tool("workspace__code__exec"),
         tool("workspace_exec"),
+        tool("workspace__code__write_file"),
+        tool("workspace_write_file"),
+        (Operation::WriteFile, json!({ "sandboxId": "agent-42", "path": "a", "content": "" })),
+        (Operation::MoveFile, json!({ "sandboxId": "agent-42", "path": "a", "to": "b" })),
+        (Operation::RemoveFile, json!({ "sandboxId": "agent-42", "path": "a" })),
     ];
     others.into_iter().chain(SNAPSHOT_OPERATIONS.map(|operation| (operation, by_label.clone()))).collect()
 }

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
-use sandbox_snapshotter::model::request::{ExecRequest, ForkRequest, SettingsUpdate};
+use sandbox_snapshotter::model::request::{ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest};
 use sandbox_snapshotter::model::{Code, Label, RestoreRequest, Selection, SnapshotRequest};
 use sandbox_snapshotter_client::{Client, Error};
 
@@ -30,6 +30,31 @@ fn handle_covers_the_life_of_a_workspace() {
         assert_eq!(workspace.fork(|request| ForkRequest { count: 2, ..request }).await?.forks.len(), 2);
         let changes = SettingsUpdate { persistent: Some(false), ..SettingsUpdate::default() };
         assert!(!workspace.update(changes).await?.persistent);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn handle_reads_and_changes_files() {
+    let service = InMemoryTransport::new(Fixture::with_stopped_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    let files = workspace.files();
+    run_ready(async {
+        let written = files.write("src/a.txt", "text").await?;
+        assert_eq!(written.location.started.map(|started| started.how), Some(StartOutcome::Restored));
+        let read = files.read("src/a.txt").await?;
+        assert_eq!((read.content.as_str(), &read.file.etag), ("text", &written.etag));
+        let other = |request| WriteFileRequest { if_match: Some("0f".repeat(32)), ..request };
+        let refused = files.write_with("src/a.txt", "new", other).await.unwrap_err();
+        assert_eq!(*refused.code(), Code::FileChanged);
+        files.mkdir("docs").await?;
+        files.move_file("src/a.txt", "docs/b.txt", false).await?;
+        assert_eq!(files.list("docs", |request| request).await?.files[0].name, "b.txt");
+        assert_eq!(files.stat("docs/b.txt").await?.attributes.size_bytes, 4);
+        assert_eq!(files.read_range("docs/b.txt", 1, 2).await?.content, "ex");
+        assert!(files.remove("docs", true).await?.removed);
         Ok::<_, Error>(())
     })
     .unwrap();

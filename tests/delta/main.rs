@@ -85,7 +85,7 @@ fn run_overlay_case(seed: u64) -> Result<(), String> {
         let expected = tree::list(&container.dir());
         let carrier = match container.begin_delta(&base, number) {
             CaptureBegun::Delta(carrier) => carrier,
-            full => return Err(format!("seed {seed}, delta {number}: {full:?}")),
+            full @ CaptureBegun::Full { .. } => return Err(format!("seed {seed}, delta {number}: {full:?}")),
         };
         let archive = container.archive(&carrier);
         let restored = Container::mounted(&format!("{seed}-{number}"), &base);

@@ -40,6 +40,17 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::ListFiles, of_snapshot(json!({ "path": "src", "limit": 10 }))),
         (Operation::StatFile, of_snapshot(json!({ "path": "src" }))),
         (Operation::ReadFile, of_snapshot(json!({ "path": "src/main.rs", "offset": 0, "length": 10 }))),
+        (Operation::ListFiles, merged(&[name.clone(), scope.clone(), json!({ "dir": "/workspace", "path": "src" })])),
+        (
+            Operation::WriteFile,
+            of_sandbox(json!({
+                "runtime": "container", "dir": "/workspace", "path": "src/main.rs", "content": "x", "encoding": "utf8",
+                "mode": "0644", "ifMatch": "0f".repeat(32),
+            })),
+        ),
+        (Operation::MakeDirectory, of_sandbox(json!({ "path": "src" }))),
+        (Operation::MoveFile, of_sandbox(json!({ "path": "src/main.rs", "to": "src/lib.rs", "overwrite": true }))),
+        (Operation::RemoveFile, of_sandbox(json!({ "path": "src", "recursive": true }))),
         (Operation::Label, of_snapshot(json!({ "newLabel": "new", "replace": false }))),
         (Operation::Pin, of_snapshot(json!({}))),
         (Operation::Unpin, of_snapshot(json!({}))),

@@ -85,6 +85,23 @@ fn answers_to_commands_match_their_schemas() {
 }
 
 #[test]
+fn answers_about_files_of_workspaces_match_their_schemas() {
+    let mut checked = SchemaChecker::of(Fixture::with_stopped_workspace());
+    let write = json!({ "name": WORKSPACE, "path": "src/main.rs", "content": "fn main() {}" });
+    assert_eq!(checked.run(Operation::WriteFile, &write)["started"]["how"], json!("restored"));
+    for (operation, path) in [
+        (Operation::MakeDirectory, "new"),
+        (Operation::ListFiles, "/"),
+        (Operation::StatFile, "src"),
+        (Operation::ReadFile, "src/main.rs"),
+        (Operation::RemoveFile, "new"),
+    ] {
+        checked.run(operation, &json!({ "name": WORKSPACE, "path": path }));
+    }
+    checked.run(Operation::MoveFile, &json!({ "name": WORKSPACE, "path": "src/main.rs", "to": "src/lib.rs" }));
+}
+
+#[test]
 fn answers_about_damaged_snapshots_match_their_schemas() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let mut checked = SchemaChecker::of(fixture);

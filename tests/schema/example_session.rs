@@ -120,10 +120,15 @@ impl ExampleRecorder {
         self.run(Operation::RestoreCheckpoint, checkpoint);
     }
 
-    /// Runs a command.
+    /// Runs a command, and changes files.
     fn commands(&mut self) {
         self.fixture.world.plan_command("npm test", |_, _| CommandResult::exit(0, "12 passed\n"));
         self.run(Operation::Exec, json!({ "sandboxId": AGENT, "command": "npm test", "timeoutSeconds": 600 }));
+        let content = "export const port = 8080;\n";
+        self.run(Operation::WriteFile, json!({ "sandboxId": AGENT, "path": "src/config.ts", "content": content }));
+        self.run(Operation::MakeDirectory, json!({ "sandboxId": AGENT, "path": "dist" }));
+        self.run(Operation::MoveFile, json!({ "sandboxId": AGENT, "path": "src/config.ts", "to": "src/settings.ts" }));
+        self.run(Operation::RemoveFile, json!({ "sandboxId": AGENT, "path": "src/settings.ts" }));
     }
 
     /// Creates, stops, starts, forks and deletes named workspaces. A reader has the workspace `notebook` after the first call

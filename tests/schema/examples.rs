@@ -12,15 +12,22 @@ pub fn examples() -> Vec<(Operation, Value)> {
     Operation::ALL.iter().flat_map(|operation| forms(*operation).into_iter().map(|form| (*operation, form))).collect()
 }
 
+#[allow(clippy::too_many_lines)] // It has one arm for each operation.
 fn forms(operation: Operation) -> Vec<Value> {
     let lineage_scope = json!({ "lineageScope": "agent-7", "allowCrossLineage": true });
-    let selected = |others: Value| {
+    let selected = |others: Value| -> Vec<Value> {
         let selected = |selector: Value| with(&[&selector, &lineage_scope, &others]);
         selectors().into_iter().map(selected).collect()
     };
     let location =
         with(&[&json!({ "sandboxId": "agent-42", "runtime": "sdk-0.12", "dir": "/workspace" }), &lineage_scope]);
     let workspace = json!({ "name": "work", "tenant": "team" });
+    let in_sandboxes = |others: Value| -> Vec<Value> {
+        let sandbox = json!({ "sandboxId": "agent-42" });
+        let place = json!({ "runtime": "container", "dir": "/workspace" });
+        [&workspace, &sandbox].map(|target| with(&[target, &place, &lineage_scope, &others])).to_vec()
+    };
+    let in_all_places = |others: Value| [selected(others.clone()), in_sandboxes(others)].concat();
     match operation {
         Operation::Snapshot => vec![with(&[
             &lineage_scope,
@@ -35,9 +42,15 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             selected(json!({}))
         }
-        Operation::ListFiles => selected(json!({ "path": "src", "cursor": file_cursor(), "limit": 7 })),
-        Operation::StatFile => selected(json!({ "path": "src/main.rs" })),
-        Operation::ReadFile => selected(json!({ "path": "src/main.rs", "offset": 1000, "length": 100 })),
+        Operation::ListFiles => in_all_places(json!({ "path": "src", "cursor": file_cursor(), "limit": 7 })),
+        Operation::StatFile => in_all_places(json!({ "path": "src/main.rs" })),
+        Operation::ReadFile => in_all_places(json!({ "path": "src/main.rs", "offset": 1000, "length": 100 })),
+        Operation::WriteFile => in_sandboxes(json!({
+            "path": "src/main.rs", "content": "fn main() {}", "encoding": "utf8", "mode": "0644", "ifMatch": "0f".repeat(32),
+        })),
+        Operation::MakeDirectory => in_sandboxes(json!({ "path": "src" })),
+        Operation::MoveFile => in_sandboxes(json!({ "path": "src/main.rs", "to": "src/lib.rs", "overwrite": true })),
+        Operation::RemoveFile => in_sandboxes(json!({ "path": "src", "recursive": true })),
         Operation::RestoreFiles => selected(json!({
             "paths": ["src/main.rs"], "to": "agent-42", "runtime": "container", "dir": "/workspace", "overwrite": true,
         })),

@@ -95,6 +95,13 @@ impl FaultyCaller {
             (Operation::Label, &json!({ "sandboxId": AGENT, "label": "nightly", "newLabel": "daily" })),
             (Operation::Delete, &json!({ "sandboxId": AGENT, "label": "daily" })),
             (Operation::Exec, &json!({ "sandboxId": AGENT, "command": "true" })),
+            (Operation::ListFiles, &sandbox),
+            (Operation::StatFile, &json!({ "sandboxId": AGENT, "path": "notes.txt" })),
+            (Operation::ReadFile, &json!({ "sandboxId": AGENT, "path": "notes.txt" })),
+            (Operation::WriteFile, &json!({ "sandboxId": AGENT, "path": "new.txt", "content": "x" })),
+            (Operation::MakeDirectory, &json!({ "sandboxId": AGENT, "path": "src" })),
+            (Operation::MoveFile, &json!({ "sandboxId": AGENT, "path": "new.txt", "to": "moved.txt" })),
+            (Operation::RemoveFile, &json!({ "sandboxId": AGENT, "path": "moved.txt" })),
             (Operation::Sweep, &json!({})),
             (Operation::CreateToken, &json!({ "permissions": ["read"] })),
             (Operation::ListTokens, &json!({})),
@@ -123,6 +130,8 @@ impl FaultyCaller {
         self.call(Operation::Delete, &json!({ "sandboxId": sandbox, "snapshotId": newest }));
         self.call(Operation::ListWorkspaces, &json!({}));
         self.call(Operation::Exec, &json!({ "name": "project", "command": "true" }));
+        self.call(Operation::StopWorkspace, &address);
+        self.call(Operation::ReadFile, &json!({ "name": "project", "path": "notes.txt" }));
         self.call(Operation::StartWorkspace, &address);
         self.call(Operation::GetOrCreateWorkspace, &address);
         self.call(Operation::ForkWorkspace, &json!({ "name": "project", "newName": "experiment" }));

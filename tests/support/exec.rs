@@ -46,14 +46,7 @@ impl<S: Scheduler> World<S> {
         container: &ExecContainer,
         command: &ContainerCommand,
     ) -> Result<MemoryCommand<S>, Failure> {
-        let number = match container {
-            ExecContainer::Identified(identity) => {
-                let runtime = self.runtime.get();
-                let running = self.with_sandbox(id, |sandbox, now| sandbox.report_status(runtime, now).identity());
-                self.expect_container(id, |_| running == Some(*identity)).await?
-            }
-            _ => self.enter_container(id).await?,
-        };
+        let number = self.enter_exec_container(id, container).await?;
         let started = |container, events| MemoryCommand { world: Rc::clone(self), id: id.clone(), container, events };
         if let Some(refusal) = self.refuse_command(id, container, command) {
             return Ok(started(None, [CommandEvent::Refused(refusal)].into()));
@@ -82,7 +75,24 @@ impl<S: Scheduler> World<S> {
         Ok(started(Some(number), events))
     }
 
-    fn refuse_command(
+    /// Enters the container in which a command runs, and returns its number. Starts one, unless it has an identity.
+    pub(super) async fn enter_exec_container(
+        self: &Rc<Self>,
+        id: &SandboxId,
+        container: &ExecContainer,
+    ) -> Result<u64, Failure> {
+        match container {
+            ExecContainer::Identified(identity) => {
+                let runtime = self.runtime.get();
+                let running = self.with_sandbox(id, |sandbox, now| sandbox.report_status(runtime, now).identity());
+                self.expect_container(id, |_| running == Some(*identity)).await
+            }
+            _ => self.enter_container(id).await,
+        }
+    }
+
+    /// Returns why the script refuses to run a command.
+    pub(super) fn refuse_command(
         &self,
         id: &SandboxId,
         required: &ExecContainer,

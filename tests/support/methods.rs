@@ -36,6 +36,7 @@ pub enum Method {
     RunCommand,
     WriteInput,
     KillCommand,
+    CallFiles,
     RunCheckpoint,
     GetMetadata,
     HeadArchive,

@@ -26,6 +26,7 @@ mod deltas;
 mod directory_store;
 pub mod errors;
 mod exec;
+mod file_calls;
 mod ledger;
 mod methods;
 mod namespaces;

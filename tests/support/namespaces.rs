@@ -7,6 +7,7 @@ use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
+use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -196,6 +197,15 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
 
     async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
         self.world.kill_command(&self.key(id), command_id).await
+    }
+
+    async fn call_files(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &FileCall,
+    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
+        self.world.call_files(&self.key(id), container, call).await
     }
 
     async fn run_checkpoint(

@@ -10,6 +10,7 @@ use sandbox_snapshotter::model::delta::{
     CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase, is_carrier,
 };
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
+use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -518,6 +519,17 @@ impl<S: Scheduler> Sandboxes for World<S> {
             }
         };
         self.in_container(Method::KillCommand, id, kill).await
+    }
+
+    async fn call_files(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &FileCall,
+    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
+        let (own, container, call) = (id.clone(), container.clone(), call.clone());
+        let run = |world: Rc<Self>| async move { world.run_file_call(&own, &container, &call).await };
+        S::call(&self.this(), Method::CallFiles, id.as_str(), run).await
     }
 
     async fn run_checkpoint(

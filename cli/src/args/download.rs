@@ -1,24 +1,27 @@
-//! The commands that download files of snapshots.
+//! The commands that copy files.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::common::{LineageScope, SnapshotSelector};
-use super::files::FileSelector;
+use super::files::{FileSelector, split_place};
 
 /// `cp`
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  snapshotter cp ./config.json @notebook:src/config.json
+  snapshotter cp @notebook:out/report.pdf .
   snapshotter cp agent-42 before-upgrade src/main.rs .
   snapshotter cp @notebook before-upgrade src ./src
   snapshotter cp agent-42 before-upgrade data.db - | sha256sum
   snapshotter cp --ref ref.json src ./src")]
 pub struct Cp {
-    /// SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file or a directory; - is the
-    /// standard output, and gets a directory as a tar
-    #[arg(value_name = "SANDBOX|@NAME> <ID|LABEL> <PATH> <LOCAL", num_args = 2..=4, required = true)]
+    /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file of a running sandbox. For a snapshot: SANDBOX or
+    /// @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file or a directory; - is the standard
+    /// input or output, and gets a directory of a snapshot as a tar
+    #[arg(value_name = "FROM> <TO> | <SANDBOX|@NAME> <ID|LABEL> <PATH> <LOCAL", num_args = 2..=4, required = true)]
     pub operands: Vec<String>,
     /// The ref of the snapshot in JSON: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]
@@ -31,7 +34,30 @@ pub struct Cp {
     pub lineage_scope: LineageScope,
 }
 
+/// The direction of a copy, and the local file.
+#[derive(Clone, Copy)]
+pub enum SandboxCopy<'a> {
+    /// From the sandbox to this file.
+    To(&'a str),
+    /// From this file to the sandbox.
+    From(&'a str),
+}
+
 impl Cp {
+    /// Returns what is copied between this machine and a running sandbox: the sandbox or workspace, the path in it, and the
+    /// local file. Returns `None` for a copy from a snapshot.
+    pub fn between(&self) -> Option<(&str, &str, SandboxCopy<'_>)> {
+        let [from, to] = self.operands.as_slice() else { return None };
+        if self.reference.is_some() {
+            return None;
+        }
+        match (split_place(from), split_place(to)) {
+            (Some((target, path)), None) => Some((target, path, SandboxCopy::To(to))),
+            (None, Some((target, path))) => Some((target, path, SandboxCopy::From(from))),
+            _ => None,
+        }
+    }
+
     /// Separates the selection of the snapshot, the path and the local file. Returns `None` for another number of operands.
     pub fn split(self) -> Option<(SnapshotSelector, String, String, bool)> {
         let Self { operands, reference, force, lineage_scope } = self;

@@ -3,7 +3,6 @@
 use clap::Args;
 
 use super::common::LineageScope;
-use super::duration::DurationArg;
 
 /// `exec`
 #[derive(Args)]
@@ -12,7 +11,7 @@ Examples:
   snapshotter exec @notebook -- npm test
   snapshotter exec @notebook --shell 'make && ./run > out.txt'
   tar c src | snapshotter exec agent-42 -- tar x
-  snapshotter exec @notebook --cwd src -e CI=1 --time-limit 10m -- make check
+  snapshotter exec @notebook --cwd src -e CI=1 --timeout 10m -- make check
 
 The exit status is that of the command; 255 if it did not run, or if its end is
 not known.")]
@@ -32,9 +31,6 @@ pub struct Exec {
     /// An environment variable of the command; can be repeated
     #[arg(long, short, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// The time limit of the command: 1s–1h
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub time_limit: DurationArg,
     /// Do not read the standard input. Otherwise it is read to its end first, unless it is a terminal
     #[arg(long, short)]
     pub no_stdin: bool,

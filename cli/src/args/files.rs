@@ -1,4 +1,4 @@
-//! The commands for the files of snapshots.
+//! The commands for the files of snapshots and of running sandboxes.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,15 @@ use clap::Args;
 
 use super::common::{LineageScope, Paging, SnapshotSelector};
 
-/// The selection of a file of a snapshot.
+/// The selection of a file of a snapshot, or of a running sandbox.
 #[derive(Args)]
 pub struct FileSelector {
-    /// The sandbox that the snapshot was taken of, or @NAME for a named workspace; with --ref, the path
+    /// SANDBOX:PATH or @NAME:PATH for a file of a running sandbox or a workspace. For a file of a snapshot, the sandbox that
+    /// the snapshot was taken of, or @NAME; with --ref, the path
     #[arg(value_name = "SANDBOX|@NAME", required_unless_present = "from_ref")]
     pub target: Option<String>,
     /// The id or the label of the snapshot
-    #[arg(value_name = "ID|LABEL", required_unless_present = "from_ref", conflicts_with = "from_ref")]
+    #[arg(value_name = "ID|LABEL", conflicts_with = "from_ref")]
     pub snapshot: Option<String>,
     /// The path in the directory that the snapshot contains [default: the directory itself]
     #[arg(value_name = "PATH", conflicts_with = "from_ref")]
@@ -33,12 +34,26 @@ impl FileSelector {
         let (target, path) = if reference.is_some() { (None, target) } else { (target, path) };
         (SnapshotSelector { target, snapshot, reference, lineage_scope }, path)
     }
+
+    /// Returns the sandbox or the workspace, and the path in it, unless the selection is that of a snapshot.
+    pub fn in_sandbox(&self) -> Option<(&str, &str)> {
+        let target = self.target.as_deref().filter(|_| self.snapshot.is_none() && self.reference.is_none())?;
+        split_place(target)
+    }
+}
+
+/// Splits SANDBOX:PATH or @NAME:PATH. A local path with a colon has a slash before it.
+pub fn split_place(text: &str) -> Option<(&str, &str)> {
+    let (target, path) = text.split_once(':')?;
+    let is_place = !target.is_empty() && (target.starts_with('@') || !target.contains('/'));
+    is_place.then_some((target, path))
 }
 
 /// `ls`
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  snapshotter ls @notebook:src
   snapshotter ls agent-42 before-upgrade
   snapshotter ls @notebook before-upgrade src --json
   snapshotter ls --ref ref.json src")]
@@ -54,7 +69,8 @@ pub struct Ls {
 /// `stat`
 #[derive(Args)]
 #[command(after_help = "\
-Example:
+Examples:
+  snapshotter stat @notebook:src/main.rs
   snapshotter stat agent-42 before-upgrade src/main.rs")]
 pub struct Stat {
     /// The file.
@@ -96,6 +112,7 @@ pub struct RestoreFiles {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  snapshotter cat @notebook:src/main.rs
   snapshotter cat agent-42 before-upgrade src/main.rs
   snapshotter cat @notebook before-upgrade data.db > data.db")]
 pub struct Cat {

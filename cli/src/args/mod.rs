@@ -87,9 +87,10 @@ pub struct Global {
     /// Allow sending the token over plain http to other machines
     #[arg(long, global = true)]
     pub allow_http: bool,
-    /// The time limit of a call, including retries; 0 means no limit
-    #[arg(long, global = true, value_name = "TIME", default_value = "15m")]
-    pub timeout: DurationArg,
+    /// The time limit of a call, including retries; 0 means no limit [default: 15m]. With `exec`, that of the command: 1s–1h
+    /// [default: 60s]
+    #[arg(long, global = true, value_name = "TIME")]
+    pub timeout: Option<DurationArg>,
 }
 
 /// The commands.
@@ -102,13 +103,13 @@ pub enum Command {
     Restore(snapshot::Restore),
     /// Create a sandbox with the files of a snapshot, to try an alternative
     Branch(snapshot::Restore),
-    /// List the files in a directory of a snapshot; starts no container
+    /// List the files in a directory of a running sandbox, or of a snapshot, which starts no container
     Ls(files::Ls),
-    /// Show the attributes of a file of a snapshot; starts no container
+    /// Show the attributes of a file of a running sandbox, or of a snapshot, which starts no container
     Stat(files::Stat),
-    /// Print the content of a file of a snapshot; starts no container
+    /// Print the content of a file of a running sandbox, or of a snapshot, which starts no container
     Cat(files::Cat),
-    /// Copy a file or a directory of a snapshot to this machine; starts no container
+    /// Copy a file from or to a running sandbox, or a file or a directory of a snapshot to this machine
     Cp(download::Cp),
     /// Write the files of a snapshot, or of one of its directories, as a tar; starts no container
     Export(download::Export),

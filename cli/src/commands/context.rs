@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::io::Read;
 
-use sandbox_snapshotter_client::model::request::{ExecRequest, ExportRequest, FileRequest};
+use sandbox_snapshotter_client::model::files::FileDescription;
+use sandbox_snapshotter_client::model::request::{ExecRequest, ExportRequest, FileRequest, WriteFileRequest};
 use sandbox_snapshotter_client::{Download, Options};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -88,6 +89,25 @@ impl Context {
         let options = request.to_json();
         let stream = self.server.exec_stream(&options, input);
         stream.map_err(|failure| self.suggest_workspace(failure, &options))
+    }
+
+    /// Writes a file of a running sandbox, whose content is the input.
+    pub fn write_file(&self, request: &WriteFileRequest, content: impl Read) -> Result<Answer<FileDescription>> {
+        let mut options = request.to_json();
+        if let Some(options) = options.as_object_mut() {
+            options.remove("content");
+            options.remove("encoding");
+        }
+        let _tracker = interrupt::track_call(Effect::Changes, None);
+        let written = self.server.write_file(&options, content).and_then(Answer::of);
+        written.map_err(|failure| self.suggest_workspace(failure, &options))
+    }
+
+    /// Removes the time limit of calls, for a call that ends with a command.
+    #[must_use]
+    pub fn without_time_limit(mut self) -> Self {
+        self.server = self.server.without_time_limit();
+        self
     }
 
     /// Returns the URL of a path on the server.

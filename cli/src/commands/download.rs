@@ -5,14 +5,15 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sandbox_snapshotter_client::Download;
+use sandbox_snapshotter_client::model::Selection;
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileType};
-use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest};
-use sandbox_snapshotter_client::model::{Selection, SnapshotId};
-use serde_json::json;
+use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest, StatFileRequest};
+use serde_json::{Value, json};
 use tar::Archive;
 
 use super::context::Context;
 use super::files::select;
+use super::sandbox_copy;
 use crate::args::download::{Cp, Export};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -21,7 +22,7 @@ use crate::output::sanitize::{sanitize, sanitize_for_terminal};
 use crate::output::{is_terminal, print, print_bytes, print_json};
 
 /// The operand for the standard output.
-const STDOUT: &str = "-";
+pub(super) const STDOUT: &str = "-";
 
 /// The number of bytes that are copied at once.
 const BUFFER: usize = 64 << 10;
@@ -31,18 +32,23 @@ type Body = Box<dyn Read>;
 
 /// `cp`
 pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
+    if let Some((target, path, copy)) = command.between() {
+        return sandbox_copy::copy(context, &command, target, path, copy);
+    }
     let Some((snapshot, path, local, force)) = command.split() else {
-        let remediation = "Pass SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with `--ref`, PATH and LOCAL.";
+        let remediation = "Pass FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH. For a snapshot, pass SANDBOX or @NAME, ID or \
+             LABEL, PATH and LOCAL; with `--ref`, PATH and LOCAL.";
         return Err(Failure::invalid("INVALID_USAGE", "The number of operands is wrong.", remediation));
     };
     let selection = context.select_snapshot(&snapshot)?;
     let path = FilePath::parse(&path)?;
     let request = FileRequest { selection: selection.clone(), path: path.clone() };
-    let found = context.call_read_only::<FileDescription>("files/stat", &request)?.value;
+    let stat = StatFileRequest { source: selection.clone().into(), path: path.clone() };
+    let found = context.call_read_only::<FileDescription>("files/stat", &stat)?.value;
     let is_directory = found.attributes.r#type == FileType::Directory;
     if local == STDOUT {
         let download = if is_directory { open_tar(context, selection, path)? } else { context.download(&request)? };
-        return write_to_stdout(download);
+        return write_to_stdout(download.body);
     }
     let target = PathBuf::from(local);
     if is_directory {
@@ -50,14 +56,14 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
         let download = open_tar(context, selection, path)?;
         let snapshot_id = download.snapshot_id.clone();
         unpack(download, &target, force)?;
-        report(context, &snapshot_id, &target, None)
+        report(context, &json!({ "snapshotId": snapshot_id }), &target, None)
     } else {
         let target = if target.is_dir() { target.join(file_name(&path)?) } else { target };
         check_target_file(&target, force)?;
         let download = context.download(&request)?;
         let snapshot_id = download.snapshot_id.clone();
-        let size = write_file(download, &target, force)?;
-        report(context, &snapshot_id, &target, Some(size))
+        let size = write_file(download.body, download.size_bytes, &target, force)?;
+        report(context, &json!({ "snapshotId": snapshot_id }), &target, Some(size))
     }
 }
 
@@ -66,23 +72,24 @@ pub fn export(context: &Context, command: Export) -> Result<Exit> {
     let Export { file, output, force } = command;
     let (selection, path) = select(context, file)?;
     if output == STDOUT {
-        return write_to_stdout(open_tar(context, selection, path)?);
+        return write_to_stdout(open_tar(context, selection, path)?.body);
     }
     let target = PathBuf::from(output);
     check_target_file(&target, force)?;
     let download = open_tar(context, selection, path)?;
     let snapshot_id = download.snapshot_id.clone();
-    let size = write_file(download, &target, force)?;
-    report(context, &snapshot_id, &target, Some(size))
+    let size = write_file(download.body, download.size_bytes, &target, force)?;
+    report(context, &json!({ "snapshotId": snapshot_id }), &target, Some(size))
 }
 
-/// Prints what was written.
-fn report(context: &Context, snapshot_id: &SnapshotId, target: &Path, size: Option<u64>) -> Result<Exit> {
+/// Prints what was written. `source` has the id of the snapshot or of the sandbox.
+pub(super) fn report(context: &Context, source: &Value, target: &Path, size: Option<u64>) -> Result<Exit> {
     let target = target.display().to_string();
     if context.output.json {
-        let mut document = json!({ "snapshotId": snapshot_id, "output": target });
-        if let (Some(size), Some(members)) = (size, document.as_object_mut()) {
-            members.insert("sizeBytes".to_owned(), size.into());
+        let mut document = source.clone();
+        if let Some(members) = document.as_object_mut() {
+            members.insert("output".to_owned(), target.into());
+            members.extend(size.map(|size| ("sizeBytes".to_owned(), size.into())));
         }
         print_json(&document)?;
     } else if context.output.quiet {
@@ -98,14 +105,14 @@ fn open_tar(context: &Context, selection: Selection, path: FilePath) -> Result<D
     context.export(&ExportRequest { selection, path: Some(path) })
 }
 
-fn write_to_stdout(mut download: Download<Body>) -> Result<Exit> {
+pub(super) fn write_to_stdout(mut body: impl Read) -> Result<Exit> {
     if is_terminal() {
         let message = "A terminal would execute the control characters of the content.";
         return Err(Failure::invalid("INVALID_USAGE", message, "Redirect the standard output, or pass a file."));
     }
     let mut buffer = vec![0; BUFFER];
     loop {
-        let length = download.body.read(&mut buffer).map_err(|error| broken(&error))?;
+        let length = body.read(&mut buffer).map_err(|error| broken(&error))?;
         if length == 0 {
             return Ok(Exit::Done);
         }
@@ -113,8 +120,8 @@ fn write_to_stdout(mut download: Download<Body>) -> Result<Exit> {
     }
 }
 
-/// Writes a download to a file that appears when it is complete. Returns its size.
-fn write_file(mut download: Download<Body>, target: &Path, force: bool) -> Result<u64> {
+/// Writes bytes to a file that appears when it is complete. Returns its size.
+pub(super) fn write_file(mut body: impl Read, expected: Option<u64>, target: &Path, force: bool) -> Result<u64> {
     let mut partial = target.as_os_str().to_owned();
     partial.push(format!(".part-{}", std::process::id()));
     let partial = PathBuf::from(partial);
@@ -124,8 +131,8 @@ fn write_file(mut download: Download<Body>, target: &Path, force: bool) -> Resul
             .create_new(true)
             .open(&partial)
             .map_err(|error| unwritable(&partial, &error))?;
-        let size = copy_bytes(&mut download.body, &mut file, &partial)?;
-        if download.size_bytes.is_some_and(|expected| expected != size) {
+        let size = copy_bytes(&mut body, &mut file, &partial)?;
+        if expected.is_some_and(|expected| expected != size) {
             return Err(broken(&io::ErrorKind::UnexpectedEof.into()));
         }
         // A link fails if the target exists, and a rename replaces it.
@@ -139,7 +146,7 @@ fn write_file(mut download: Download<Body>, target: &Path, force: bool) -> Resul
     size
 }
 
-fn copy_bytes(from: &mut Body, to: &mut File, path: &Path) -> Result<u64> {
+fn copy_bytes(from: &mut impl Read, to: &mut File, path: &Path) -> Result<u64> {
     let mut buffer = vec![0; BUFFER];
     let mut size = 0;
     loop {
@@ -192,7 +199,7 @@ fn check_target_directory(target: &Path, force: bool) -> Result<()> {
     if is_free { Ok(()) } else { Err(exists(target)) }
 }
 
-fn check_target_file(target: &Path, force: bool) -> Result<()> {
+pub(super) fn check_target_file(target: &Path, force: bool) -> Result<()> {
     let is_free = match fs::symlink_metadata(target) {
         Ok(found) => force && !found.is_dir(),
         Err(_) => true,
@@ -201,7 +208,7 @@ fn check_target_file(target: &Path, force: bool) -> Result<()> {
 }
 
 /// Returns the last name of a path.
-fn file_name(path: &FilePath) -> Result<&str> {
+pub(super) fn file_name(path: &FilePath) -> Result<&str> {
     let last = path.as_str().split('/').rfind(|name| !matches!(*name, "" | "."));
     last.ok_or_else(|| Failure::foreign_answer("a file without a name"))
 }
@@ -340,12 +347,9 @@ mod tests {
         assert_eq!(code(check_target_directory(&folder.target(), false)), Some("LOCAL_FILE_EXISTS".into()));
         assert!(unpack(download(files(&["a"])), &folder.target(), false).is_err());
         assert_eq!(code(check_target_file(&target, false)), Some("LOCAL_FILE_EXISTS".into()));
-        assert_eq!(
-            code(write_file(download(b"old".to_vec()), &target, false).map(drop)),
-            Some("LOCAL_FILE_EXISTS".into())
-        );
+        assert_eq!(code(write_file(&b"old"[..], Some(3), &target, false).map(drop)), Some("LOCAL_FILE_EXISTS".into()));
         assert_eq!(fs::read(&target).unwrap(), b"newer");
-        write_file(download(b"old".to_vec()), &target, true).unwrap();
+        write_file(&b"old"[..], Some(3), &target, true).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 1);
     }
@@ -353,8 +357,7 @@ mod tests {
     #[test]
     fn incomplete_file_does_not_appear() {
         let folder = Folder::new("incomplete");
-        let short = Download { size_bytes: Some(5), ..download(b"old".to_vec()) };
-        let written = write_file(short, &folder.target().join("a"), true).map(drop);
+        let written = write_file(&b"old"[..], Some(5), &folder.target().join("a"), true).map(drop);
         assert_eq!(code(written), Some("DOWNLOAD_INCOMPLETE".into()));
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 0);
     }

@@ -9,6 +9,7 @@ use sandbox_snapshotter_client::model::request::ExecRequest;
 
 use super::context::Context;
 use super::target::Target;
+use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -17,15 +18,15 @@ use crate::output::{print_bytes, print_error_bytes};
 /// The size of the parts in which the answer is read, in bytes.
 const PART_BYTES: usize = 64 * 1024;
 
-/// Runs the command. Ends this program with the exit code of the command that ran.
-pub fn run(context: &Context, command: Exec) -> Result<Exit> {
-    let code = run_command(context, command).map_err(|failure| failure.with_exit(Exit::NotRun))?;
+/// Runs the command, with a time limit. Ends this program with the exit code of the command that ran.
+pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
+    let code = run_command(context, command, limit).map_err(|failure| failure.with_exit(Exit::NotRun))?;
     std::process::exit(code);
 }
 
-fn run_command(context: &Context, command: Exec) -> Result<i32> {
+fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<i32> {
     let no_stdin = command.no_stdin;
-    let request = to_request(context, command)?;
+    let request = to_request(context, command, limit)?;
     if context.output.json {
         let answer = context.call_mutating::<ExecResult>("exec", &request)?;
         context.show(&answer)?;
@@ -40,14 +41,15 @@ fn run_command(context: &Context, command: Exec) -> Result<i32> {
     Ok(exit_code)
 }
 
-fn to_request(context: &Context, command: Exec) -> Result<ExecRequest> {
-    let Exec { target, argv, shell, cwd, env, time_limit, no_stdin: _, lineage_scope } = command;
+fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
+    let Exec { target, argv, shell, cwd, env, no_stdin: _, lineage_scope } = command;
     let request = match Target::parse(&target)? {
         Target::Named(address) => ExecRequest::named(address, ""),
         Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
     };
     let env = env.iter().map(|pair| parse_variable(pair)).collect::<Result<BTreeMap<_, _>>>()?;
-    let timeout_seconds = u32::try_from(time_limit.0).unwrap_or(u32::MAX);
+    let timeout_seconds =
+        limit.map_or(ExecRequest::DEFAULT_TIMEOUT, |DurationArg(seconds)| u32::try_from(seconds).unwrap_or(u32::MAX));
     Ok(ExecRequest {
         command: shell,
         argv,

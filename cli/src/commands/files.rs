@@ -1,15 +1,18 @@
-//! The commands for the files of snapshots.
+//! The commands for the files of snapshots and of running sandboxes.
 
 use sandbox_snapshotter_client::model::escape::escape;
 use sandbox_snapshotter_client::model::files::{
     FileContent, FileCursor, FileDescription, FilePage, FilePath, RestoredFiles,
 };
-use sandbox_snapshotter_client::model::request::{FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};
+use sandbox_snapshotter_client::model::request::{
+    FileSource, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, SandboxFiles, StatFileRequest,
+};
 use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::lists;
-use crate::args::common::Paging;
+use super::target::Target;
+use crate::args::common::{self, Paging};
 use crate::args::files::{Cat, FileSelector, Ls, RestoreFiles, Stat};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -31,10 +34,10 @@ impl lists::Page for FilePage {
 /// `ls`
 pub fn list(context: &Context, command: Ls) -> Result<Exit> {
     let Ls { file, paging } = command;
-    let (selection, path) = select(context, file)?;
+    let (source, path) = locate(context, file)?;
     let limit = if paging.is_all() { ListFilesRequest::MAX_LIMIT } else { ListFilesRequest::DEFAULT_LIMIT };
     let limit = paging.limit.unwrap_or(limit);
-    let request = ListFilesRequest { path: Some(path), limit, ..ListFilesRequest::of(selection) };
+    let request = ListFilesRequest { path: Some(path), limit, ..ListFilesRequest::of(source) };
     let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(FileCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
         context.call_read_only::<FilePage>("files/list", &ListFilesRequest { cursor, ..request.clone() })
@@ -60,14 +63,14 @@ fn whole(paging: &Paging, mut fetch: impl FnMut(Option<&str>) -> Result<Answer<F
 
 /// `stat`
 pub fn stat(context: &Context, command: Stat) -> Result<Exit> {
-    let (selection, path) = select(context, command.file)?;
-    context.show::<FileDescription>(&context.call_read_only("files/stat", &FileRequest { selection, path })?)
+    let (source, path) = locate(context, command.file)?;
+    context.show::<FileDescription>(&context.call_read_only("files/stat", &StatFileRequest { source, path })?)
 }
 
 /// `cat`: prints the content part by part. In JSON mode, prints the answer with the first part.
 pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
-    let (selection, path) = select(context, command.file)?;
-    let mut request = ReadFileRequest::of(selection, path);
+    let (source, path) = locate(context, command.file)?;
+    let mut request = ReadFileRequest::of(source, path);
     loop {
         let answer = context.call_read_only::<FileContent>("files/read", &request)?;
         if context.output.json {
@@ -94,6 +97,34 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, context.sandbox(&to)?);
     let request = RestoreFilesRequest { dir, overwrite, ..request };
     context.show::<RestoredFiles>(&context.call_mutating("files/restore", &request)?)
+}
+
+/// Returns where the selected file is, and its path there.
+fn locate(context: &Context, file: FileSelector) -> Result<(FileSource, FilePath)> {
+    if let Some((target, path)) = file.in_sandbox() {
+        return Ok((sandbox_files(context, target, &file.lineage_scope)?.into(), parse_path(path)?));
+    }
+    if file.reference.is_none() && file.snapshot.is_none() {
+        let remediation =
+            "Pass the ID or LABEL of a snapshot too. For a running sandbox, pass SANDBOX:PATH or @NAME:PATH.";
+        return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
+    }
+    let (selection, path) = select(context, file)?;
+    Ok((selection.into(), path))
+}
+
+/// Selects the files of a running sandbox or of a workspace.
+pub(super) fn sandbox_files(context: &Context, target: &str, scope: &common::LineageScope) -> Result<SandboxFiles> {
+    let files = match Target::parse(target)? {
+        Target::Named(address) => SandboxFiles::named(address),
+        Target::Sandbox(id) => SandboxFiles::sandbox(id),
+    };
+    Ok(SandboxFiles { lineage_scope: context.lineage_scope(scope)?, ..files })
+}
+
+/// Parses a path; the directory itself if it is empty.
+pub(super) fn parse_path(path: &str) -> Result<FilePath> {
+    Ok(if path.is_empty() { FilePath::root() } else { FilePath::parse(path)? })
 }
 
 /// Returns the selected snapshot, and the path in it.

@@ -13,6 +13,7 @@ mod lineage;
 mod lists;
 mod maintenance;
 mod retention;
+mod sandbox_copy;
 mod settings;
 mod shell;
 mod similar;
@@ -43,7 +44,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Export(command) => download::export(&context()?, command),
         Command::Diff(command) => diff::run(&context()?, command),
         Command::RestoreFiles(command) => files::restore(&context()?, command),
-        Command::Exec(command) => exec::run(&context()?, command),
+        Command::Exec(command) => exec::run(&context()?.without_time_limit(), command, cli.global.timeout),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

@@ -30,6 +30,9 @@ pub struct Settings {
 /// The environment: returns the value of a variable.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
+/// The default time limit: 15 minutes.
+const DEFAULT_TIMEOUT: DurationArg = DurationArg(15 * 60);
+
 /// The maximum time limit, in seconds: one day, which is longer than any call takes.
 const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
@@ -122,7 +125,7 @@ impl<'a> Sources<'a> {
 
     /// Returns the time limit of a call; `None` if there is no limit.
     pub fn timeout(&self) -> Option<Duration> {
-        let DurationArg(seconds) = self.flags.timeout;
+        let DurationArg(seconds) = self.flags.timeout.unwrap_or(DEFAULT_TIMEOUT);
         (seconds > 0).then(|| Duration::from_secs(seconds.min(MAX_TIMEOUT_SECONDS)))
     }
 }

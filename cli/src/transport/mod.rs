@@ -83,11 +83,37 @@ impl Server {
     /// Starts a command, with the input as its standard input, and returns the text of its events. Each event has as much
     /// time as the command: the server ends both.
     pub fn exec_stream(&self, options: &Value, input: Option<impl Read>) -> Result<BodyReader<'static>> {
+        let response = self.post_input("exec", options, input, EVENTS)?;
+        if describe_response(&response).starts_with(EVENTS) && response.status().is_success() {
+            return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
+        }
+        Err(read_failure(response))
+    }
+
+    /// Writes a file of a running sandbox, whose content is the input.
+    pub fn write_file(&self, options: &Value, input: impl Read) -> Result<Value> {
+        let mut response = self.post_input("files/write", options, Some(input), JSON)?;
+        if !response.status().is_success() {
+            return Err(read_failure(response));
+        }
+        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_string();
+        let answer = body.ok().and_then(|body| serde_json::from_str(&body).ok());
+        answer.ok_or_else(|| Failure::foreign_answer(&format!("the response was {}", describe_response(&response))))
+    }
+
+    /// Sends a call once. An input is the body of the request, and then the options are in the URL.
+    fn post_input(
+        &self,
+        operation: &str,
+        options: &Value,
+        input: Option<impl Read>,
+        accepted: &str,
+    ) -> Result<Response<Body>> {
         let path = match &input {
-            Some(_) => format!("/v1/exec?options={}", percent_encode(&options.to_string())),
-            None => "/v1/exec".to_owned(),
+            Some(_) => format!("/v1/{operation}?options={}", percent_encode(&options.to_string())),
+            None => format!("/v1/{operation}"),
         };
-        let request = self.agent.post(self.address.url(&path)).header("Accept", EVENTS);
+        let request = self.agent.post(self.address.url(&path)).header("Accept", accepted);
         let request = match &self.token {
             Some(token) => request.header("Authorization", token.authorization()),
             None => request,
@@ -95,19 +121,16 @@ impl Server {
         self.sent.reset();
         let response = match input {
             Some(mut input) => request.content_type("application/octet-stream").send(SendBody::from_reader(&mut input)),
-            None => request.content_type("application/json").send(options.to_string()),
+            None => request.content_type(JSON).send(options.to_string()),
         };
         let to_error = |error: &Error| transport_error(error, self.sent.is_sent());
-        let mut response =
-            response.map_err(|error| to_failure(client::Error::from_transport(to_error(&error), false), None))?;
-        let described = describe_response(&response);
-        if described.starts_with(EVENTS) && response.status().is_success() {
-            return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
-        }
-        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string();
-        let error = body.ok().and_then(|body| serde_json::from_str(&body).ok());
-        let error = error.as_ref().and_then(client::Error::from_json);
-        Err(error.map_or_else(|| Failure::foreign_answer(&format!("the response was {described}")), Into::into))
+        response.map_err(|error| to_failure(client::Error::from_transport(to_error(&error), false), None))
+    }
+
+    /// Removes the time limit of calls.
+    #[must_use]
+    pub fn without_time_limit(self) -> Self {
+        Self { timeout: None, ..self }
     }
 
     /// Requests a path with GET, without the token.
@@ -128,6 +151,18 @@ impl Server {
         Call { server: self, deadline, foreign_answer: ForeignAnswer::default() }
     }
 }
+
+/// Reads the failure in a response.
+fn read_failure(mut response: Response<Body>) -> Failure {
+    let described = describe_response(&response);
+    let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string();
+    let error = body.ok().and_then(|body| serde_json::from_str(&body).ok());
+    let error = error.as_ref().and_then(client::Error::from_json);
+    error.map_or_else(|| Failure::foreign_answer(&format!("the response was {described}")), Into::into)
+}
+
+/// The media type of answers.
+const JSON: &str = "application/json";
 
 /// The media type of the events of a command.
 const EVENTS: &str = "text/event-stream";

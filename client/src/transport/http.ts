@@ -39,10 +39,11 @@ export function http({
   if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
   const headers = new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 
-  async function post({ operation, options, signal, repeatable }: Call): Promise<Response> {
-    const init = { method: 'POST', headers, body: json(options), redirect: 'manual' as const };
+  /** Sends a call. An input is the body of the request, and then the options are in the URL. */
+  async function post({ operation, options, input, signal, repeatable }: Call): Promise<Response> {
+    const [url, init] = request(operation, options, input);
     try {
-      return await fetch(`${base}/v1/${operation}`, signal ? { ...init, signal } : init);
+      return await fetch(url, signal ? { ...init, signal } : init);
     } catch (thrown) {
       const { cause } = Object(thrown) as { cause?: { code?: unknown } };
       throw NEVER_CONNECTED.has(cause?.code) ? unreachable(base, thrown) : answerLost(thrown, repeatable);
@@ -59,15 +60,23 @@ export function http({
     }
   }
 
-  /** Starts a command. An input is the body of the request, and then the options are in the URL. */
-  async function postExec({ options, input, signal }: ExecCall): Promise<Response> {
+  /** Returns the URL and the content of a request. */
+  function request(operation: string, options: Options, input: Call['input']): [string, RequestInit] {
+    const url = `${base}/v1/${operation}`;
+    const init = { method: 'POST', redirect: 'manual' as const };
+    if (!input) return [url, { ...init, headers, body: json(options) }];
     const all = new Headers(headers);
+    all.set('content-type', 'application/octet-stream');
+    const body = { body: input as ReadableStream | Uint8Array<ArrayBuffer>, duplex: 'half' as const };
+    return [`${url}?${new URLSearchParams({ options: json(options) })}`, { ...init, headers: all, ...body }];
+  }
+
+  /** Starts a command. */
+  async function postExec({ options, input, signal }: ExecCall): Promise<Response> {
+    const [url, { headers: given, ...init }] = request('exec', options, input);
+    const all = new Headers(given);
     all.set('accept', 'text/event-stream');
-    if (input) all.set('content-type', 'application/octet-stream');
-    const url = `${base}/v1/exec${input ? `?${new URLSearchParams({ options: json(options) })}` : ''}`;
-    const body = input ?? json(options);
-    const init = { method: 'POST', headers: all, body, redirect: 'manual' as const, duplex: 'half' as const };
-    return fetch(url, signal ? { ...init, signal } : init).catch((thrown: unknown) => {
+    return fetch(url, { ...init, headers: all, ...(signal && { signal }) }).catch((thrown: unknown) => {
       throw answerLost(thrown, false);
     });
   }

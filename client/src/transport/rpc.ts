@@ -21,7 +21,10 @@ export function rpc(binding: object): Required<Transport> {
   if (binding === undefined || binding === null) throw new TypeError(UNBOUND);
   let takesSignals = true;
 
-  async function invoke({ operation, options, signal }: Call): Promise<unknown> {
+  async function invoke({ operation, options: given, input, signal }: Call): Promise<unknown> {
+    // Only the body of a response is a stream of bytes, as RPC requires.
+    const stream = input instanceof Uint8Array ? new Response(input as Uint8Array<ArrayBuffer>).body : input;
+    const options = stream ? { ...given, content: stream } : given;
     const call = (binding as Record<string, unknown>)[operation];
     if (typeof call !== 'function') throw rpcUnsupported(operation);
     if (signal && takesSignals) {

@@ -8,6 +8,8 @@ export interface Call {
   /** The options of the operation. */
   readonly options: Options;
   readonly signal?: AbortSignal | undefined;
+  /** The content of a file to write, if the options contain none. */
+  readonly input?: ReadableStream<Uint8Array> | Uint8Array | undefined;
   /** Whether a second call has no effect beyond the first one. */
   readonly repeatable: boolean;
 }

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! - [`Client`]: a method for each operation. [`Client::workspaces`], [`Client::checkpoints`], [`Client::files`],
-//!   [`Client::tools`] and [`Client::tokens`] group the operations on named workspaces, on checkpoints, on the files of
-//!   snapshots, on tools and on access tokens
+//!   [`Client::tools`] and [`Client::tokens`] group the operations on named workspaces, on checkpoints, on files, on
+//!   tools and on access tokens
 //! - [`WorkspaceHandle`]: the operations on one named workspace
 //! - `ServiceBinding`: the transport over a service binding, with the feature `service-binding`; [`Transport`] is the
 //!   trait of transports
@@ -43,6 +43,7 @@ mod service_binding;
 pub mod timer;
 mod transport;
 mod workspace;
+mod workspace_files;
 
 pub use download::Download;
 pub use error::{Error, ErrorCode, Result};
@@ -53,6 +54,7 @@ pub use retry::RetryPolicy;
 pub use service_binding::ServiceBinding;
 pub use transport::{HttpResponse, StreamTransport, StreamedResponse, Transport, TransportError};
 pub use workspace::WorkspaceHandle;
+pub use workspace_files::WorkspaceFiles;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ pub struct Workspaces<'a, T>(pub(crate) &'a Client<T>);
 #[derive(Debug)]
 pub struct Checkpoints<'a, T>(pub(crate) &'a Client<T>);
 
-/// The operations on the files of snapshots, which start no container.
+/// The operations on the files of snapshots, and of running sandboxes and workspaces.
 #[derive(Debug)]
 pub struct Files<'a, T>(pub(crate) &'a Client<T>);
 
@@ -117,7 +117,7 @@ impl<T: Transport> Checkpoints<'_, T> {
 }
 
 impl<T: Transport> Files<'_, T> {
-    /// Returns a stream of the files in a directory of a snapshot, sorted by name. It reads pages of `limit` on demand.
+    /// Returns a stream of the files in a directory, sorted by name. It reads pages of `limit` on demand.
     pub fn all(&self, request: ListFilesRequest) -> impl Stream<Item = Result<FileEntry>> {
         stream_items(request.cursor.clone(), async move |cursor| {
             let request = ListFilesRequest { cursor, ..request.clone() };

@@ -79,11 +79,10 @@ impl Repeatability {
     }
 }
 
-/// Returns whether the options of `tools/call` call a tool that a second call repeats: it restores a checkpoint, or runs a
-/// command.
+/// Returns whether the options of `tools/call` call a tool that a second call repeats: it restores a checkpoint, runs a
+/// command, or writes a file.
 fn is_tool_not_idempotent(options: &Value) -> bool {
     let tool = options.get("name").and_then(Value::as_str).unwrap_or_default();
-    matches!(tool, "snapshot_restore" | "workspace_exec")
-        || tool.ends_with("__snapshot_restore")
-        || tool.ends_with("__exec")
+    matches!(tool, "snapshot_restore" | "workspace_exec" | "workspace_write_file")
+        || ["__snapshot_restore", "__exec", "__write_file"].iter().any(|suffix| tool.ends_with(suffix))
 }

@@ -10,6 +10,7 @@ use crate::model::request::{
     CreateRequest, ExecRequest, ForkRequest, GetOrCreateRequest, SettingsUpdate, SnapshotRequest, StartRequest,
     UpdateRequest,
 };
+use crate::workspace_files::WorkspaceFiles;
 use crate::{Client, Result, Transport};
 
 /// A handle of a named workspace. It has no connection: each method is one call by the name of the workspace, except for
@@ -49,6 +50,11 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Returns the description of the workspace. Does not start it.
     pub async fn describe(&self) -> Result<WorkspaceDescription> {
         self.client.workspaces().get_by_name(&self.address).await
+    }
+
+    /// Returns the files of the workspace, which is started if it is not running.
+    pub fn files(&self) -> WorkspaceFiles<'_, T> {
+        WorkspaceFiles::new(self.client, self.address.clone())
     }
 
     /// Runs a command line in the workspace, which is started if it is not running.

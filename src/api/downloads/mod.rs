@@ -28,7 +28,7 @@ use crate::cloudflare::downloads::OpenedDownload;
 use crate::cloudflare::runtime::WorkerClock;
 use crate::model::archive::{Answer, DownloadRequest, Form, Outcome};
 use crate::model::files::{FileAttributes, FilePath};
-use crate::model::request::{ExportRequest, FileRequest};
+use crate::model::request::{ExportRequest, FileRequest, StatFileRequest};
 use crate::model::{Error, Result, Selection, SnapshotId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
@@ -91,7 +91,7 @@ async fn try_open(
     ports.check_bindings(true)?;
     let (selection, path) = decode(form, &options?)?;
     *target = Some(Target::Sandbox(selection.selector.origin_id().clone()));
-    let reads = FileRequest { selection: selection.clone(), path: path.clone() };
+    let reads = StatFileRequest { source: selection.clone().into(), path: path.clone() };
     access.authorize(&**ports, &Request::Sandbox(requests::Sandbox::StatFile(reads))).await?;
     let snapshot = ports.sandbox_ledgers()?.locate_snapshot(&selection).await?;
     let id = snapshot.location.id();

@@ -104,7 +104,7 @@ pub(super) async fn handle(mut request: Request, env: &Env, ctx: JsValue) -> wor
     let (result, correlation_id) = match resolve_method(version, &method, &params, &toolset) {
         Ok(MethodAction::Answer(result)) => (Ok(result), None),
         Ok(MethodAction::Operation(operation, arguments)) => {
-            let call = ready(Ok(Call { arguments, signal }));
+            let call = ready(Ok(Call { arguments, signal, input: None }));
             let Answer { correlation_id, outcome } = execute(operation, access, call, env, ctx).await;
             let outcome = outcome.and_then(|answer| answer.parse().map_err(|_| Error::internal()));
             (outcome.map_err(|error| methods::operation_fault(&error, &correlation_id)), Some(correlation_id))

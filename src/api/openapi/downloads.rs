@@ -23,7 +23,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         path: "The path of the file.",
         example: "notes.txt",
         has_ranges: true,
-        codes: error_codes(Operation::ReadFile),
+        codes: [error_codes(Operation::Diff), vec![Code::NotAFile]].concat(),
     };
     let tar = Route {
         id: "ExportFiles",
@@ -33,7 +33,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         path: "The path of the directory; the directory that the snapshot contains if absent.",
         example: "src",
         has_ranges: false,
-        codes: error_codes(Operation::ListFiles),
+        codes: error_codes(Operation::Diff),
     };
     [("/v1/files/download", file), ("/v1/files/export", tar)]
         .into_iter()

@@ -144,6 +144,36 @@ const TOOLS: &[Code] = &[
     Code::ToolNotFound,
 ];
 
+/// The codes of operations that run in the container of a sandbox or a workspace, which is started first.
+const EXEC: &[&[Code]] = &[
+    DURABLE_OBJECT,
+    SANDBOX,
+    NAMED,
+    SELECTION,
+    START,
+    BACKUP,
+    SANDBOX_CALL,
+    RUNNING_SANDBOX,
+    CAPTURE,
+    RESTORE,
+    LABEL,
+    &[Code::R2BindingMissing, Code::RuntimeMismatch],
+];
+
+const fn runs_in_container(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Exec
+            | Operation::ListFiles
+            | Operation::StatFile
+            | Operation::ReadFile
+            | Operation::WriteFile
+            | Operation::MakeDirectory
+            | Operation::MoveFile
+            | Operation::RemoveFile
+    )
+}
+
 /// Returns the codes that an operation can return, in the order of [`Code::ALL`].
 pub fn error_codes(operation: Operation) -> Vec<Code> {
     let parts: &[&[Code]] = match operation {
@@ -163,7 +193,12 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }
-        Operation::ListFiles | Operation::StatFile | Operation::Diff => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::Diff => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::ListFiles | Operation::StatFile | Operation::ReadFile => &[ARCHIVE, &[Code::NotAFile]],
+        Operation::WriteFile | Operation::MakeDirectory | Operation::MoveFile | Operation::RemoveFile => {
+            const CHANGE: &[Code] = &[Code::FileExists, Code::FileChanged, Code::DirectoryNotEmpty];
+            &[ARCHIVE, &[Code::NotAFile], CHANGE]
+        }
         Operation::RestoreFiles => &[
             DURABLE_OBJECT,
             SELECTION,
@@ -172,7 +207,6 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             RUNNING_SANDBOX,
             &[Code::NotAFile, Code::RuntimeMismatch],
         ],
-        Operation::ReadFile => &[DURABLE_OBJECT, SELECTION, ARCHIVE, &[Code::NotAFile]],
         Operation::Label => &[DURABLE_OBJECT, SELECTION, STORAGE, LABEL],
         // To find out whether a named workspace has stopped, `delete` calls its sandbox.
         Operation::Delete => &[DURABLE_OBJECT, SELECTION, STORAGE, SANDBOX_CALL, &[Code::SnapshotHasDependents]],
@@ -187,20 +221,6 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::SetRetention
         | Operation::ApplyRetention
         | Operation::RotateKey => &[DURABLE_OBJECT, SANDBOX, STORAGE],
-        Operation::Exec => &[
-            DURABLE_OBJECT,
-            SANDBOX,
-            NAMED,
-            SELECTION,
-            START,
-            BACKUP,
-            SANDBOX_CALL,
-            RUNNING_SANDBOX,
-            CAPTURE,
-            RESTORE,
-            LABEL,
-            &[Code::R2BindingMissing, Code::RuntimeMismatch],
-        ],
         Operation::Sweep => &[DURABLE_OBJECT, STORAGE],
         Operation::CreateWorkspace | Operation::GetOrCreateWorkspace | Operation::ForkWorkspace => &[
             DURABLE_OBJECT,
@@ -241,9 +261,10 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
         Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
         Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
-        Operation::CurrentToken | Operation::Health => &[],
+        Operation::Exec | Operation::CurrentToken | Operation::Health => &[],
     };
     let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
-    let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).any(|part| part.contains(code));
+    let exec: &[&[Code]] = if runs_in_container(operation) { EXEC } else { &[] };
+    let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).chain(exec).any(|part| part.contains(code));
     Code::ALL.iter().copied().filter(matches).collect()
 }

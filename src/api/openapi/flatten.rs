@@ -115,8 +115,12 @@ impl Flat {
     fn add_alternatives(&mut self, alternatives: &[Value]) {
         let forms = alternatives.iter().map(|form| self.condition_of(form)).collect::<Vec<_>>();
         for (name, property) in alternatives.iter().filter_map(|form| form.get("properties")?.as_object()).flatten() {
-            if !is_null(property) && !self.properties.contains_key(name) {
-                self.properties.insert(name.clone(), optional(property.clone()));
+            if is_null(property) {
+                continue;
+            }
+            match self.properties.get_mut(name) {
+                None => drop(self.properties.insert(name.clone(), optional(property.clone()))),
+                Some(own) => add_text_form(own, property),
             }
         }
         let nested = |rest: Option<Value>, form: Value| match rest {
@@ -167,6 +171,23 @@ impl Flat {
             schema.insert("allOf".to_owned(), Value::Array(conditions));
         }
         Value::Object(schema)
+    }
+}
+
+/// Adds the form of a text to a property that is an object in another alternative.
+fn add_text_form(own: &mut Value, text: &Value) {
+    let is_text = |form: &Value| form.get("type") == Some(&json!("string"));
+    if let Some(Value::Array(forms)) = own.get_mut("anyOf")
+        && is_text(text)
+        && !forms.iter().any(is_text)
+    {
+        let mut text = text.clone();
+        let more = text.as_object_mut().and_then(|members| members.remove("description"));
+        forms.insert(0, text);
+        if let (Some(Value::String(description)), Some(Value::String(more))) = (own.get_mut("description"), more) {
+            description.push(' ');
+            description.push_str(&more);
+        }
     }
 }
 

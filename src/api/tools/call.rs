@@ -61,9 +61,10 @@ async fn run_tool(
     }
     let arguments = ToolArguments::decode(&request.arguments, &accepted)?;
     let declared = select_workspace(workspaces, arguments.workspace_name.as_deref())?;
-    if tool == Tool::Exec {
-        let target = exec_target(operations, declared, &arguments).await?;
-        return operations.execute(Operation::Exec, merge(target, exec_options(declared, &arguments))).await;
+    if tool.works_in_sandbox() {
+        let target = running_target(operations, tool, declared, &arguments).await?;
+        let (operation, options) = call_in_sandbox(tool, declared, &arguments)?;
+        return operations.execute(operation, merge(target, options)).await;
     }
     let target = resolve_target(operations, tool, declared, &arguments).await?;
     let in_sandbox = |further| merge(json!({ "sandboxId": target.sandbox_id, "dir": target.dir }), further);
@@ -104,16 +105,40 @@ async fn run_tool(
             let options = json!({ "name": name, "maxBytes": arguments.max_bytes });
             operations.execute(Operation::DiffCheckpoint, in_sandbox(options)).await
         }
-        Tool::Exec => Err(Error::internal()),
+        Tool::Exec | Tool::ReadFile | Tool::WriteFile | Tool::ListFiles => Err(Error::internal()),
     }
 }
 
 /// The maximum length of each output of a command, in bytes.
 const MAX_OUTPUT: u32 = 64 * 1024;
 
-/// Returns the arguments that select the sandbox of a command. A named workspace is started if it is not running.
-async fn exec_target(
+/// The maximum number of bytes that a model reads from a file, unless it asks for another.
+const MAX_READ: u64 = 64 * 1024;
+
+/// Returns the operation of a tool that works in a sandbox, and its options except for the sandbox.
+fn call_in_sandbox(tool: Tool, declared: &ToolWorkspace, arguments: &ToolArguments) -> Result<(Operation, Value)> {
+    let in_dir = |further| merge(json!({ "path": arguments.path, "dir": declared.dir }), further);
+    Ok(match tool {
+        Tool::Exec => (Operation::Exec, exec_options(declared, arguments)),
+        Tool::ReadFile => {
+            let length = arguments.length.unwrap_or(MAX_READ);
+            (Operation::ReadFile, in_dir(json!({ "offset": arguments.offset, "length": length })))
+        }
+        Tool::WriteFile => {
+            let options = json!({ "content": arguments.content, "ifMatch": arguments.if_match });
+            (Operation::WriteFile, in_dir(options))
+        }
+        Tool::ListFiles => {
+            (Operation::ListFiles, in_dir(json!({ "limit": arguments.limit, "cursor": arguments.cursor })))
+        }
+        _ => return Err(Error::internal()),
+    })
+}
+
+/// Returns the arguments that select the sandbox in which a tool works. A named workspace is started if it is not running.
+async fn running_target(
     operations: &impl OperationExecutor,
+    tool: Tool,
     declared: &ToolWorkspace,
     arguments: &ToolArguments,
 ) -> Result<Value> {
@@ -121,7 +146,7 @@ async fn exec_target(
         (ToolTarget::Named(address), None) => Ok(json!({ "name": address.name, "tenant": address.tenant })),
         (ToolTarget::Sandbox(id, _), None) => Ok(json!({ "sandboxId": id })),
         (_, Some(_)) => {
-            let target = resolve_target(operations, Tool::Exec, declared, arguments).await?;
+            let target = resolve_target(operations, tool, declared, arguments).await?;
             Ok(json!({ "sandboxId": target.sandbox_id }))
         }
     }
@@ -148,12 +173,16 @@ const DEFAULT_LIMIT: u64 = 20;
 const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {
     match tool {
         Tool::Snapshot => &["label", "workspace"],
-        Tool::Restore | Tool::Branch | Tool::Delete => &["ref"],
+        // The whole answer about a snapshot is accepted.
+        Tool::Restore | Tool::Branch | Tool::Delete => &["ref", "shortRef"],
         Tool::List | Tool::CheckpointList => &["limit", "workspace"],
         Tool::CheckpointCreate => &["name", "description", "workspace"],
         Tool::CheckpointRestore => &["name", "workspace"],
         Tool::CheckpointDiff => &["name", "maxBytes", "workspace"],
         Tool::Exec => &["command", "cwd", "stdin", "timeoutSeconds", "workspace"],
+        Tool::ReadFile => &["path", "offset", "length", "workspace"],
+        Tool::WriteFile => &["path", "content", "ifMatch", "workspace"],
+        Tool::ListFiles => &["path", "limit", "cursor", "workspace"],
     }
 }
 

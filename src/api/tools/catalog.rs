@@ -58,6 +58,12 @@ tools! {
     CheckpointDiff = "snapshot_diff";
     /// Runs a command.
     Exec = "exec";
+    /// Reads a file.
+    ReadFile = "read_file";
+    /// Writes a file.
+    WriteFile = "write_file";
+    /// Lists the files in a directory.
+    ListFiles = "list_files";
 }
 
 impl Tool {
@@ -66,15 +72,20 @@ impl Tool {
         matches!(self, Self::CheckpointCreate | Self::CheckpointList | Self::CheckpointRestore | Self::CheckpointDiff)
     }
 
+    /// Returns whether the tool runs in the sandbox of the workspace, which is started if it is not running.
+    pub const fn works_in_sandbox(self) -> bool {
+        matches!(self, Self::Exec | Self::ReadFile | Self::WriteFile | Self::ListFiles)
+    }
+
     /// Returns whether the tool changes nothing.
     pub const fn is_read_only(self) -> bool {
-        matches!(self, Self::List | Self::CheckpointList | Self::CheckpointDiff)
+        matches!(self, Self::List | Self::CheckpointList | Self::CheckpointDiff | Self::ReadFile | Self::ListFiles)
     }
 
     /// Returns whether a workspace has the tool.
     fn is_for(self, declared: &ToolWorkspace) -> bool {
         match self {
-            Self::Exec => declared.work,
+            _ if self.works_in_sandbox() => declared.work,
             _ if self.is_checkpoint_tool() => declared.has_checkpoints(),
             _ => declared.snapshot,
         }

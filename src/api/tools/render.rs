@@ -28,6 +28,11 @@ pub(super) fn render(tool: Tool, answer: &Value) -> String {
         Tool::CheckpointRestore => restored(answer),
         Tool::CheckpointDiff => diff(answer),
         Tool::Exec => command(answer),
+        Tool::ReadFile => content(answer),
+        Tool::WriteFile => {
+            format!("Wrote {:?}: {} bytes.{}", text(answer, "path"), number(answer, "sizeBytes"), start_note(answer))
+        }
+        Tool::ListFiles => files(answer),
     }
 }
 
@@ -40,7 +45,7 @@ fn command(answer: &Value) -> String {
         format!("Exit code {code}.")
     }];
     if flag(member(answer, "started"), "mayHaveLost") {
-        lines.push("The workspace was started from a snapshot, and newer files may be lost.".to_owned());
+        lines.push(MAY_HAVE_LOST.to_owned());
     }
     if member(answer, "encoding").is_string() {
         lines.push("The outputs are not UTF-8, and are written in Base64.".to_owned());
@@ -55,6 +60,54 @@ fn command(answer: &Value) -> String {
         lines.push("… the end of an output is left out".to_owned());
     }
     lines.join("\n")
+}
+
+/// The note about a workspace that was started without its newest files.
+const MAY_HAVE_LOST: &str = "The workspace was started from a snapshot, and newer files may be lost.";
+
+fn start_note(answer: &Value) -> String {
+    if flag(member(answer, "started"), "mayHaveLost") { format!(" {MAY_HAVE_LOST}") } else { String::new() }
+}
+
+/// Returns the content of a file. Its text comes first and unchanged, because programs show it as the file.
+fn content(answer: &Value) -> String {
+    let mut notes = start_note(answer);
+    if text(answer, "encoding") == "base64" {
+        notes.push_str(" The content is not UTF-8, and is written in Base64.");
+    }
+    let (next, size) = (number(answer, "offset") + number(answer, "length"), number(answer, "sizeBytes"));
+    let rest = if next < size {
+        format!(" The file has {size} bytes, and continues at the offset {next}.")
+    } else {
+        String::new()
+    };
+    match (text(answer, "content"), notes + &rest) {
+        (content, notes) if notes.is_empty() => content.to_owned(),
+        (content, notes) => format!("{content}\n…{notes}"),
+    }
+}
+
+/// Returns a row for each file: its name, with a slash after that of a directory and the target of a link, and its size.
+fn files(answer: &Value) -> String {
+    // A row is one line, also if a name contains line breaks.
+    let one_line = |text: &str| if text.contains(char::is_control) { format!("{text:?}") } else { text.to_owned() };
+    let row = |file: &Value| match (text(file, "type"), one_line(text(file, "name"))) {
+        ("directory", name) => format!("{name}/"),
+        ("symlink", name) => format!("{name} -> {}", one_line(text(file, "target"))),
+        ("file", name) => format!("{name}\t{}", number(file, "sizeBytes")),
+        (_, name) => format!("{name}\t(special)"),
+    };
+    let mut rows: Vec<String> = list(answer, "files").iter().map(row).collect();
+    if rows.is_empty() {
+        rows.push("no files".to_owned());
+    }
+    if let Some(cursor) = member(answer, "cursor").as_str() {
+        rows.push(format!("… there are more: pass the cursor {cursor:?}"));
+    }
+    if flag(member(answer, "started"), "mayHaveLost") {
+        rows.push(MAY_HAVE_LOST.to_owned());
+    }
+    rows.join("\n")
 }
 
 fn render_created(r#ref: &Value) -> String {

@@ -5,6 +5,7 @@
 //!
 //! - [`container`]: the age and the marker of a container, and the content of its directory
 //! - [`arrival`]: the check that the files of a backup are in place
+//! - [`file_call`]: a call of a caller about files; [`file_outcome`]: its output
 //! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`hook`]: a command of the application
@@ -16,6 +17,8 @@ mod container;
 pub(crate) mod delta;
 mod exec;
 mod exec_output;
+mod file_call;
+mod file_outcome;
 mod file_part;
 mod files;
 mod hook;
@@ -27,6 +30,8 @@ pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
 pub(crate) use delta::{read_capture_begun, read_carrier_released, read_inventory, read_restore_finished};
 pub(super) use exec::{kill_command, run_command};
 pub(super) use exec_output::CommandOutput;
+pub(super) use file_call::file_command;
+pub(crate) use file_outcome::read_file_outcome;
 pub(crate) use file_part::read_part_outcome;
 pub(super) use file_part::write_file_part;
 pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};

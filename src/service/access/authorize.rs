@@ -4,7 +4,7 @@ use super::Access;
 use super::reach::{Reached, reach};
 use super::scope::{permits_sandbox, permits_workspace};
 use crate::model::operation::{Operation, Request, requests};
-use crate::model::request::{CreateRequest, GrantRequest, SettingsUpdate, Toolset};
+use crate::model::request::{CreateRequest, FileSource, GrantRequest, SettingsUpdate, Toolset};
 use crate::model::token::{Permission, Token};
 use crate::model::{Code, Error, Result};
 use crate::ports::{NamedWorkspaceClient, Ports};
@@ -54,6 +54,7 @@ fn check_options(token: &Token, request: &Request) -> Result<()> {
         Request::Named(request) if sets_commands(request) && !token.permits(Permission::Work) => {
             Err(Error::work_missing(operation))
         }
+        Request::Sandbox(request) if reads_running_sandbox(request) => check(token, operation, Permission::Work),
         Request::Tools(requests::Tools::GrantTools(GrantRequest { toolset, .. }))
             if toolset.workspaces.iter().any(|declared| declared.allow_cross_lineage) =>
         {
@@ -63,6 +64,18 @@ fn check_options(token: &Token, request: &Request) -> Result<()> {
         Request::Tools(requests::Tools::CallTool(call)) => check_toolset(token, operation, &call.toolset),
         _ => Ok(()),
     }
+}
+
+/// Returns whether a request reads the files of a running sandbox, which starts a stopped workspace.
+fn reads_running_sandbox(request: &requests::Sandbox) -> bool {
+    use requests::Sandbox as Call;
+    let source = match request {
+        Call::ListFiles(it) => &it.source,
+        Call::StatFile(it) => &it.source,
+        Call::ReadFile(it) => &it.source,
+        _ => return false,
+    };
+    matches!(source, FileSource::Sandbox(_))
 }
 
 /// Verifies that the token permits the tools of a toolset.

@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, GrantRequest, LineageScope, PromoteFrom, Selection, Source, ToolTarget,
-    Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, PromoteFrom, SandboxFiles,
+    Selection, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -28,7 +28,7 @@ pub(super) enum Reached {
 /// Returns what a request reaches.
 pub(super) fn reach(request: &Request) -> Result<Vec<Reached>> {
     Ok(match request {
-        Request::Sandbox(request) => sandbox(request),
+        Request::Sandbox(request) => sandbox(request)?,
         Request::Named(request) => named(request),
         Request::Entrypoint(request) => entrypoint(request)?,
         Request::Tools(request) => tools(request)?,
@@ -37,9 +37,9 @@ pub(super) fn reach(request: &Request) -> Result<Vec<Reached>> {
     })
 }
 
-fn sandbox(request: &requests::Sandbox) -> Vec<Reached> {
+fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
     use requests::Sandbox as Call;
-    match request {
+    Ok(match request {
         Call::Snapshot(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::Restore(it) | Call::Branch(it) => selected(&it.selection),
         Call::List(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
@@ -57,11 +57,11 @@ fn sandbox(request: &requests::Sandbox) -> Vec<Reached> {
         Call::ListCheckpoints(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
         Call::RestoreCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
         Call::DiffCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
-        Call::ListFiles(it) => selected(&it.selection),
-        Call::StatFile(it) => selected(&it.selection),
-        Call::ReadFile(it) => selected(&it.selection),
+        Call::ListFiles(it) => files(&it.source)?,
+        Call::StatFile(it) => files(&it.source)?,
+        Call::ReadFile(it) => files(&it.source)?,
         Call::RestoreFiles(it) => [selected(&it.selection), vec![Reached::Sandbox(it.to.clone())]].concat(),
-    }
+    })
 }
 
 fn named(request: &requests::Named) -> Vec<Reached> {
@@ -101,12 +101,11 @@ fn named(request: &requests::Named) -> Vec<Reached> {
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
     use requests::Entrypoint as Call;
     Ok(match request {
-        Call::Exec(it) => match it.target()? {
-            ExecTarget::Named(address) => {
-                [Reached::Workspace(address)].into_iter().chain(scope(&it.lineage_scope)).collect()
-            }
-            ExecTarget::Sandbox(id) => in_sandbox(&id, &it.lineage_scope),
-        },
+        Call::Exec(it) => in_target(it.target()?, &it.lineage_scope),
+        Call::WriteFile(it) => in_files(&it.sandbox)?,
+        Call::MakeDirectory(it) => in_files(&it.sandbox)?,
+        Call::MoveFile(it) => in_files(&it.sandbox)?,
+        Call::RemoveFile(it) => in_files(&it.sandbox)?,
         Call::Sweep(_) => vec![Reached::Deployment],
         Call::ListWorkspaces(it) => vec![Reached::Tenant(it.tenant.clone())],
         Call::CreateToken(it) => vec![Reached::Tenant(it.tenant.clone())],
@@ -146,6 +145,25 @@ fn source(request: &CreateRequest) -> Option<Reached> {
             Err(_) => Reached::Deployment,
         },
     })
+}
+
+/// Returns what a request reaches that reads files.
+fn files(source: &FileSource) -> Result<Vec<Reached>> {
+    match source {
+        FileSource::Snapshot(selection) => Ok(selected(selection)),
+        FileSource::Sandbox(sandbox) => in_files(sandbox),
+    }
+}
+
+fn in_files(files: &SandboxFiles) -> Result<Vec<Reached>> {
+    Ok(in_target(files.target()?, &files.lineage_scope))
+}
+
+fn in_target(target: ExecTarget, lineage_scope: &LineageScope) -> Vec<Reached> {
+    match target {
+        ExecTarget::Named(address) => [Reached::Workspace(address)].into_iter().chain(scope(lineage_scope)).collect(),
+        ExecTarget::Sandbox(id) => in_sandbox(&id, lineage_scope),
+    }
 }
 
 /// A ref is signed by the sandbox that it names, so the sandbox decides.

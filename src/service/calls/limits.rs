@@ -16,6 +16,7 @@ use futures_util::future::{Either, select};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
+use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
@@ -388,6 +389,15 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
 
     async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
         with_timeout(&*self.clock, CallKind::Command, self.sandboxes.kill_command(id, command_id)).await
+    }
+
+    async fn call_files(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &FileCall,
+    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.call_files(id, container, call)).await
     }
 
     async fn run_checkpoint(

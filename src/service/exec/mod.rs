@@ -1,5 +1,6 @@
 //! Runs the commands of callers in sandboxes.
 //!
+//! - [`attempts`]: the attempts to run something in the container of a sandbox
 //! - [`prepare`]: in which container of a sandbox a command may run
 //! - [`running`]: a command that runs, and its end
 //!
@@ -7,6 +8,7 @@
 //! which container: a workspace that is not running is started first. The command checks the container before it does
 //! anything: a container that ended in the meantime is reported.
 
+pub(super) mod attempts;
 mod prepare;
 mod running;
 
@@ -23,19 +25,15 @@ use super::calls::failures::{During, from_sandbox};
 use super::{CancellationToken, draw_random};
 use crate::model::exec::{CollectedOutput, ExecEvent, ExecResult};
 use crate::model::exec_call::{
-    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, ObservedForExec,
-    PrepareExecRequest, PreparedExec, Program,
+    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, PreparedExec, Program,
 };
 use crate::model::named::messages::ResumedWorkspace;
-use crate::model::request::{ExecRequest, ExecTarget};
-use crate::model::{Code, Error, Result, SandboxId, ShortId};
-use crate::ports::{Background, InputOf, NamedWorkspaceClient, Ports, RunningCommand, SandboxLedgerClient, Sandboxes};
-
-/// The longest time from the start of a container until a command runs in it, in milliseconds.
-const MAX_START_MILLIS: i64 = 20_000;
+use crate::model::request::ExecRequest;
+use crate::model::{Error, Result, SandboxId, ShortId};
+use crate::ports::{InputOf, Ports, RunningCommand, Sandboxes};
 
 /// The prefix of the files with the inputs of commands. They are outside of every directory that can be captured.
-const INPUT_FILE: &str = "/run/sandbox-snapshotter.input.";
+pub(super) const INPUT_FILE: &str = "/run/sandbox-snapshotter.input.";
 
 /// Runs a command to its end.
 ///
@@ -65,34 +63,14 @@ pub async fn exec<P: Ports>(ports: Rc<P>, request: ExecRequest, abort: Cancellat
 pub async fn start<P: Ports>(
     ports: Rc<P>,
     request: ExecRequest,
-    input: Option<InputOf<P>>,
+    mut input: Option<InputOf<P>>,
     abort: CancellationToken,
 ) -> Result<Execution<P>> {
     let target = request.target()?;
     // A stream is read only once, so there is no second attempt.
-    let verify = input.is_some();
-    let found = find_sandbox(&*ports, &target, verify).await?;
-    match start_in(&ports, &request, found, input, &abort).await {
-        // Nothing ran: the container of the active workspace had ended.
-        Err(error) if is_gone(&error) && matches!(target, ExecTarget::Named(_)) && !verify => {
-            let found = find_sandbox(&*ports, &target, true).await?;
-            start_in(&ports, &request, found, None, &abort).await
-        }
-        outcome => outcome,
-    }
-}
-
-fn is_gone(error: &Error) -> bool {
-    matches!(error.code(), Code::SandboxNotRunning | Code::SandboxReplaced | Code::SandboxStarting)
-}
-
-/// Returns the sandbox of a command. Starts the workspace if it is not active; with `verify`, also if its sandbox is not
-/// running with the files in place.
-async fn find_sandbox<P: Ports>(ports: &P, target: &ExecTarget, verify: bool) -> Result<ResumedWorkspace> {
-    match target {
-        ExecTarget::Named(address) => ports.named_workspaces()?.resume(address, verify).await,
-        ExecTarget::Sandbox(id) => Ok(ResumedWorkspace { sandbox_id: id.clone(), env: BTreeMap::new(), started: None }),
-    }
+    let once = input.is_some();
+    let work = async |found| start_in(&ports, &request, found, input.take(), &abort).await;
+    attempts::in_sandbox(&*ports, &target, once, work).await
 }
 
 /// Starts a command in the running container of a sandbox.
@@ -104,11 +82,7 @@ async fn start_in<P: Ports>(
     abort: &CancellationToken,
 ) -> Result<Execution<P>> {
     let ResumedWorkspace { sandbox_id: id, env, started } = sandbox;
-    let ledgers = ports.sandbox_ledgers()?;
-    let scope = &request.lineage_scope;
-    let lineage_scope = scope.sandbox_id.clone().filter(|_| !scope.allow_cross_lineage);
-    let prepare = PrepareExecRequest { runtime: request.runtime, lineage_scope };
-    let prepared = ledgers.prepare_exec(&id, &prepare).await?;
+    let prepared = attempts::prepare(&**ports, &id, request.runtime, &request.lineage_scope).await?;
     let sandboxes = ports.sandboxes(prepared.runtime)?;
     let failed = |failure| from_sandbox(failure, &id, During::Exec);
     let mut command = container_command(&**ports, request, &prepared, env)?;
@@ -117,55 +91,35 @@ async fn start_in<P: Ports>(
         sandboxes.write_input(&id, &path, input).await.map_err(failed)?;
         command.stdin = CommandInput::File(path);
     }
-    let mut container = match &prepared.container {
-        ExecContainer::OlderThan { millis } => {
-            ExecContainer::OlderThan { millis: millis.saturating_add(MAX_START_MILLIS) }
-        }
-        container => container.clone(),
-    };
-    let mut observed = prepared.observed;
-    loop {
+    let attempt = async |container: &ExecContainer| {
         let guard = KillGuard::new(ports, prepared.runtime, &id, &command.id, abort.clone());
-        let mut running = sandboxes.run_command(&id, &container, &command).await.map_err(failed)?;
-        let refusal = match running.next().await.map_err(failed)? {
-            Some(CommandEvent::Started) => {
-                if let Some(observed) = prepared.observed {
-                    confirm_in_background(ports, id.clone(), ObservedForExec { runs: true, ..observed });
-                }
-                return Ok(Execution::new(ports, id, running, request.timeout_seconds, started, guard));
+        let mut running = sandboxes.run_command(&id, container, &command).await.map_err(failed)?;
+        match running.next().await.map_err(failed)? {
+            Some(CommandEvent::Started) => Ok(Ok((running, guard))),
+            Some(CommandEvent::Refused(refusal)) => {
+                guard.end();
+                Ok(Err(refusal))
             }
-            Some(CommandEvent::Refused(refusal)) => refusal,
-            _ => return Err(Error::exec_interrupted(&id)),
-        };
-        guard.end();
-        match (refusal, observed.take()) {
-            // The script cannot distinguish a container in its first seconds from one that started for the command. The
-            // age of the observed one only grows, so the next attempt can require this one.
-            (CommandRefusal::TooYoung { age_millis }, Some(observed)) => {
-                ledgers.confirm_exec(&id, observed).await?;
-                container = ExecContainer::OlderThan { millis: age_millis };
-            }
-            (CommandRefusal::TooYoung { .. } | CommandRefusal::OtherContainer, _) => {
-                return Err(ledgers.flag_replaced(&id).await?);
-            }
-            (CommandRefusal::TooMany, _) => return Err(Error::too_many_commands(&id, MAX_COMMANDS)),
-            (CommandRefusal::NoDirectory, _) => {
-                return Err(Error::cwd_not_found(&id, request.cwd.as_deref().unwrap_or(prepared.dir.as_str())));
-            }
-            (CommandRefusal::Cancelled, _) => return Err(Error::exec_cancelled()),
+            _ => Err(Error::exec_interrupted(&id)),
+        }
+    };
+    match attempts::in_container(ports, &id, &prepared, attempt).await? {
+        Ok((running, guard)) => Ok(Execution::new(ports, id, running, request.timeout_seconds, started, guard)),
+        Err(refusal) => {
+            let cwd = request.cwd.as_deref().unwrap_or(prepared.dir.as_str());
+            Err(refusal_error(&refusal, &id, cwd))
         }
     }
 }
 
-/// Has the ledger of a sandbox verify the container of a command that runs. The alarm repeats what fails here.
-fn confirm_in_background<P: Ports>(ports: &Rc<P>, id: SandboxId, observed: ObservedForExec) {
-    let own = Rc::clone(ports);
-    let confirm = async move {
-        if let Ok(ledgers) = own.sandbox_ledgers() {
-            drop(ledgers.confirm_exec(&id, observed).await);
-        }
-    };
-    ports.background().run(confirm.boxed_local());
+/// Returns the error of a command that was refused in the expected container.
+pub(super) fn refusal_error(refusal: &CommandRefusal, id: &SandboxId, cwd: &str) -> Error {
+    match refusal {
+        CommandRefusal::TooMany => Error::too_many_commands(id, MAX_COMMANDS),
+        CommandRefusal::NoDirectory => Error::cwd_not_found(id, cwd),
+        CommandRefusal::Cancelled => Error::exec_cancelled(),
+        CommandRefusal::TooYoung { .. } | CommandRefusal::OtherContainer => Error::internal(),
+    }
 }
 
 /// Returns the command of a request.

@@ -1,15 +1,17 @@
-//! The files of a snapshot, read from its archive in R2. No container is started.
+//! The files of a snapshot, read from its archive in R2 without a container; and those of a running sandbox.
 
 mod diff;
+pub mod in_sandbox;
 mod list;
 mod read;
 mod restore;
 mod stat;
 
-use crate::model::archive::{Answer, Attributes, EntryKind, Outcome, Request};
-use crate::model::files::{FileAttributes, FilePath, FileType};
+use crate::model::archive::{Answer, Attributes, EntryKind, Name, NamedAttributes, Outcome, Request};
+use crate::model::files::{FileAttributes, FileCursor, FileEntry, FileLocation, FilePage, FilePath, FileType};
 use crate::model::record::SnapshotRecord;
-use crate::model::{BackupId, BackupLocation, Error, Result, Selection, SnapshotId, Timestamp};
+use crate::model::request::FileSource;
+use crate::model::{BackupId, BackupLocation, Error, Result, SnapshotId, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::snapshot::select::{Selected, require_ready};
@@ -24,8 +26,10 @@ struct Read {
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Answers a request about `path` in the archive of a snapshot.
-    async fn read_archive(&self, selection: &Selection, path: &FilePath, request: &Request) -> Result<Read> {
+    async fn read_archive(&self, source: &FileSource, path: &FilePath, request: &Request) -> Result<Read> {
         self.prepare_call().await?;
+        // The entrypoint reads the files of a sandbox.
+        let FileSource::Snapshot(selection) = source else { return Err(Error::internal()) };
         let Selected { snapshot, .. } = self.select(selection).await?;
         let location = readable_archive(&snapshot)?;
         let id = location.id();
@@ -84,6 +88,13 @@ pub(crate) fn to_attributes(attributes: &Attributes) -> FileAttributes {
         modified_at: Timestamp::from_millis(attributes.mtime.saturating_mul(1000)),
         target: attributes.target.as_ref().map(|target| String::from_utf8_lossy(target.as_bytes()).into_owned()),
     }
+}
+
+/// Returns a page of files, as callers get it.
+fn to_page(location: FileLocation, path: FilePath, entries: &[NamedAttributes], next: Option<&Name>) -> FilePage {
+    let to_entry = |entry: &NamedAttributes| FileEntry::of(entry.name.as_bytes(), to_attributes(&entry.attributes));
+    let (path, files) = (path.into(), entries.iter().map(to_entry).collect());
+    FilePage { location, path, files, cursor: next.map(|next| FileCursor(next.as_bytes().to_vec()).to_string()) }
 }
 
 /// Returns the error for an answer to another request.

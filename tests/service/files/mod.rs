@@ -1,6 +1,7 @@
 //! The files of snapshots, read from archives in memory.
 
 mod diff;
+mod in_sandbox;
 mod restore;
 
 use sandbox_snapshotter::api::operations::Operation;

@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, SnapshotRequest};
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, FILE, Fixture, sandbox};
+use crate::support::{ExpectError, FILE, Fixture, WORKSPACE, sandbox};
 
 /// Takes a snapshot of a sandbox with this content and returns the answer.
 fn snapshot_of(fixture: &Fixture, id: &str, content: &str) -> Value {
@@ -126,4 +126,14 @@ fn short_refs_of_the_previous_key_are_accepted_and_older_ones_refused() {
     get().unwrap();
     rotate();
     get().expect_code(Code::RefMismatch);
+}
+
+#[test]
+fn promote_of_an_altered_short_ref_is_an_invalid_ref() {
+    let fixture = Fixture::with_workspace();
+    let sandbox_id = fixture.sandbox_of(WORKSPACE);
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": sandbox_id })).unwrap();
+    let altered = format!("{}~", taken["shortRef"].as_str().unwrap());
+    fixture.promote_workspace(WORKSPACE, &json!({ "from": altered })).expect_code(Code::InvalidRef);
+    fixture.promote_workspace(WORKSPACE, &json!({ "from": "a/b" })).expect_code(Code::InvalidWorkspaceName);
 }

@@ -10,6 +10,7 @@ use sandbox_snapshotter::model::delta::{
     CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase,
 };
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
+use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -287,6 +288,7 @@ impl Sandboxes for PlantedSandboxes {
         run_command(container: &ExecContainer, command: &ContainerCommand) -> Self::RunningCommand;
         write_input(path: &str, input: Self::Input) -> ();
         kill_command(command_id: &str) -> ();
+        call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>;
         platform_image() -> Option<String>;
         take_platform_snapshot(marker: &ContainerMarker, token: &str) -> Option<StoredDisk>;
         start_from_platform_snapshot(snapshot_id: &str) -> ();

@@ -158,12 +158,18 @@ codes! {
     CheckpointFailed = "CHECKPOINT_FAILED", Permanent;
     /// The sandbox's image has no git.
     GitMissing = "GIT_MISSING", Unsupported;
-    /// The snapshot contains no file or directory with this path.
+    /// The snapshot or the sandbox contains no file or directory with this path.
     FileNotFound = "FILE_NOT_FOUND", NotFound;
     /// The path is not that of a regular file.
     NotAFile = "NOT_A_FILE", Conflict;
     /// The path is not that of a directory, or leads through something other than a directory.
     NotADirectory = "NOT_A_DIRECTORY", Conflict;
+    /// Something exists at the path, and was left unchanged.
+    FileExists = "FILE_EXISTS", Conflict;
+    /// The file does not have the expected etag. Nothing was written.
+    FileChanged = "FILE_CHANGED", Conflict;
+    /// The directory is not empty, and was left unchanged.
+    DirectoryNotEmpty = "DIRECTORY_NOT_EMPTY", Conflict;
     /// The archive of the snapshot can be restored, and cannot be read without a restore.
     ArchiveUnreadable = "ARCHIVE_UNREADABLE", Unsupported;
     /// The caller has no tool with this name.
@@ -247,6 +253,9 @@ impl Code {
                 | Self::FileNotFound
                 | Self::NotAFile
                 | Self::NotADirectory
+                | Self::FileExists
+                | Self::FileChanged
+                | Self::DirectoryNotEmpty
                 | Self::ToolNotFound
                 | Self::WorkspaceNotFound
                 | Self::NameTaken

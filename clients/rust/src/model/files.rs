@@ -1,18 +1,19 @@
-//! The files of a snapshot, as they are read from its archive.
+//! The files of a snapshot or of a running sandbox.
 
 use std::fmt;
 
 use base64ct::{Base64, Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::exec::StartedForExec;
 use super::ids::checked_string;
 use super::{Directory, Error, Result, SandboxId, SnapshotId, Timestamp};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 
 checked_string! {
-    /// A path in a snapshot, relative to the directory that it contains. Empty names and `.` are ignored, so that `/` is
-    /// the directory itself.
+    /// A path in a snapshot or a sandbox, relative to its directory. Empty names and `.` are ignored, so that `/` is the
+    /// directory itself.
     FilePath
 }
 
@@ -25,7 +26,7 @@ impl FilePath {
         let refuse = |why: &str| {
             Err(Error::invalid_argument(
                 format!("`path` {why}"),
-                "Pass a path relative to the directory of the snapshot, such as \"src/main.rs\".",
+                "Pass a path relative to the directory of the snapshot or the workspace, such as \"src/main.rs\".",
             ))
         };
         if text.len() > Self::MAX {
@@ -47,7 +48,7 @@ impl FilePath {
         Self(names.collect::<Vec<_>>().join("/"))
     }
 
-    /// Returns the path of the snapshot's directory itself.
+    /// Returns the path of the directory itself.
     pub fn root() -> Self {
         Self("/".to_owned())
     }
@@ -114,7 +115,29 @@ pub struct FileAttributes {
     pub target: Option<String>,
 }
 
-/// A file in a directory of a snapshot.
+/// Where files are: in a snapshot, or in a sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileLocation {
+    /// The id of the snapshot; absent for the files of a sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<SnapshotId>,
+    /// The sandbox; absent for the files of a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_id: Option<SandboxId>,
+    /// How the workspace was started; absent if it was running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<StartedForExec>,
+}
+
+impl From<SnapshotId> for FileLocation {
+    fn from(id: SnapshotId) -> Self {
+        Self { snapshot_id: Some(id), ..Self::default() }
+    }
+}
+
+/// A file in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileAttributes")))]
@@ -139,13 +162,15 @@ impl FileEntry {
     }
 }
 
-/// A page of the files in a directory of a snapshot, sorted by the bytes of their names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A page of the files in a directory, sorted by the bytes of their names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileLocation")))]
 pub struct FilePage {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
+    /// Where the directory is.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub location: FileLocation,
     /// The path of the directory.
     pub path: String,
     /// The files.
@@ -155,23 +180,33 @@ pub struct FilePage {
     pub cursor: Option<String>,
 }
 
-/// A file of a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileAttributes")))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(transform = extends("FileLocation"), transform = extends("FileAttributes"))
+)]
 pub struct FileDescription {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
+    /// Where the file is.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub location: FileLocation,
     /// The path of the file.
     pub path: String,
+    /// The SHA-256 of the whole content, in hexadecimal, for `ifMatch`. Present after a read or a write in a sandbox, if
+    /// the file has at most 16 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
     /// Its attributes.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub attributes: FileAttributes,
 }
 
-/// The content of a file of a snapshot, or a range of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The content of a file, or a range of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileDescription")))]
 pub struct FileContent {
@@ -187,6 +222,21 @@ pub struct FileContent {
     pub encoding: ContentEncoding,
     /// The content.
     pub content: String,
+}
+
+/// The answer of `files/remove`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileLocation")))]
+pub struct RemovedFile {
+    /// Where the file was.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub location: FileLocation,
+    /// The path of the file.
+    pub path: String,
+    /// Whether this call removed it; false if there was nothing.
+    pub removed: bool,
 }
 
 /// The answer of `files/restore`.
@@ -217,6 +267,16 @@ pub enum ContentEncoding {
     Base64,
 }
 
+impl ContentEncoding {
+    /// Returns the bytes of a content; `None` if it is not valid in this encoding.
+    pub fn decode(self, content: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Utf8 => Some(content.as_bytes().to_vec()),
+            Self::Base64 => Base64::decode_vec(content).ok(),
+        }
+    }
+}
+
 impl FileContent {
     /// Returns the content of a file from `offset`.
     pub fn of(file: FileDescription, offset: u64, bytes: Vec<u8>) -> Self {
@@ -230,9 +290,6 @@ impl FileContent {
 
     /// Returns the bytes of the content; `None` if the content is not valid in its encoding.
     pub fn bytes(&self) -> Option<Vec<u8>> {
-        match self.encoding {
-            ContentEncoding::Utf8 => Some(self.content.clone().into_bytes()),
-            ContentEncoding::Base64 => Base64::decode_vec(&self.content).ok(),
-        }
+        self.encoding.decode(&self.content)
     }
 }

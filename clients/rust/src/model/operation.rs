@@ -17,7 +17,7 @@ pub mod types {
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
     pub use crate::model::diff::SnapshotDiff;
     pub use crate::model::exec::ExecResult;
-    pub use crate::model::files::{FileContent, FileDescription, FilePage, RestoredFiles};
+    pub use crate::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
     pub use crate::model::health::Health;
     pub use crate::model::named::Address;
     pub use crate::model::named::answer::{
@@ -25,12 +25,13 @@ pub mod types {
     };
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
-        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, ExecRequest, FileRequest, ForkRequest,
+        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, ExecRequest, ForkRequest,
         GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
         ListCheckpointsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
-        MigrateRequest, PromoteRequest, ReadFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest,
-        RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StopRequest,
-        SweepRequest, Toolset, UpdateRequest,
+        MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest, RemoveFileRequest,
+        RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, RevokeTokenRequest, SandboxRequest, Selection,
+        SetRetentionRequest, SnapshotRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
+        UpdateRequest, WriteFileRequest,
     };
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
@@ -169,15 +170,29 @@ macro_rules! operations {
                     in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
             }
             Files<'_, T> {
-                /// Lists the files in a directory of a snapshot, sorted by name. Does not start a container.
+                /// Lists the files in a directory of a snapshot or of a running sandbox, sorted by name.
                 ListFiles = "files/list", fn list(ListFilesRequest) -> FilePage,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
-                /// Returns the attributes of a file or a directory of a snapshot. Does not start a container.
-                StatFile = "files/stat", fn stat(FileRequest) -> FileDescription,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
-                /// Returns the content of a file of a snapshot, or a range of it. Does not start a container.
+                    in Sandbox(|it| &it.source), permission: READ, needs_bucket: false, repeat: Idempotent;
+                /// Returns the attributes of a file or a directory of a snapshot or of a running sandbox.
+                StatFile = "files/stat", fn stat(StatFileRequest) -> FileDescription,
+                    in Sandbox(|it| &it.source), permission: READ, needs_bucket: false, repeat: Idempotent;
+                /// Returns the content of a file of a snapshot or of a running sandbox, or a range of it.
                 ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
-                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.source), permission: READ, needs_bucket: false, repeat: Idempotent;
+                // A second call replaces what was written in between.
+                /// Writes a file of a running sandbox. The file appears at once, when it is complete.
+                WriteFile = "files/write", fn write(WriteFileRequest) -> FileDescription,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
+                /// Creates a directory in a running sandbox, with the directories above it. Changes nothing if it exists.
+                MakeDirectory = "files/mkdir", fn mkdir(MakeDirectoryRequest) -> FileDescription,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: Idempotent;
+                /// Moves a file or a directory of a running sandbox. Replaces an existing file only with `overwrite: true`.
+                MoveFile = "files/move", fn move_file(MoveFileRequest) -> FileDescription,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
+                // A second call removes what was written in between.
+                /// Removes a file of a running sandbox, or with `recursive: true` a directory with everything in it.
+                RemoveFile = "files/remove", fn remove(RemoveFileRequest) -> RemovedFile,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
                 // With `overwrite`, a second call replaces what was written in between.
                 /// Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`.
                 RestoreFiles = "files/restore", fn restore(RestoreFilesRequest) -> RestoredFiles,
@@ -304,10 +319,20 @@ macro_rules! declare {
             #[allow(unused_variables)] // Only an object has an id.
             pub fn target(&self) -> Target {
                 match self {$($(
-                    Self::$object(requests::$object::$name(request)) => Target::$object $((id_of(request, $id)))?,
+                    Self::$object(requests::$object::$name(request)) => declare_target!($object $(request, $id)?),
                 )+)+}
             }
         }
+    };
+}
+
+/// Returns the target of a request: that of the id in it, or the object itself.
+macro_rules! declare_target {
+    ($object:ident) => {
+        Target::$object
+    };
+    ($object:ident $request:ident, $id:expr) => {
+        target_of($request, $id)
     };
 }
 
@@ -361,9 +386,12 @@ pub enum Request {
     Deployment(requests::Deployment),
 }
 
-/// Returns the id in a request.
-fn id_of<R, Id: Clone>(request: &R, id: impl FnOnce(&R) -> &Id) -> Id {
-    id(request).clone()
+/// Returns the target of the id in a request.
+fn target_of<R, Id>(request: &R, id: impl FnOnce(&R) -> &Id) -> Target
+where
+    for<'a> Target: From<&'a Id>,
+{
+    id(request).into()
 }
 
 impl Operation {

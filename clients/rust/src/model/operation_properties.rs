@@ -2,6 +2,7 @@
 
 use super::SandboxId;
 use super::named::Address;
+use super::request::FileSource;
 
 /// The permissions, as the table names them.
 pub(super) mod permissions {
@@ -40,4 +41,26 @@ pub enum Target {
     Tools,
     /// The entrypoint itself, even where a binding is missing.
     Deployment,
+}
+
+impl From<&SandboxId> for Target {
+    fn from(id: &SandboxId) -> Self {
+        Self::Sandbox(id.clone())
+    }
+}
+
+impl From<&Address> for Target {
+    fn from(address: &Address) -> Self {
+        Self::Named(address.clone())
+    }
+}
+
+impl From<&FileSource> for Target {
+    /// The entrypoint itself reads the files of a running sandbox.
+    fn from(source: &FileSource) -> Self {
+        match source {
+            FileSource::Snapshot(selection) => selection.selector.origin_id().into(),
+            FileSource::Sandbox(_) => Self::Entrypoint,
+        }
+    }
 }

@@ -27,7 +27,7 @@ impl Error {
         )
     }
 
-    /// [`Code::InvalidArgument`], for the options of a command whose input is the body of the request.
+    /// [`Code::InvalidArgument`], for the options of a call whose input is the body of the request.
     pub fn exec_options_unreadable(why: &str) -> Self {
         Self::invalid_argument(
             format!("The parameter `options` of the URL can't be read: {why}"),

@@ -22,6 +22,7 @@ mod request;
 mod restore;
 mod runtime;
 mod sandbox;
+mod sandbox_files;
 mod snapshot;
 mod token;
 mod tool;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::check_range;
+#[cfg(feature = "schema")]
+use super::MAX_TEXT;
 use super::declare::request;
 use super::workspace::LineageScope;
+use super::{check_range, check_text};
 use crate::model::named::settings::{MAX_VARIABLES, is_variable_name};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
@@ -33,7 +35,7 @@ request! {
         pub runtime: Option<Runtime>,
         /// A command line, which the shell of the image runs.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_BYTES), regex(pattern = NO_NULL)))]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_TEXT), regex(pattern = NO_NULL)))]
         pub command: Option<String> = check_command,
         /// A program and its arguments, which run without a shell.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,8 +51,8 @@ request! {
         pub env: Option<BTreeMap<String, String>> = check_env,
         /// The standard input. If absent, it is empty.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schema", schemars(length(max = Self::MAX_BYTES)))]
-        pub stdin: Option<String>,
+        #[cfg_attr(feature = "schema", schemars(length(max = MAX_TEXT)))]
+        pub stdin: Option<String> = check_stdin,
         /// The time limit, in seconds. Then the command is killed, with all processes of its group.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_TIMEOUT), extend("default" = Self::DEFAULT_TIMEOUT)))]
         pub timeout_seconds: u32 = Self::check_timeout,
@@ -72,6 +74,25 @@ pub enum ExecTarget {
     Named(Address),
     /// A sandbox.
     Sandbox(SandboxId),
+}
+
+/// Returns the sandbox or the workspace that a caller selects.
+pub(super) fn select_target(
+    name: Option<&WorkspaceName>,
+    tenant: Option<&Tenant>,
+    sandbox_id: Option<&SandboxId>,
+) -> Result<ExecTarget> {
+    match (name, sandbox_id) {
+        (Some(name), None) => {
+            let tenant = tenant.cloned().unwrap_or_else(Tenant::default_tenant);
+            Ok(ExecTarget::Named(Address { tenant, name: name.clone() }))
+        }
+        (None, Some(sandbox_id)) => Ok(ExecTarget::Sandbox(sandbox_id.clone())),
+        _ => Err(Error::invalid_argument(
+            "The arguments must select exactly one workspace or sandbox",
+            "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
+        )),
+    }
 }
 
 impl ExecRequest {
@@ -119,17 +140,7 @@ impl ExecRequest {
     /// # Errors
     /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
     pub fn target(&self) -> Result<ExecTarget> {
-        match (&self.name, &self.sandbox_id) {
-            (Some(name), None) => {
-                let tenant = self.tenant.clone().unwrap_or_else(Tenant::default_tenant);
-                Ok(ExecTarget::Named(Address { tenant, name: name.clone() }))
-            }
-            (None, Some(sandbox_id)) => Ok(ExecTarget::Sandbox(sandbox_id.clone())),
-            _ => Err(Error::invalid_argument(
-                "The arguments must select exactly one workspace or sandbox",
-                "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
-            )),
-        }
+        select_target(self.name.as_ref(), self.tenant.as_ref(), self.sandbox_id.as_ref())
     }
 
     fn check_timeout(seconds: Option<u64>) -> Result<u32> {
@@ -148,7 +159,13 @@ fn check_command(command: Option<String>) -> Result<Option<String>> {
     if command.as_ref().is_some_and(|command| command.is_empty() || command.contains('\0')) {
         return Err(Error::invalid_argument("`command` is empty, or contains a null byte", "Pass a command line."));
     }
+    command.iter().try_for_each(|command| check_text("command", command))?;
     Ok(command)
+}
+
+fn check_stdin(stdin: Option<String>) -> Result<Option<String>> {
+    stdin.iter().try_for_each(|stdin| check_text("stdin", stdin))?;
+    Ok(stdin)
 }
 
 fn check_argv(argv: Vec<String>) -> Result<Vec<String>> {

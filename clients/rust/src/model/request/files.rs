@@ -1,7 +1,8 @@
-//! The requests about the files of a snapshot.
+//! The requests about the files of a snapshot or of a sandbox.
 
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
+use super::file_source::FileSource;
 use super::selection::Selection;
 use super::{check_page, check_range};
 use crate::model::files::{FileCursor, FilePath};
@@ -10,17 +11,17 @@ use crate::model::schema::{extends, needs};
 use crate::model::{Directory, Error, Result, Runtime, SandboxId};
 
 request! {
-    /// The request for a page of the files in a directory of a snapshot.
+    /// The request for a page of the files in a directory.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "ListFilesOptions", transform = needs(&[]), transform = extends("Selection"))
+        schemars(rename = "ListFilesOptions", transform = needs(&[]), transform = extends("FileSource"))
     )]
     pub struct ListFilesRequest {
-        /// The selection of the snapshot.
+        /// Where the directory is.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
-        pub selection: Selection,
-        /// The path of the directory; the directory that the snapshot contains if absent.
+        pub source: FileSource,
+        /// The path of the directory; the directory of the snapshot or of the workspace itself if absent.
         pub path: Option<FilePath>,
         /// The cursor of the previous page; the page begins with the first file if absent.
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -37,14 +38,30 @@ impl ListFilesRequest {
     /// The maximum number of files on a page.
     pub const MAX_LIMIT: u32 = 1000;
 
-    /// Returns a request for the first files in the directory of a snapshot.
-    pub const fn of(selection: Selection) -> Self {
-        Self { selection, path: None, cursor: None, limit: Self::DEFAULT_LIMIT }
+    /// Returns a request for the first files in the directory of a snapshot or of a workspace.
+    pub fn of(source: impl Into<FileSource>) -> Self {
+        Self { source: source.into(), path: None, cursor: None, limit: Self::DEFAULT_LIMIT }
     }
 }
 
 request! {
-    /// The request for the attributes of a file of a snapshot.
+    /// The request for the attributes of a file.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "StatFileOptions", transform = needs(&["path"]), transform = extends("FileSource"))
+    )]
+    pub struct StatFileRequest {
+        /// Where the file is.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub source: FileSource,
+        /// The path of the file.
+        pub path: FilePath,
+    }
+}
+
+request! {
+    /// The request to download a file of a snapshot.
     #[cfg_attr(
         feature = "schema",
         schemars(rename = "FileOptions", transform = needs(&["path"]), transform = extends("Selection"))
@@ -135,16 +152,16 @@ impl Content for Vec<FilePath> {
 }
 
 request! {
-    /// The request for the content of a file of a snapshot.
+    /// The request for the content of a file.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "ReadFileOptions", transform = needs(&["path"]), transform = extends("Selection"))
+        schemars(rename = "ReadFileOptions", transform = needs(&["path"]), transform = extends("FileSource"))
     )]
     pub struct ReadFileRequest {
-        /// The selection of the snapshot.
+        /// Where the file is.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
-        pub selection: Selection,
+        pub source: FileSource,
         /// The path of the file.
         pub path: FilePath,
         /// The offset of the first byte; 0 if absent.
@@ -163,8 +180,8 @@ impl ReadFileRequest {
     pub const MAX_LENGTH: u32 = 1024 * 1024;
 
     /// Returns a request for the begin of a file.
-    pub const fn of(selection: Selection, path: FilePath) -> Self {
-        Self { selection, path, offset: 0, length: Self::MAX_LENGTH }
+    pub fn of(source: impl Into<FileSource>, path: FilePath) -> Self {
+        Self { source: source.into(), path, offset: 0, length: Self::MAX_LENGTH }
     }
 
     fn check_offset(offset: Option<u64>) -> Result<u64> {

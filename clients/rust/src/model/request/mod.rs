@@ -6,7 +6,8 @@
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
 //! - [`DiffRequest`]: compares two snapshots
 //! - [`ExecRequest`]: runs a command
-//! - [`ListFilesRequest`] and the requests about the files of a snapshot
+//! - [`ListFilesRequest`] and the requests about the files of a [`FileSource`]; [`WriteFileRequest`] and those that change
+//!   files of a sandbox
 //! - [`ListRequest`] and the other requests about a whole workspace
 //! - [`CheckpointLocation`] and the requests about checkpoints
 //! - [`CreateTokenRequest`] and the requests about access tokens
@@ -20,6 +21,8 @@ mod declare;
 mod diff;
 mod exec;
 mod fields;
+mod file_change;
+mod file_source;
 mod files;
 mod health;
 mod import;
@@ -40,7 +43,9 @@ pub use diff::{DiffRequest, NestedSelection};
 pub use exec::{ExecRequest, ExecTarget};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
-pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest};
+pub use file_change::{MakeDirectoryRequest, MoveFileRequest, RemoveFileRequest, WriteFileRequest};
+pub use file_source::{FileSource, SandboxFiles};
+pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, StatFileRequest};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{
@@ -65,6 +70,9 @@ use fields::Fields;
 use super::policy::MAX_EXPIRATION;
 use super::{Error, Label, Result};
 
+/// The maximum length of a text in options, in characters. All options have at most 64 KiB of JSON.
+const MAX_TEXT: usize = 64_000;
+
 /// The maximum length of an idempotency key, in characters.
 const MAX_KEY_CHARS: usize = 128;
 
@@ -77,6 +85,17 @@ fn refuse_memory(fields: &mut Fields) -> Result<()> {
         return Err(Error::memory_unsupported());
     }
     Ok(())
+}
+
+/// Verifies the length of a text.
+fn check_text(name: &str, text: &str) -> Result<()> {
+    match text.chars().count() {
+        length if length > MAX_TEXT => Err(Error::invalid_argument(
+            format!("`{name}` must have at most {MAX_TEXT} characters, got {length}"),
+            "Send a longer text as a stream, or write it to a file in the sandbox.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_key(key: Option<String>) -> Result<Option<String>> {

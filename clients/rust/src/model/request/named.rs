@@ -300,7 +300,10 @@ impl PromoteFrom {
         }
         match SnapshotId::parse(text) {
             Ok(id) => Ok(Self::Snapshot(id)),
-            Err(_) => WorkspaceName::parse(text).map(Self::Workspace),
+            Err(_) => match WorkspaceName::parse(text) {
+                Err(_) if text.starts_with(ShortRef::PREFIX) => Err(Error::invalid_short_ref()),
+                name => name.map(Self::Workspace),
+            },
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum Selector {
     },
     /// By the snapshot's ref as one text.
     Short {
-        /// The ref of the snapshot as one text.
+        /// Or its short form: one text, as `shortRef` of an answer.
         r#ref: ShortRef,
     },
     /// By the snapshot's id.

@@ -68,8 +68,8 @@ pub struct ToolWorkspace {
     /// Whether the workspace has tools for checkpoints; the value of `snapshot` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<bool>,
-    /// Whether the workspace has tools that run commands, which can read and change everything in the sandbox, and also
-    /// read the environment variables of the workspace.
+    /// Whether the workspace has tools that run commands, and read and write files. Commands can read and change everything
+    /// in the sandbox, and also read the environment variables of the workspace.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub work: bool,
     /// The id of the sandbox. If absent, the workspace is a named workspace.
@@ -336,6 +336,18 @@ pub struct ToolArguments {
     pub stdin: Option<String>,
     /// The time limit of a command, in seconds.
     pub timeout_seconds: Option<u64>,
+    /// The path of a file.
+    pub path: Option<String>,
+    /// The offset of the first byte of a file.
+    pub offset: Option<u64>,
+    /// The maximum number of bytes of a file.
+    pub length: Option<u64>,
+    /// The content of a file.
+    pub content: Option<String>,
+    /// The etag that a file must have.
+    pub if_match: Option<String>,
+    /// The cursor of the previous list of files.
+    pub cursor: Option<String>,
 }
 
 impl ToolArguments {
@@ -349,6 +361,7 @@ impl ToolArguments {
                 "workspaceName" => arguments.workspace_name = fields.string(field)?,
                 "workspace" => arguments.workspace = fields.value(field).map(parse_workspace).transpose()?,
                 "ref" => arguments.r#ref = fields.value(field).map(parse_if_text),
+                "shortRef" => drop(fields.string(field)?),
                 "label" => arguments.label = fields.string(field)?,
                 "limit" => arguments.limit = fields.number(field)?,
                 "name" => arguments.name = fields.string(field)?,
@@ -357,6 +370,12 @@ impl ToolArguments {
                 "cwd" => arguments.cwd = fields.string(field)?,
                 "stdin" => arguments.stdin = fields.string(field)?,
                 "timeoutSeconds" => arguments.timeout_seconds = fields.number(field)?,
+                "path" => arguments.path = fields.string(field)?,
+                "offset" => arguments.offset = fields.number(field)?,
+                "length" => arguments.length = fields.number(field)?,
+                "content" => arguments.content = fields.string(field)?,
+                "ifMatch" => arguments.if_match = fields.string(field)?,
+                "cursor" => arguments.cursor = fields.string(field)?,
                 "maxBytes" => arguments.max_bytes = fields.number(field)?,
                 _ => return Err(Error::internal()),
             }

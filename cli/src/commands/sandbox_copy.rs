@@ -1,0 +1,160 @@
+//! `cp` from or to a running sandbox.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sandbox_snapshotter_client::model::Code;
+use sandbox_snapshotter_client::model::files::{FileContent, FileDescription, FilePath, FileType};
+use sandbox_snapshotter_client::model::request::{ReadFileRequest, SandboxFiles, StatFileRequest, WriteFileRequest};
+use serde_json::json;
+
+use super::context::Context;
+use super::download::{STDOUT, check_target_file, file_name, report, write_file, write_to_stdout};
+use super::files::{parse_path, sandbox_files};
+use crate::args::download::{Cp, SandboxCopy};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+
+/// Copies a file between this machine and a running sandbox or a workspace.
+pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: SandboxCopy<'_>) -> Result<Exit> {
+    let files = sandbox_files(context, target, &command.lineage_scope)?;
+    let path = parse_path(path)?;
+    match copy {
+        SandboxCopy::To(local) => download(context, files, &path, local, command.force),
+        SandboxCopy::From(local) => upload(context, files, path, local, command.force),
+    }
+}
+
+fn download(context: &Context, files: SandboxFiles, path: &FilePath, local: &str, force: bool) -> Result<Exit> {
+    let request = ReadFileRequest::of(files, path.clone());
+    let first = context.call_read_only::<FileContent>("files/read", &request);
+    let first = first.map_err(|failure| explain_directory(failure, "tar c PATH | tar x"))?.value;
+    let (id, size) = (first.file.location.sandbox_id.clone(), first.file.attributes.size_bytes);
+    let body = RemoteFile::new(context, request, first)?;
+    if local == STDOUT {
+        return write_to_stdout(body);
+    }
+    let target = PathBuf::from(local);
+    let target = if target.is_dir() { target.join(file_name(path)?) } else { target };
+    check_target_file(&target, force)?;
+    let size = write_file(body, Some(size), &target, force)?;
+    report(context, &json!({ "sandboxId": id }), &target, Some(size))
+}
+
+/// A file of a running sandbox, which is read part by part.
+struct RemoteFile<'a> {
+    context: &'a Context,
+    request: ReadFileRequest,
+    /// The file, as the first part describes it.
+    file: FileDescription,
+    part: io::Cursor<Vec<u8>>,
+}
+
+impl<'a> RemoteFile<'a> {
+    fn new(context: &'a Context, mut request: ReadFileRequest, first: FileContent) -> Result<Self> {
+        let bytes = first.bytes().ok_or_else(|| Failure::foreign_answer("the content of a file is not valid"))?;
+        request.offset = first.offset + first.length;
+        Ok(Self { context, request, file: first.file, part: io::Cursor::new(bytes) })
+    }
+
+    /// Reads the next part. Fails if the file has changed since the first one.
+    fn read_part(&mut self) -> io::Result<()> {
+        let next = self.context.call_read_only::<FileContent>("files/read", &self.request);
+        let next = next.map_err(|failure| io::Error::other(failure.code().unwrap_or_default().to_owned()))?.value;
+        if next.file.attributes != self.file.attributes || next.file.etag != self.file.etag {
+            return Err(io::Error::other("the file changed while it was read"));
+        }
+        self.request.offset += next.length;
+        self.part = io::Cursor::new(next.bytes().ok_or(io::ErrorKind::InvalidData)?);
+        Ok(())
+    }
+}
+
+impl Read for RemoteFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.part.read(buffer)?;
+        if length > 0 || self.request.offset >= self.file.attributes.size_bytes {
+            return Ok(length);
+        }
+        self.read_part()?;
+        self.part.read(buffer)
+    }
+}
+
+fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, force: bool) -> Result<Exit> {
+    let source = Path::new(local);
+    let (path, existing) = find_target(context, &files, path, source)?;
+    if existing && !force {
+        let message = format!("{:?} exists in the sandbox, and may have newer content.", path.as_str());
+        let remediation = "Pass another path, or `--force` to replace files.";
+        return Err(Failure::local(Exit::Conflict, Code::FileExists.as_str(), message, remediation));
+    }
+    let mut request = WriteFileRequest::text(files, path, "");
+    let written = if local == STDOUT {
+        context.write_file(&request, io::stdin())?
+    } else {
+        let (file, metadata) = open(source)?;
+        request.mode = if existing { None } else { mode_of(&metadata) };
+        context.write_file(&request, file)?
+    };
+    context.show(&written)
+}
+
+/// Returns the path that is written, and whether a file exists there. A file goes into an existing directory.
+fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: &Path) -> Result<(FilePath, bool)> {
+    let stat = |path: &FilePath| {
+        let request = StatFileRequest { source: files.clone().into(), path: path.clone() };
+        match context.call_without_suggestions::<FileDescription>("files/stat", &request) {
+            Ok(found) => Ok(Some(found.value.attributes.r#type)),
+            Err(failure) if failure.code() == Some(Code::FileNotFound.as_str()) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    };
+    match (stat(&path)?, source.file_name().and_then(|name| name.to_str())) {
+        (Some(FileType::Directory), Some(name)) if source != Path::new(STDOUT) => {
+            let inner = FilePath::parse(&format!("{}/{name}", path.normalized().as_str()))?;
+            let existing = stat(&inner)?.is_some();
+            Ok((inner, existing))
+        }
+        (found, _) => Ok((path, found.is_some())),
+    }
+}
+
+fn open(path: &Path) -> Result<(File, Metadata)> {
+    let open = || {
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok((File::open(path)?, metadata))
+    };
+    open().map_err(|error: io::Error| {
+        let message = format!("{} can't be read: {error}.", path.display());
+        let remediation = "Pass a file. For a directory, run `tar c DIR | snapshotter exec @NAME -- tar x`.";
+        Failure::local(Exit::Failed, "LOCAL_FILE_UNREADABLE", message, remediation)
+    })
+}
+
+/// Returns the permission bits of a file, where this machine has them.
+#[cfg(unix)]
+#[allow(clippy::unnecessary_wraps)] // Other machines have none.
+fn mode_of(metadata: &Metadata) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(format!("{:04o}", metadata.permissions().mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &Metadata) -> Option<String> {
+    None
+}
+
+/// Adds how to copy a directory to the failure of a copy of something that is no file.
+fn explain_directory(failure: Failure, command: &str) -> Failure {
+    if failure.code() != Some(Code::NotAFile.as_str()) {
+        return failure;
+    }
+    failure.with_remediation(format!(
+        "Pass the path of a regular file. For a directory, run `snapshotter exec @NAME -- {command}`."
+    ))
+}

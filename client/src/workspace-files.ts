@@ -1,0 +1,73 @@
+// The files of a named workspace, by their paths.
+
+import type { SnapshotterClient } from './client.ts';
+import type { FileInput } from './groups.ts';
+import type { Answer, CallOptions, OperationName } from './operations.ts';
+import type { FileEntry } from './types.ts';
+import type { Address } from './workspace-address.ts';
+
+/** The options of a call, without the workspace and the path. */
+type At<O extends OperationName> = Partial<
+  Omit<
+    CallOptions<O>,
+    'name' | 'tenant' | 'sandboxId' | 'runtime' | 'path' | 'content' | 'to' | 'ref' | 'snapshotId' | 'label'
+  >
+>;
+
+/**
+ * The files of a named workspace, which is started if it is not running. Paths are relative to its directory, or to the option
+ * `dir`. Symbolic links are not followed.
+ */
+export class WorkspaceFiles {
+  readonly #client: SnapshotterClient;
+  readonly #address: Address;
+
+  constructor(client: SnapshotterClient, address: Address) {
+    this.#client = client;
+    this.#address = address;
+  }
+
+  /** Returns the content of a file, or a range of it of at most 1 MiB. */
+  read(path: string, options: At<'files/read'> = {}): Promise<Answer<'files/read'>> {
+    return this.#client.files.read(this.#at(path, options) as CallOptions<'files/read'>);
+  }
+
+  /** Writes a file, which appears at once when it is complete. Creates missing directories. */
+  write(path: string, content: FileInput, options: At<'files/write'> = {}): Promise<Answer<'files/write'>> {
+    return this.#client.files.write({ ...this.#at(path, options), content } as CallOptions<'files/write'>);
+  }
+
+  /** Returns a page of the files in a directory, sorted by name. */
+  list(path = '/', options: At<'files/list'> = {}): Promise<Answer<'files/list'>> {
+    return this.#client.files.list(this.#at(path, options) as CallOptions<'files/list'>);
+  }
+
+  /** Iterates over the files in a directory, sorted by name. Requests pages of `limit` on demand. */
+  all(path = '/', options: At<'files/list'> = {}): AsyncGenerator<FileEntry, void, undefined> {
+    return this.#client.files.all(this.#at(path, options) as CallOptions<'files/list'>);
+  }
+
+  /** Returns the attributes of a file or a directory. */
+  stat(path: string, options: At<'files/stat'> = {}): Promise<Answer<'files/stat'>> {
+    return this.#client.files.stat(this.#at(path, options) as CallOptions<'files/stat'>);
+  }
+
+  /** Creates a directory, with those above it. */
+  mkdir(path: string, options: At<'files/mkdir'> = {}): Promise<Answer<'files/mkdir'>> {
+    return this.#client.files.mkdir(this.#at(path, options) as CallOptions<'files/mkdir'>);
+  }
+
+  /** Moves a file or a directory. Replaces an existing file only with `overwrite: true`. */
+  move(path: string, to: string, options: At<'files/move'> = {}): Promise<Answer<'files/move'>> {
+    return this.#client.files.move({ ...this.#at(path, options), to } as CallOptions<'files/move'>);
+  }
+
+  /** Removes a file, or with `recursive: true` a directory with everything in it. */
+  remove(path: string, options: At<'files/remove'> = {}): Promise<Answer<'files/remove'>> {
+    return this.#client.files.remove(this.#at(path, options) as CallOptions<'files/remove'>);
+  }
+
+  #at(path: string, options: object): object {
+    return { ...options, ...this.#address, path };
+  }
+}

@@ -1,0 +1,120 @@
+//! The calls about files that a sandbox receives, and their outcomes.
+
+use super::Directory;
+use super::archive::{Attributes, Name, NamedAttributes};
+use super::exec_call::CommandRefusal;
+use super::files::FilePath;
+
+/// A call about the files in a directory of a container. Symbolic links are not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCall {
+    /// An id that no other call has.
+    pub id: String,
+    /// The directory that the paths are relative to.
+    pub dir: Directory,
+    /// The path, without empty names and `.`: empty for the directory itself.
+    pub path: FilePath,
+    /// What to do there.
+    pub action: FileAction,
+}
+
+impl FileCall {
+    /// The size up to which a file has an etag without a request, in bytes.
+    pub const MAX_HASHED: u64 = 16 * 1024 * 1024;
+}
+
+/// What to do at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileAction {
+    /// Returns a page of the files in the directory: [`FileOutcome::Page`].
+    List {
+        /// The name after which the page begins.
+        after: Option<Vec<u8>>,
+        /// The maximum number of files.
+        limit: u32,
+    },
+    /// Returns the attributes: [`FileOutcome::Entry`].
+    Stat,
+    /// Returns a range of the content: [`FileOutcome::Content`].
+    Read {
+        /// The offset of the first byte.
+        offset: u64,
+        /// The maximum number of bytes.
+        length: u32,
+    },
+    /// Writes a file, which appears when it is complete: [`FileOutcome::Entry`].
+    Write {
+        /// The content.
+        content: FileInput,
+        /// The permission bits; those of the file that is replaced, or the default, if absent.
+        mode: Option<String>,
+        /// The etag that the file must have.
+        if_match: Option<String>,
+    },
+    /// Creates a directory, with those above it: [`FileOutcome::Entry`].
+    MakeDirectory,
+    /// Moves a file or a directory: [`FileOutcome::Entry`].
+    Move {
+        /// The new path.
+        to: FilePath,
+        /// Whether to replace a file.
+        overwrite: bool,
+    },
+    /// Removes a file or a directory: [`FileOutcome::Removed`].
+    Remove {
+        /// Whether to remove what a directory contains.
+        recursive: bool,
+    },
+}
+
+/// The content of a file that is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileInput {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// That of a file in the container, which is removed.
+    File(String),
+}
+
+/// The outcome of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileOutcome {
+    /// A page of the files in a directory.
+    Page {
+        /// The files, sorted by the bytes of their names.
+        entries: Vec<NamedAttributes>,
+        /// The name after which the next page begins, unless this is the last one.
+        next: Option<Name>,
+    },
+    /// The attributes of a file, and its etag after a write.
+    Entry(Attributes, Option<String>),
+    /// The attributes of a file, its etag unless it is large, and a range of its content.
+    Content(Attributes, Option<String>, Vec<u8>),
+    /// Whether something was removed.
+    Removed(bool),
+}
+
+/// Why a call was refused. It changed nothing, except that directories may have been created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileRefusal {
+    /// The container is not the expected one, or runs too many commands.
+    Container(CommandRefusal),
+    /// Nothing is at the path.
+    NotFound,
+    /// The path is not that of a directory, or leads through something other than a directory.
+    NotADirectory,
+    /// The path is not that of a regular file.
+    NotAFile,
+    /// Something is at the new path.
+    Exists,
+    /// The new path leads through something other than a directory.
+    NewPathBlocked,
+    /// The file has another etag.
+    Changed,
+    /// The directory is not empty.
+    NotEmpty,
+    /// Another call writes files.
+    Busy,
+    /// A program failed. Has its output.
+    Failed(String),
+}

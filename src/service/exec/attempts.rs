@@ -1,0 +1,109 @@
+//! The attempts to run something in the container that has the files of a sandbox.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures_util::FutureExt;
+
+use crate::model::exec_call::{CommandRefusal, ExecContainer, ObservedForExec, PrepareExecRequest, PreparedExec};
+use crate::model::named::messages::ResumedWorkspace;
+use crate::model::request::{ExecTarget, LineageScope};
+use crate::model::{Code, Error, Result, Runtime, SandboxId};
+use crate::ports::{Background, NamedWorkspaceClient, Ports, SandboxLedgerClient};
+
+/// The longest time from the start of a container until a command runs in it, in milliseconds.
+const MAX_START_MILLIS: i64 = 20_000;
+
+/// Runs `work` in the sandbox of `target`. Starts the workspace if it is not active. If its container had ended, so that
+/// nothing ran, starts the workspace and runs `work` again. `once` prevents that: the workspace is then verified first.
+pub(in crate::service) async fn in_sandbox<P: Ports, T>(
+    ports: &P,
+    target: &ExecTarget,
+    once: bool,
+    mut work: impl AsyncFnMut(ResumedWorkspace) -> Result<T>,
+) -> Result<T> {
+    match work(find_sandbox(ports, target, once).await?).await {
+        Err(error) if is_gone(&error) && matches!(target, ExecTarget::Named(_)) && !once => {
+            work(find_sandbox(ports, target, true).await?).await
+        }
+        outcome => outcome,
+    }
+}
+
+fn is_gone(error: &Error) -> bool {
+    matches!(error.code(), Code::SandboxNotRunning | Code::SandboxReplaced | Code::SandboxStarting)
+}
+
+/// Returns the sandbox of a target. Starts the workspace if it is not active; with `verify`, also if its sandbox is not
+/// running with the files in place.
+async fn find_sandbox<P: Ports>(ports: &P, target: &ExecTarget, verify: bool) -> Result<ResumedWorkspace> {
+    match target {
+        ExecTarget::Named(address) => ports.named_workspaces()?.resume(address, verify).await,
+        ExecTarget::Sandbox(id) => Ok(ResumedWorkspace { sandbox_id: id.clone(), env: BTreeMap::new(), started: None }),
+    }
+}
+
+/// Returns in which container of a sandbox a command may run.
+pub(in crate::service) async fn prepare<P: Ports>(
+    ports: &P,
+    id: &SandboxId,
+    runtime: Option<Runtime>,
+    scope: &LineageScope,
+) -> Result<PreparedExec> {
+    let lineage_scope = scope.sandbox_id.clone().filter(|_| !scope.allow_cross_lineage);
+    ports.sandbox_ledgers()?.prepare_exec(id, &PrepareExecRequest { runtime, lineage_scope }).await
+}
+
+/// Attempts to run something in the container of `prepared`. Returns a refusal that is not about the container.
+///
+/// # Errors
+/// [`Code::SandboxReplaced`]
+pub(in crate::service) async fn in_container<P: Ports, T>(
+    ports: &Rc<P>,
+    id: &SandboxId,
+    prepared: &PreparedExec,
+    mut attempt: impl AsyncFnMut(&ExecContainer) -> Result<Result<T, CommandRefusal>>,
+) -> Result<Result<T, CommandRefusal>> {
+    let ledgers = ports.sandbox_ledgers()?;
+    let mut container = match &prepared.container {
+        ExecContainer::OlderThan { millis } => {
+            ExecContainer::OlderThan { millis: millis.saturating_add(MAX_START_MILLIS) }
+        }
+        container => container.clone(),
+    };
+    let mut observed = prepared.observed;
+    loop {
+        let refusal = match attempt(&container).await? {
+            Ok(done) => {
+                if let Some(observed) = prepared.observed {
+                    confirm_in_background(ports, id.clone(), ObservedForExec { runs: true, ..observed });
+                }
+                return Ok(Ok(done));
+            }
+            Err(refusal) => refusal,
+        };
+        match (refusal, observed.take()) {
+            // The script cannot distinguish a container in its first seconds from one that started for the command. The
+            // age of the observed one only grows, so the next attempt can require this one.
+            (CommandRefusal::TooYoung { age_millis }, Some(observed)) => {
+                ledgers.confirm_exec(id, observed).await?;
+                container = ExecContainer::OlderThan { millis: age_millis };
+            }
+            (CommandRefusal::TooYoung { .. } | CommandRefusal::OtherContainer, _) => {
+                return Err(ledgers.flag_replaced(id).await?);
+            }
+            (refusal, _) => return Ok(Err(refusal)),
+        }
+    }
+}
+
+/// Has the ledger of a sandbox verify the container of a command that runs. The alarm repeats what fails here.
+fn confirm_in_background<P: Ports>(ports: &Rc<P>, id: SandboxId, observed: ObservedForExec) {
+    let own = Rc::clone(ports);
+    let confirm = async move {
+        if let Ok(ledgers) = own.sandbox_ledgers() {
+            drop(ledgers.confirm_exec(&id, observed).await);
+        }
+    };
+    ports.background().run(confirm.boxed_local());
+}
