@@ -82,7 +82,12 @@ export function serve(/** @type {string} */ command, /** @type {string[]} */ arg
 
 /** Runs a command, and returns its output, or `undefined` if it fails. */
 export function output(/** @type {string} */ command, /** @type {string[]} */ args) {
-  const { status, stdout } = spawnSync(command, args, { cwd: ROOT, env: environment(), encoding: 'utf8' });
+  const { status, stdout } = spawnSync(command, args, {
+    cwd: ROOT,
+    env: environment(),
+    encoding: 'utf8',
+    maxBuffer: 16 * 2 ** 20,
+  });
   return status === 0 ? stdout : undefined;
 }
 

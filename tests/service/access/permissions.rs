@@ -50,6 +50,10 @@ const TABLE: &[(&str, &str)] = &[
     ("files/list", "rswa"),
     ("files/stat", "rswa"),
     ("files/read", "rswa"),
+    ("files/write", "--wa"),
+    ("files/mkdir", "--wa"),
+    ("files/move", "--wa"),
+    ("files/remove", "--wa"),
     ("files/restore", "--wa"),
     ("tools/list", "rswa"),
     ("tools/call", "rswa"),
@@ -124,6 +128,18 @@ fn hooks_and_variables_need_work_because_they_decide_which_commands_run() {
     assert!(fixture.world.hook_calls().is_empty());
     let both = fixture.access(&["snapshot", "work"]);
     fixture.run_on(&both, Operation::UpdateWorkspace, WORKSPACE, &json!({ "env": { "A": "1" } })).unwrap();
+}
+
+#[test]
+fn files_of_a_running_sandbox_need_work() {
+    let fixture = Fixture::with_workspace();
+    let (read, work) = (fixture.access(&["read", "snapshot"]), fixture.access(&["work"]));
+    for operation in [Operation::ListFiles, Operation::StatFile, Operation::ReadFile] {
+        let options = json!({ "name": WORKSPACE, "path": "/" });
+        let error = fixture.authorize(&read, operation, &options).expect_code(Code::PermissionMissing);
+        assert!(error.message().contains("needs the permission `work`"), "{error}");
+        fixture.authorize(&work, operation, &options).unwrap();
+    }
 }
 
 fn toolset(declared: &Value, read_only: bool) -> Value {
