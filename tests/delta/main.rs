@@ -26,9 +26,9 @@ type Mistake = (&'static str, &'static str);
 /// restore fails.
 const MISTAKES: [(&str, u64, Mistake); 6] = [
     ("no deletions", 1, ("remove(\"$here/$name\") unless", "next unless")),
-    ("links of unchanged names are ignored", 1, ("$inodes{\"$device $inode\"} = 1 if", "0 if")),
+    ("links of unchanged names are ignored", 8, ("$inodes{\"$device $inode\"} = 1 if", "0 if")),
     ("the ctime is not compared", 1, ("%T@ %C@ %P", "%T@ %T@ %P")),
-    ("parents are not archived", 1, ("while ($path ne '') { $path = parent($path); last if $stored{$path}++ }", "")),
+    ("parents are not archived", 21, ("while ($path ne '') { $path = parent($path); last if $stored{$path}++ }", "")),
     ("bits that a parent passes on are kept", 1, ("if ($mode & S_ISGID)", "if (0)")),
     ("the digest is of the changed entries", 1, ("print {$out} digest_line($first, @fields)", "print {$out} ''")),
 ];

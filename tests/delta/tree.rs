@@ -146,7 +146,10 @@ fn change_once(root: &Path, rng: &SeededRng, links: bool) -> std::io::Result<()>
             if mode & 0o2000 == 0 {
                 fs::set_permissions(dir, Permissions::from_mode(0o2775))?;
             } else {
-                fs::create_dir(dir.join(OsStr::from_bytes(NAMES[rng.below(NAMES.len())])))?;
+                // The mode with which tar makes a directory.
+                let new = dir.join(OsStr::from_bytes(NAMES[rng.below(NAMES.len())]));
+                fs::create_dir(&new)?;
+                fs::set_permissions(new, Permissions::from_mode(0o700))?;
             }
         }
         (17, _, Some(file)) => {

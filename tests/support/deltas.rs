@@ -81,7 +81,8 @@ impl<S: Scheduler> Container<S> {
             _ => Some(FullReason::Directory),
         };
         if unsuitable.is_some() {
-            return CaptureBegun::Full { reason: unsuitable, untraced: unsuitable };
+            let reason = unsuitable.filter(|why| base.is_some() || *why != FullReason::Overlay);
+            return CaptureBegun::Full { reason, untraced: unsuitable };
         }
         let known = self.deltas.inventory.clone();
         let reason = match (base, known, self.deltas.refusal) {

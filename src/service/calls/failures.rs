@@ -22,7 +22,7 @@ pub(crate) enum During {
     Hook,
     /// An operation on its checkpoints.
     Checkpoint,
-    /// A write of files.
+    /// A read or a write of files.
     Files,
     /// A command of a caller.
     Exec,
@@ -47,7 +47,7 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
         During::Start => "starting",
         During::Hook => "running a hook in",
         During::Checkpoint => "running a checkpoint call in",
-        During::Files => "writing files in",
+        During::Files => "reading or writing files in",
         During::Exec => "running a command in",
     };
     if sdk_code(&failure) == Some("TOOL_MISSING") {

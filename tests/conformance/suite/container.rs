@@ -16,7 +16,7 @@ use super::sandboxes::{probe, status_of};
 use super::world::{World, backup_options, create_backup, work_dir};
 
 /// SHA-256 of `content`.
-const CONTENT_SHA256: &str = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
+pub(super) const CONTENT_SHA256: &str = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![

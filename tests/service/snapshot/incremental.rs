@@ -180,6 +180,29 @@ fn sandbox_whose_archives_are_mounted_has_deltas_of_its_first_snapshot() {
 }
 
 #[test]
+fn first_snapshot_over_the_base_of_another_sandbox_is_full() {
+    let fixture = Fixture::incremental_in_production();
+    fixture.start_sandbox("agent-42");
+    let base = take(&fixture);
+    let restored = fixture.restore(&base.snapshot).unwrap().sandbox_id().clone();
+    fixture.world.advance_clock(HOUR);
+    let taken = fixture.capture(SnapshotRequest::of(restored)).unwrap();
+    assert_eq!((taken.capture.form, taken.capture.reason), (SnapshotForm::Full, Some(FullReason::NoBase)));
+}
+
+#[test]
+fn base_that_is_too_old_is_named_as_the_reason_over_its_mount() {
+    let fixture = workspace_of(Fixture::incremental_in_production());
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(8 * DAY);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    let taken = fixture.capture(SnapshotRequest::of(sandbox(&id))).unwrap();
+    assert_eq!((taken.capture.form, taken.capture.reason), (SnapshotForm::Full, Some(FullReason::BaseOld)));
+}
+
+#[test]
 fn full_snapshot_over_a_mounted_base_is_no_base_of_that_container() {
     let fixture = workspace_of(Fixture::incremental_in_production());
     let id = fixture.sandbox_of(WORKSPACE);

@@ -41,6 +41,7 @@ has_inventory() {
 if [ "$kind" = fuse.fuse-overlayfs ]; then
   if have_tools && is_plain_path && is_mounted "$of_mounted" && write_delta compare_overlay "$upper"; then echo "delta $head $size $answer"; exit; fi
   rm -rf -- "$carrier"
+  [ -n "$of" ] || why=none
   echo "full $why overlay"
 elif have_tools && is_traceable && identify; then
   if [ -n "$of" ] && has_inventory && write_delta compare_inventory "$d"; then echo "delta $head $size $answer"; exit; fi
