@@ -25,6 +25,7 @@ pub enum Method {
     WatchChanges,
     IgnoredPaths,
     ChangedSinceWatch,
+    ChangedSinceSave,
     RunHook,
     WriteFilePart,
     TakePlatformSnapshot,

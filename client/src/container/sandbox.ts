@@ -182,7 +182,7 @@ export class ContainerSandbox
   async execProgram(argv: string[], options: ProgramOptions = {}): Promise<Ran> {
     const { cwd = this.#dir, timeout, stdin } = options;
     const startedAt = Date.now();
-    const ran = await this.#inContainer({}, ({ container, state }) => {
+    const ran = await this.#inContainer(options, ({ container, state }) => {
       if (timeout !== undefined) requireTool(state, 'timeout');
       return run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin });
     });

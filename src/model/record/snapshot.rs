@@ -14,6 +14,7 @@ use crate::model::{
 };
 
 /// The row of a snapshot.
+#[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRecord {
@@ -54,6 +55,12 @@ pub struct SnapshotRecord {
     /// one, and no rule counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
+    /// Whether an automatic save took it: retention counts it in a class of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub autosave: bool,
+    /// Whether files changed during the capture; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_during_capture: Option<bool>,
     /// Set where the snapshot is much smaller than its predecessor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<SizeDrop>,
@@ -128,6 +135,9 @@ pub struct CaptureInProgress {
     /// The idempotency key of the call that requested the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The state of the files that the snapshot has, as the check of an automatic save named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_state: Option<String>,
     /// The task that reconciles the capture when no call is working on it.
     #[serde(alias = "loose")]
     pub task: PendingTask,

@@ -7,11 +7,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use futures_util::future::join;
+
 use super::backup::FailedBackup;
 use super::stored_backup::BackupHead;
 use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, Verification};
+use crate::model::request::CapturePurpose;
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
     BackupOptions, Capture, Directory, Error, LocatedBackup, Result, SnapshotId, SnapshotRequest, TakenSnapshot,
@@ -35,7 +38,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if request.lineage_scope.sandbox_id.is_some() {
             self.check_lineage_scope(&request.lineage_scope).await?;
         }
-        let work = self.share_capture(request.clone(), abort.clone());
+        let work = self.capture_consistently(request.clone(), abort.clone());
         let key = request.idempotency_key.as_deref();
         self.run_once(key, "snapshot", &request.without_caller(), &abort, work).await
     }
@@ -102,16 +105,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
+        let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
         let backup = match self.create_backup(&session, &options, &expectation).await {
             Ok(backup) => backup,
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };
-        let record = self.record_backup(record, &backup)?;
-        let verified = match self.verify_backup(Some(&session), &backup, &mark, &options.dir, &expectation).await {
-            Ok(found) => abort.check().map(|()| found),
-            Err(error) => Err(error),
-        };
-        match verified {
+        let mut record = self.record_backup(record, &backup)?;
+        let verify = self.verify_backup(Some(&session), &backup, &mark, &options.dir, &expectation);
+        let (verified, changed) = join(verify, self.end_watch(watch, &options.dir)).await;
+        record.changed_during_capture = changed;
+        match verified.and_then(|found| abort.check().map(|()| found)) {
             Ok(found) => {
                 let created = self.finish_capture(record, backup, found)?;
                 // The alarm retries what fails.
@@ -131,7 +134,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dependencies: Option<Dependencies>,
     ) -> Result<(SnapshotRecord, WorkLease)> {
         let ObservedContainer { observation, verification, marker, is_same_origin, adopts } = observed;
-        let is_rescue = request.rescue || !is_same_origin;
+        let is_rescue = request.purpose == CapturePurpose::Rescue || !is_same_origin;
+        let saved_state = match &request.purpose {
+            CapturePurpose::Save { state } => Some(state.clone()),
+            _ => None,
+        };
         let (_, id_key) = self.ensure_initialized()?;
         let now = self.now();
         if let Some(key) = &request.idempotency_key {
@@ -154,6 +161,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             pinned: false,
             foreign: is_rescue,
             rescue: is_rescue,
+            autosave: saved_state.is_some(),
+            changed_during_capture: None,
             suspect: None,
             dependencies,
             stage: Stage::Creating(CaptureInProgress {
@@ -165,6 +174,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 backup: None,
                 discarded: false,
                 key: request.idempotency_key.clone(),
+                saved_state,
                 task: self.schedule_task(Backoff::BACKUP_SEARCH, 0)?,
             }),
         };
@@ -252,6 +262,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             size_bytes,
             began_at: snapshot.began_at,
             shared: false,
+            changed_during_capture: snapshot.changed_during_capture,
             rescue: snapshot.rescue,
             suspect: snapshot.suspect,
         };
@@ -282,6 +293,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     fn check_capturable(&self, request: &SnapshotRequest) -> Result<()> {
         self.ensure_not_decommissioned()?;
         // The caller of a rescue snapshot has already verified that the files must be saved.
-        if request.rescue { Ok(()) } else { self.ensure_not_restoring() }
+        if request.purpose == CapturePurpose::Rescue { Ok(()) } else { self.ensure_not_restoring() }
     }
 }

@@ -3,6 +3,7 @@
 //! - [`coalesce`]: runs one capture of the sandbox at a time, shared by all callers that make the same request
 //! - [`capture`]: captures the sandbox
 //! - [`backup`]: the backup of a capture: calls `createBackup`, and verifies what the SDK stored
+//! - [`settle`]: detects changes during a capture, and repeats it
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
 //! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
@@ -28,6 +29,7 @@ pub(super) mod manifest;
 mod pin;
 mod reconcile;
 pub(in crate::service) mod select;
+pub(in crate::service) mod settle;
 pub(super) mod stored_backup;
 mod suspect;
 pub(crate) mod verify;

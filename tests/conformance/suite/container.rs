@@ -8,7 +8,9 @@ use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter::model::{Arrival, Directory, DirectoryContent, MarkerOutcome, SandboxId, Status};
+use sandbox_snapshotter::model::{
+    Arrival, ChangeCursor, Directory, DirectoryContent, MarkerOutcome, SandboxId, Status,
+};
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::Case;
@@ -225,7 +227,7 @@ async fn restore_fails_in_another_container_than_the_expected_one(world: &impl W
 async fn changes_count_from_the_start_of_the_watch(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/file", "before").await;
-    world.sandboxes().watch_changes(&id).await.unwrap();
+    world.sandboxes().watch_changes(&id, ChangeCursor::Idle, None).await.unwrap();
     assert!(!changed_since_watch(world, &id).await);
     world.write_file(&id, "/workspace/file", "after").await;
     assert!(changed_since_watch(world, &id).await);
@@ -350,7 +352,10 @@ async fn change_is_reported_once(world: &impl World) {
     world.write_file(&id, "/home/file", "outside").await;
     assert!(!changed_since_watch(world, &id).await);
     assert_eq!(
-        world.sandboxes().changed_since_watch(&id, &Directory::parse("/workspace/none").unwrap()).await,
+        world
+            .sandboxes()
+            .changed_since_watch(&id, &Directory::parse("/workspace/none").unwrap(), ChangeCursor::Idle, None)
+            .await,
         Ok(false)
     );
 }
@@ -488,7 +493,7 @@ async fn hashes(world: &impl World, id: &SandboxId, files: &[&str]) -> Vec<(Stri
 }
 
 async fn changed_since_watch(world: &impl World, id: &SandboxId) -> bool {
-    world.sandboxes().changed_since_watch(id, &work_dir()).await.unwrap()
+    world.sandboxes().changed_since_watch(id, &work_dir(), ChangeCursor::Idle, None).await.unwrap()
 }
 
 fn is_hash(text: &str) -> bool {

@@ -15,8 +15,8 @@ use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, MarkerOutcome,
-    MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, Status,
+    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
+    Failure, MarkerOutcome, MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, Status,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
@@ -231,7 +231,13 @@ impl Sandboxes for PlantedSandboxes {
         set_idle_timeout(seconds: Option<u64>) -> ();
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
         ignored_paths(dir: &Directory) -> Vec<String>;
-        watch_changes() -> ();
+        watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> ();
+        changed_since_save(
+            dir: &Directory,
+            saved: Option<&str>,
+            next: &str,
+            expected: Option<ContainerIdentity>
+        ) -> Option<bool>;
         begin_restore(
             from: Option<&ContainerMarker>,
             to: &ContainerMarker,
@@ -368,12 +374,14 @@ impl Sandboxes for PlantedSandboxes {
         }
     }
 
-    #[track_caller]
-    fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>> {
-        let is_stop = Place::here().is_in("workspace/sandbox/capture.rs");
-        async move {
-            let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir).await?;
-            Ok(is_changed && !(is_stop && self.planted().is_planted(Bug::ChangesNotRecaptured)))
-        }
+    async fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<bool, Failure> {
+        let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir, cursor, expected).await?;
+        Ok(is_changed && !(cursor == ChangeCursor::Stop && self.planted().is_planted(Bug::ChangesNotRecaptured)))
     }
 }

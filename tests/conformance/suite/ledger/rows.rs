@@ -137,6 +137,7 @@ pub fn with_label(number: i64, text: &str) -> SnapshotRecord {
 /// A snapshot that is being made.
 pub fn creating(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
+        saved_state: None,
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 1_795_150_800_000.25,
@@ -181,6 +182,8 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         pinned: false,
         foreign: false,
         rescue: false,
+        autosave: false,
+        changed_during_capture: None,
         suspect: None,
         dependencies: None,
         stage,
@@ -201,6 +204,8 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         pinned: true,
         foreign: true,
         rescue: true,
+        autosave: true,
+        changed_during_capture: Some(true),
         suspect: SizeDrop::detect(100_000_000, 4096),
         dependencies: Some(Dependencies {
             files: BTreeMap::from([("it's".into(), "ab".repeat(32)), ("none".into(), String::new())]),
@@ -214,6 +219,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
 /// A capture with a known backup and with every field.
 pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
+        saved_state: None,
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 0.0,

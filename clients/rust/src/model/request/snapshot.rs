@@ -9,7 +9,7 @@ use super::{check_expiration, check_key, check_range, check_replace, refuse_memo
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
-use crate::model::{Compression, Directory, Error, Label, Result, Runtime, SandboxId};
+use crate::model::{Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId};
 
 request! {
     /// The request to take a snapshot of a sandbox.
@@ -60,13 +60,33 @@ request! {
         /// Whether to start a new capture even if one is already in progress. A capture in progress may miss files that
         /// the caller has written since it began.
         pub fresh: bool,
+        /// What to do if files change during the capture; `reported` if absent.
+        #[serde(skip_serializing_if = "Consistency::is_default")]
+        #[cfg_attr(feature = "schema", schemars(extend("default" = "reported")))]
+        pub consistency: Consistency = |text| text.as_deref().map_or(Ok(Consistency::default()), Consistency::parse),
         ;
-        /// Whether to take a rescue snapshot: the files are not the workspace's own, and the workspace starts from them
-        /// only on explicit request.
+        /// Who requests the capture.
         #[serde(skip)]
-        pub rescue: bool,
+        pub purpose: CapturePurpose,
     }
     refuse refuse_memory;
+}
+
+/// Who requests a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CapturePurpose {
+    /// A caller.
+    #[default]
+    Caller,
+    /// A stop, which detects changes during the capture itself.
+    Stop,
+    /// A rescue: the files are not the workspace's own, and the workspace starts from them only on explicit request.
+    Rescue,
+    /// An automatic save. Its check recorded the state of the files under this name before the capture.
+    Save {
+        /// The name of the state.
+        state: String,
+    },
 }
 
 impl SnapshotRequest {
@@ -85,9 +105,10 @@ impl SnapshotRequest {
             wake: false,
             adopt: false,
             fresh: false,
+            consistency: Consistency::default(),
             idempotency_key: None,
             lineage_scope: LineageScope::UNRESTRICTED,
-            rescue: false,
+            purpose: CapturePurpose::default(),
         }
     }
 
