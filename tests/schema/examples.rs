@@ -28,7 +28,7 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
                 "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
-                "fresh": true, "idempotencyKey": "k",
+                "fresh": true, "consistency": "settled", "idempotencyKey": "k",
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
@@ -79,7 +79,10 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::GetOrCreateWorkspace => {
             creations(&workspace).iter().map(|creation| with(&[creation, &start()])).collect()
         }
-        Operation::GetWorkspaceByName | Operation::StopWorkspace | Operation::DeleteWorkspace => vec![workspace],
+        Operation::GetWorkspaceByName
+        | Operation::StopWorkspace
+        | Operation::TurnEnded
+        | Operation::DeleteWorkspace => vec![workspace],
         Operation::ListWorkspaces => vec![json!({ "tenant": "team", "cursor": "work", "limit": 7, "prefix": "w" })],
         Operation::StartWorkspace => vec![with(&[&workspace, &start(), &json!({ "fingerprint": "v1" })])],
         Operation::ForkWorkspace => vec![with(&[

@@ -119,6 +119,7 @@ impl FaultyCaller {
         let (sandbox, newest) = (&stopped["sandboxId"], &stopped["lastSnapshot"]["id"]);
         self.call(Operation::Delete, &json!({ "sandboxId": sandbox, "snapshotId": newest }));
         self.call(Operation::ListWorkspaces, &json!({}));
+        self.call(Operation::TurnEnded, &address);
         self.call(Operation::Exec, &json!({ "name": "project", "command": "true" }));
         self.call(Operation::StartWorkspace, &address);
         self.call(Operation::GetOrCreateWorkspace, &address);

@@ -61,6 +61,8 @@ pub enum Method {
     NewestSnapshot,
     TakeSnapshot,
     AskChangedSinceWatch,
+    Autosave,
+    LastSavedAt,
     EnsureRunning,
     StopSandbox,
     SwitchRuntime,

@@ -104,6 +104,9 @@ pub struct Create {
     /// Start a new capture even if one is already in progress
     #[arg(long)]
     pub fresh: bool,
+    /// Capture again while files change during the capture, up to 3 times
+    #[arg(long)]
+    pub settled: bool,
     /// The runtime of the sandbox.
     #[command(flatten)]
     pub runtime: RuntimeOption,

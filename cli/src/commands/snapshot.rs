@@ -7,8 +7,8 @@ use sandbox_snapshotter_client::model::request::{
     DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor,
 };
 use sandbox_snapshotter_client::model::{
-    Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotRequest,
-    TakenSnapshot, WorkspaceRef,
+    Compression as Compressed, CompressionFormat, Consistency, Directory, RestoreRequest, SandboxId, Selector,
+    SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
 
@@ -77,6 +77,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         wake: command.wake,
         adopt: command.adopt,
         fresh: command.fresh,
+        consistency: if command.settled { Consistency::Settled } else { Consistency::Reported },
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         idempotency_key: key_or_new(command.key)?,
         ..SnapshotRequest::of(context.sandbox(&command.target)?)

@@ -23,6 +23,13 @@ impl Show for TakenSnapshot {
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
             ("taken", exact_time(snapshot.created_at(), now)),
+            (
+                "changed",
+                match capture.changed_during_capture {
+                    Some(true) => "files changed during the capture".to_owned(),
+                    Some(false) | None => String::new(),
+                },
+            ),
             ("shared", if capture.shared { "with an earlier call".into() } else { String::new() }),
         ])
     }

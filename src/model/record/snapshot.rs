@@ -341,6 +341,7 @@ impl SnapshotRecord {
             expiration_seconds: self.expiration_seconds,
             pinned: self.pinned,
             protected_until: None,
+            autosave: self.autosave,
             restorable: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
             dependents,
         }

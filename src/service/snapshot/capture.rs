@@ -226,6 +226,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<TakenSnapshot> {
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let (takes_label, key) = (progress.takes_label.clone(), progress.key.clone());
+        let saved_state = progress.saved_state.clone().filter(|_| !record.rescue);
         let is_own = !record.rescue || progress.adopts;
         let container = progress.observation.identity().filter(|_| is_own);
         let marker = match progress.expected_marker.clone() {
@@ -241,6 +242,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (workspace.marker, workspace.container) = (marker.or(workspace.marker), container.or(workspace.container));
             workspace.unverified = None;
             workspace.marked_at = Some(record.began_at);
+            self.ledger.put_workspace(&workspace)?;
+        }
+        if let (Some(state), Some(binding)) = (saved_state, &mut workspace.binding) {
+            binding.saved_state = Some(state);
             self.ledger.put_workspace(&workspace)?;
         }
         self.compare_with_predecessor(&mut workspace, &mut record, stored.size_bytes)?;

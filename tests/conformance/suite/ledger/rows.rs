@@ -84,6 +84,8 @@ pub fn workspace() -> WorkspaceRecord {
             first_started_at: Some(minute_after_start(1)),
             adopted_at: Some(minute_after_start(1)),
             saved: Some(SavedFiles { snapshot: SavedIn::Archive(snapshot_id(1)), last_change: 1_795_150_800_000.25 }),
+            saved_state: Some("start".into()),
+            autosave_keep: NonZeroU32::new(3),
             last_restore: Some(LastRestore {
                 storage: Storage::Platform,
                 snapshot_id: Some(snapshot_id(1)),

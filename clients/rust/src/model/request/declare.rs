@@ -10,7 +10,7 @@ use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
 use crate::model::diff::DiffCursor;
 use crate::model::files::{FileCursor, FilePath};
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
-use crate::model::named::{StoragePolicy, Tenant, WorkspaceName};
+use crate::model::named::{Autosave, StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
     BackupHandle, CheckpointName, Compression, Consistency, Directory, Label, Policy, Result, Runtime, SandboxId,
     SnapshotId,
@@ -179,6 +179,7 @@ options! {
     Option<Policy> as Option<Policy>, object, Ok;
     Option<Hooks> as Option<Hooks>, object, Ok;
     Option<Expiry> as Option<Expiry>, object, Ok;
+    Option<Autosave> as Option<Autosave>, object, Ok;
     Option<DependsOn> as Option<DependsOn>, object, Ok;
 }
 
