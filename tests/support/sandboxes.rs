@@ -407,7 +407,11 @@ impl<S: Scheduler> Sandboxes for World<S> {
     ) -> Result<Option<bool>, Failure> {
         let (dir, saved, next) = (dir.clone(), saved.map(str::to_owned), next.to_owned());
         let check = move |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
-        self.in_expected_container(Method::ChangedSinceSave, id, expected, check).await
+        let changed = self.in_expected_container(Method::ChangedSinceSave, id, expected, check).await?;
+        if changed == Some(false) {
+            S::observe(&self.this(), Event::Unchanged(id));
+        }
+        Ok(changed)
     }
 
     async fn run_hook(

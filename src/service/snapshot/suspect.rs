@@ -32,7 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let size = |row: &SnapshotRecord| row.stored().map_or(0, |stored| stored.size_bytes);
         snapshot.suspect = predecessor.as_ref().and_then(|row| SizeDrop::detect(size(row), size_bytes));
         if snapshot.autosave && snapshot.suspect.is_none() {
-            // Automatic saves follow each other without anybody who looks at them, so they end no protection.
+            // No caller looks at the files between two automatic saves, so these end no protection.
             return Ok(());
         }
         let until = self.now().plus_millis(PROTECTED_MILLIS);

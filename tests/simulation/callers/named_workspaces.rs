@@ -391,6 +391,16 @@ pub async fn update(world: Rc<World>) {
     }
 }
 
+/// Tells a workspace that a turn has ended.
+pub async fn turn_ended(world: Rc<World>) {
+    let address = pick_address(&world);
+    world.trace(&format_args!("a turn ends in {address}"));
+    let outcome = world.call_named(&address, |named: NamedService| async move { named.turn_ended() }).await;
+    if let Ok(Err(error)) = outcome {
+        check_failure(&world, &address, "the end of a turn", &error);
+    }
+}
+
 /// Deletes a workspace.
 pub async fn delete(world: Rc<World>) {
     let (address, abort) = (pick_address(&world), pick_cancellation(&world));

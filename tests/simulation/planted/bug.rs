@@ -145,4 +145,10 @@ bugs! {
     ExpectedContainerNotCompared,
     /// The id of the recorded container is not compared with that of the running one.
     IdentityNotCompared,
+    /// A check for an automatic save compares with the state before a save that failed.
+    FailedSaveCounted,
+    /// An automatic save counts as a use of the workspace.
+    SaveCountedAsUse,
+    /// Retention counts automatic snapshots among those of callers.
+    AutosavesCountedWithOthers,
 }

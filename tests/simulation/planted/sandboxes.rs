@@ -232,12 +232,6 @@ impl Sandboxes for PlantedSandboxes {
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
         ignored_paths(dir: &Directory) -> Vec<String>;
         watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> ();
-        changed_since_save(
-            dir: &Directory,
-            saved: Option<&str>,
-            next: &str,
-            expected: Option<ContainerIdentity>
-        ) -> Option<bool>;
         begin_restore(
             from: Option<&ContainerMarker>,
             to: &ContainerMarker,
@@ -372,6 +366,22 @@ impl Sandboxes for PlantedSandboxes {
             }
             Ok(update)
         }
+    }
+
+    async fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Option<bool>, Failure> {
+        let checked = self.planted().notes.checked_state.replace(Some(next.to_owned()));
+        let saved = match &checked {
+            Some(checked) if self.planted().is_planted(Bug::FailedSaveCounted) => Some(checked.as_str()),
+            _ => saved,
+        };
+        self.all().changed_since_save(id, dir, saved, next, expected).await
     }
 
     async fn changed_since_watch(
