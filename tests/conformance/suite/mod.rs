@@ -2,7 +2,7 @@
 //!
 //! - `ledger`: the ledger of one sandbox
 //! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces
-//! - `sandboxes`, with `container`, `checkpoints` and `file_parts`: the calls to sandboxes
+//! - `sandboxes`, with `container`, `changes`, `checkpoints` and `file_parts`: the calls to sandboxes
 //! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
 //! - `world`: the environment of the cases
 //!
@@ -35,6 +35,7 @@ macro_rules! case {
 }
 
 pub mod backups;
+pub mod changes;
 pub mod checkpoints;
 pub mod container;
 pub mod directory_store;

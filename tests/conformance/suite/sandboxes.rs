@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{
 use sandbox_snapshotter::ports::{BackupStore, Clock, SandboxSession, Sandboxes};
 
 use super::world::{World, backup_options, create_backup, work_dir};
-use super::{Case, checkpoints, container, file_parts};
+use super::{Case, changes, checkpoints, container, file_parts};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     let cases = vec![
@@ -25,7 +25,13 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async destroyed_sandbox_is_down_and_empty),
         case!(async destroy_without_a_container_leaves_the_sandbox_down),
     ];
-    cases.into_iter().chain(container::cases()).chain(checkpoints::cases()).chain(file_parts::cases()).collect()
+    cases
+        .into_iter()
+        .chain(container::cases())
+        .chain(changes::cases())
+        .chain(checkpoints::cases())
+        .chain(file_parts::cases())
+        .collect()
 }
 
 async fn status_of_a_new_sandbox_is_down_and_starts_nothing(world: &impl World) {
