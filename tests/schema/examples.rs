@@ -150,6 +150,7 @@ fn settings() -> Value {
         "retention": policy(),
         "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
         "expiry": { "idleSeconds": 60, "maxSeconds": 600 },
+        "autosave": { "everySeconds": 60, "onlyIfChanged": false, "afterTurn": true, "keepLast": 3 },
         "dependsOn": { "files": ["a"], "fingerprint": "v1", "onMismatch": "report", "onImageChange": "fail" },
         "env": { "A": "1" },
     })

@@ -3,7 +3,7 @@
 use sandbox_snapshotter::model::named::record::Task;
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::{Result, SandboxId, Timestamp};
-use sandbox_snapshotter::ports::WorkspaceStore;
+use sandbox_snapshotter::ports::{Clock, Ports, WorkspaceStore};
 
 use super::{Bug, PlantedPorts};
 
