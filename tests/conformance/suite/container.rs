@@ -13,7 +13,7 @@ use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::Case;
 use super::sandboxes::{probe, status_of};
-use super::world::{World, create_backup, work_dir};
+use super::world::{World, backup_options, work_dir};
 
 /// SHA-256 of `content`.
 const CONTENT_SHA256: &str = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
