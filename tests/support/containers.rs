@@ -107,6 +107,8 @@ pub struct Container<S: Scheduler> {
     pub process_below: Option<String>,
     /// The paths that changed since the last watch of each cursor, and since each saved state.
     pub changed_since: BTreeMap<String, BTreeSet<String>>,
+    /// When its marker last became ready, in milliseconds since 1970: files that were written before may not count as changed.
+    pub ready_at: i64,
     /// The time of the last watch that decides whether the container ends, in milliseconds since 1970.
     pub watched_at: i64,
     /// Its checkpoints.
@@ -137,6 +139,7 @@ impl<S: Scheduler> Container<S> {
             mounted: None,
             process_below: None,
             changed_since: BTreeMap::new(),
+            ready_at: 0,
             watched_at: 0,
             checkpoints: Vec::new(),
             incomplete_files: BTreeMap::new(),
@@ -192,6 +195,9 @@ impl<S: Scheduler> Container<S> {
     /// Sets the container marker.
     pub(super) fn set_marker(&mut self, to: &ContainerMarker, now: i64) {
         self.marker = Some(to.clone());
+        if to.is_ready() {
+            self.ready_at = now;
+        }
         self.watch(ChangeCursor::Idle, now);
         self.changed_since.insert(state_key(SAVED_AT_START), BTreeSet::new());
     }

@@ -20,7 +20,9 @@ pub fn check_unchanged(world: &Rc<World>, id: &SandboxId) {
         let container = sandbox.container.as_ref()?;
         let is_own = matches!(container.marker, Some(ContainerMarker::Ready(_)));
         let is_saved = |file: &String| sandbox.notes.saved.contains(&container.files[file]);
-        let written = container.notes.write_times.iter().map(|(file, _)| file);
+        // A file that is written while a start works on the container, at the same time, may not count as changed.
+        let written =
+            container.notes.write_times.iter().filter(|(_, at)| **at > container.ready_at).map(|(file, _)| file);
         let mut unsaved = written.filter(|file| container.files.contains_key(*file) && !is_saved(file));
         unsaved.next().filter(|_| is_own).cloned()
     });
