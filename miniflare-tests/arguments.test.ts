@@ -56,6 +56,7 @@ const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   'workspaces/list': { tenant: 'default' },
   'workspaces/start': WORKSPACE,
   'workspaces/stop': WORKSPACE,
+  'workspaces/turnEnded': WORKSPACE,
   'workspaces/fork': { ...WORKSPACE, newName: 'new' },
   'workspaces/promote': { ...WORKSPACE, from: 'other' },
   'workspaces/update': { ...WORKSPACE, persistent: true },

@@ -180,6 +180,14 @@ export class WorkspaceMethods {
   }
 
   /**
+   * Tells the Worker that an agent's turn has ended. It saves the files soon, if they changed and the
+   * settings say so. Returns at once, and does not count as a use of the workspace.
+   */
+  turnEnded(options: CallOptions<'workspaces/turnEnded'>): Promise<Answer<'workspaces/turnEnded'>> {
+    return this.#caller.call('workspaces/turnEnded', options);
+  }
+
+  /**
    * Continues a workspace with the files of another workspace or snapshot of its lineage, in a new
    * sandbox.
    */
@@ -386,6 +394,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'workspaces/stop': 'idempotent',
   'workspaces/fork': 'withKey',
   'workspaces/update': 'idempotent',
+  'workspaces/turnEnded': 'idempotent',
   'workspaces/promote': 'withKey',
   'workspaces/migrate': 'idempotent',
   'workspaces/delete': 'notIdempotent',

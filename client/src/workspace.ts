@@ -73,6 +73,11 @@ export class WorkspaceHandle {
     return this.#client.workspaces.stop({ ...options, ...this.#address });
   }
 
+  /** Tells the Worker that an agent's turn has ended. It saves the files soon, if they changed and the settings say so. */
+  turnEnded(options: Own<'workspaces/turnEnded'> = {}): Promise<Answer<'workspaces/turnEnded'>> {
+    return this.#client.workspaces.turnEnded({ ...options, ...this.#address });
+  }
+
   /** Creates workspaces from the present files of this one, all from one snapshot. */
   fork({ name, ...options }: Own<'workspaces/fork'> & { name?: string } = {}): Promise<
     Answer<'workspaces/fork'>

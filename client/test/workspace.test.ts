@@ -47,6 +47,7 @@ describe('a handle', () => {
     const handle = clientOver(transport).client.workspaces.handle(address);
     await handle.exec({ argv: ['ls', '-l'], timeoutSeconds: 5 });
     await handle.start();
+    await handle.turnEnded();
     await handle.stop();
     await handle.fork({ name: 'attempt', count: 1 });
     await handle.update({ persistent: false });
@@ -55,6 +56,7 @@ describe('a handle', () => {
     assert.deepEqual(sentTo(transport), [
       ['exec', { ...address, argv: ['ls', '-l'], timeoutSeconds: 5 }],
       ['workspaces/start', address],
+      ['workspaces/turnEnded', address],
       ['workspaces/stop', address],
       ['workspaces/fork', { ...address, newName: 'attempt', count: 1 }],
       ['workspaces/update', { ...address, persistent: false }],

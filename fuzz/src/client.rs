@@ -14,6 +14,7 @@ use sandbox_snapshotter::model::diff::SnapshotDiff;
 use sandbox_snapshotter::model::exec::ExecResult;
 use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;
+use sandbox_snapshotter::model::named::TurnEnded;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
 };
@@ -74,6 +75,7 @@ fn check_answer(operation: &str, answer: &Value) {
             check_round_trip::<StartedWorkspace>(answer);
         }
         "workspaces/getByName" | "workspaces/update" => check_round_trip::<WorkspaceDescription>(answer),
+        "workspaces/turnEnded" => check_round_trip::<TurnEnded>(answer),
         "workspaces/stop" | "workspaces/migrate" => check_round_trip::<StoppedWorkspace>(answer),
         "workspaces/fork" => check_round_trip::<ForkedWorkspaces<StartedWorkspace>>(answer),
         "workspaces/delete" => check_round_trip::<DeletedWorkspace>(answer),

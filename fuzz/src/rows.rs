@@ -2,6 +2,7 @@
 //! its JSON.
 
 use std::fmt::Debug;
+use std::num::NonZeroU32;
 
 use sandbox_snapshotter::fuzzing;
 use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
@@ -95,7 +96,7 @@ fn check_snapshot(snapshot: &SnapshotRecord) {
         .collect();
     let strict = Policy { expiration_seconds: 60, keep_daily: 1, keep_weekly: 1, ..Policy::default() };
     for policy in [Policy::default(), strict] {
-        let plan = retention::plan(&policy, &candidates, now);
+        let plan = retention::plan(&policy, NonZeroU32::new(2), &candidates, now);
         assert_eq!(plan.len(), candidates.len());
         assert!(plan[1].keep && (!snapshot.pinned || plan[2].keep) && (!candidates[0].restorable || plan[0].keep));
         plan.iter().for_each(assert_json_round_trip);

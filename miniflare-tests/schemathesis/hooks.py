@@ -50,6 +50,7 @@ VALUES = {
     "/v1/exec name": "work",
     "/v1/exec timeoutSeconds": 10,
     "expiry": {"idleSeconds": 0, "maxSeconds": 0},
+    "autosave": {"everySeconds": 300},
     "hooks": {"beforeStop": {"command": "true"}},
     "dependsOn": {"files": ["notes.txt"], "onMismatch": "report"},
     "/v1/workspaces/list cursor": "play",

@@ -6,6 +6,7 @@ import type {
   ForkedWorkspaces,
   StartedWorkspace,
   StoppedWorkspace,
+  TurnEnded,
   Workspace,
 } from '../../client/src/index.ts';
 
@@ -39,6 +40,10 @@ export class NamedWorkspace {
 
   stop(): Promise<StoppedWorkspace> {
     return this.#call('stop');
+  }
+
+  turnEnded(): Promise<TurnEnded> {
+    return this.#call('turnEnded');
   }
 
   fork(options: object = {}): Promise<ForkedWorkspaces> {

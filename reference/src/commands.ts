@@ -38,12 +38,15 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\
   --idle 15m \\
+  --autosave-every 5m \\
+  --autosave-after-turn true \\
   --after-start '[ ! -f package.json ] || npm ci'`,
   'workspaces/getOrCreate': 'snapshotter workspace create notebook --or-start',
   'workspaces/getByName': 'snapshotter workspace show notebook',
   'workspaces/list': 'snapshotter workspace list --limit 20',
   'workspaces/start': 'snapshotter workspace start notebook',
   'workspaces/stop': 'snapshotter workspace stop notebook',
+  'workspaces/turnEnded': 'snapshotter workspace turn-ended website',
   'workspaces/fork': 'snapshotter workspace fork notebook --new-name experiment',
   'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,

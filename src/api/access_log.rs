@@ -180,6 +180,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
             ("snapshotAgeSeconds", "/restoredFrom/ageSeconds"),
             ("mayHaveLost", "/mayHaveLost"),
         ],
+        Operation::TurnEnded => &[("state", "/state"), ("saveDueAt", "/saveDueAt")],
         Operation::ForkWorkspace => {
             &[("snapshotId", "/snapshotId"), ("originId", "/originId"), ("mayHaveLost", "/mayHaveLost")]
         }

@@ -70,6 +70,7 @@ pub async fn run_named<P: Ports>(
         Call::StopWorkspace(_) => to_json(&named.stop(abort).await?),
         Call::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
         Call::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
+        Call::TurnEnded(_) => to_json(&named.turn_ended()?),
         Call::PromoteWorkspace(request) => to_json(&named.promote(request, abort).await?),
         Call::MigrateWorkspace(request) => to_json(&named.migrate(request, abort).await?),
         Call::DeleteWorkspace(_) => to_json(&named.delete(abort).await?),

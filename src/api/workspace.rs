@@ -78,6 +78,8 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::Reserve(request) => json!(self.reserve(&request).await?),
             Message::ProbeCondition => to_json(&self.condition().await?)?,
             Message::ChangedSinceWatch => json!(self.changed_since_watch().await?),
+            Message::Autosave(request) => to_json(&self.autosave(request).await?)?,
+            Message::LastSavedAt => to_json(&self.last_saved_at()?)?,
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
             Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,
             Message::SwitchRuntime(request) => to_json(&self.switch_runtime(request).await?)?,

@@ -34,7 +34,8 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
-    self, Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, SandboxId, SandboxStatus, Status,
+    self, Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
+    SandboxStatus, Status,
 };
 use crate::ports::{RunningCommand, Sandboxes};
 
@@ -74,6 +75,21 @@ impl SandboxStubs {
     /// apply.
     async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
         self.run_with_env(id, &[PRELUDE, command].concat(), millis, &BTreeMap::new()).await
+    }
+
+    /// As [`run`](Self::run), but only in the expected container, if the class of the sandbox reads the identity.
+    async fn run_in(
+        &self,
+        id: &SandboxId,
+        command: &str,
+        millis: u32,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<String, Failure> {
+        let Some(expected) = expected else { return self.run(id, command, millis).await };
+        let command = [PRELUDE, command].concat();
+        let options = json!({ "origin": "internal", "timeout": millis, "expectedLastChange": expected });
+        let arguments = [json!(command), json!(NO_SESSION), options];
+        stdout_of(&command, millis, self.call(id, "execWithSessionToken", &arguments).await)
     }
 
     /// As [`run`](Self::run), with additional environment variables and without the prelude.
@@ -233,8 +249,13 @@ impl Sandboxes for SandboxStubs {
         scripts::read_hashes(&stdout, files).ok_or_else(|| unreadable("the list of hashes"))
     }
 
-    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
-        match self.run(id, &scripts::watch(), COMMAND_TIMEOUT_MILLIS).await?.trim() {
+    async fn watch_changes(
+        &self,
+        id: &SandboxId,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<(), Failure> {
+        match self.run_in(id, &scripts::watch(cursor), COMMAND_TIMEOUT_MILLIS, expected).await?.trim() {
             "unchanged" => Ok(()),
             _ => Err(unreadable("the result of the watch command")),
         }
@@ -245,10 +266,33 @@ impl Sandboxes for SandboxStubs {
         git_ignored::read_ignored(&stdout).ok_or_else(|| unreadable("the list of ignored paths"))
     }
 
-    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
-        match self.run(id, &scripts::changed_since_watch(dir), WALK_TIMEOUT_MILLIS).await?.trim() {
+    async fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<bool, Failure> {
+        match self.run_in(id, &scripts::changed_since_watch(dir, cursor), WALK_TIMEOUT_MILLIS, expected).await?.trim() {
             "changed" => Ok(true),
             "unchanged" => Ok(false),
+            _ => Err(unreadable("the result of the change check")),
+        }
+    }
+
+    async fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Option<bool>, Failure> {
+        let command = scripts::changed_since_save(dir, saved, next);
+        match self.run_in(id, &command, WALK_TIMEOUT_MILLIS, expected).await?.trim() {
+            "changed" => Ok(Some(true)),
+            "unchanged" => Ok(Some(false)),
+            "other" => Ok(None),
             _ => Err(unreadable("the result of the change check")),
         }
     }

@@ -14,15 +14,15 @@ use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
-    ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
+    FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::LineageScope;
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
-    TakenSnapshot, json,
+    TakenSnapshot, Timestamp, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
 
@@ -102,6 +102,10 @@ pub enum Message {
     /// [`SandboxLedgerClient::changed_since_watch`]
     #[serde(alias = "stirred")]
     ChangedSinceWatch,
+    /// [`SandboxLedgerClient::autosave`]
+    Autosave(AutosaveRequest),
+    /// [`SandboxLedgerClient::last_saved_at`]
+    LastSavedAt,
     /// [`SandboxLedgerClient::ensure_running`]
     #[serde(alias = "resume")]
     EnsureRunning(Box<EnsureRunningRequest>),
@@ -226,6 +230,14 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn changed_since_watch(&self, id: &SandboxId) -> Result<bool> {
         self.0.call(id.as_str(), &Message::ChangedSinceWatch).await
+    }
+
+    async fn autosave(&self, id: &SandboxId, request: &AutosaveRequest) -> Result<Autosaved> {
+        self.0.call(id.as_str(), &Message::Autosave(request.clone())).await
+    }
+
+    async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
+        self.0.call(id.as_str(), &Message::LastSavedAt).await
     }
 
     async fn ensure_running(&self, id: &SandboxId, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {

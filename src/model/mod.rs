@@ -8,6 +8,7 @@ pub mod archive;
 pub mod backup_credentials;
 pub mod backup_location;
 pub mod backup_owner;
+pub mod change_cursor;
 pub mod checkpoint_call;
 pub mod delta;
 pub mod exclude;
@@ -28,6 +29,7 @@ pub mod web_origin;
 
 pub use backup_location::{BackupLocation, LocatedBackup};
 pub use backup_owner::BackupOwner;
+pub use change_cursor::ChangeCursor;
 pub use mint::{ShortId, derivation_kind_of, is_minted_with, mint_sandbox_id, mint_snapshot_id, root_of};
 pub use sandbox::{
     Arrival, ContainerId, ContainerIdentity, DirectoryContent, MarkerOutcome, MarkerUpdate, Probe, SandboxStatus,

@@ -8,13 +8,23 @@
 //! 3. The newest snapshot of each of the last `keepDaily` days and `keepWeekly` weeks that have snapshots stays (UTC;
 //!    weeks start on Monday).
 //! 4. A snapshot that is not among the newest `keepLast.count` is evicted, unless `deleteEvicted` is false.
+//!    Only snapshots of callers and stops count.
 //! 5. Any other snapshot expires `expirationSeconds` after its last use; 0 is never. For the newest `keepLast.count`,
 //!    the `expirationSeconds` of `keepLast` overrides that of the policy.
+//!
+//! Automatic snapshots are a class of their own. Rules 1, 2 and 5 apply to them, with the `expirationSeconds` of the policy,
+//! and one that is not among the newest `autosave.keepLast` of them is evicted. They do not change the decisions about the
+//! other snapshots: of those, the newest restorable one stays, too.
+
+use std::num::NonZeroU32;
 
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use super::policy::Decision;
 use super::{Label, Policy, SandboxId, SnapshotId, Timestamp};
+
+/// The reason for which the newest snapshot stays.
+const NEWEST: &str = "the newest snapshot that can be restored";
 
 /// The properties of a snapshot on which retention decides.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,26 +45,65 @@ pub struct RetentionCandidate {
     pub protected_until: Option<Timestamp>,
     /// Whether it can be restored, as far as is known.
     pub restorable: bool,
+    /// Whether an automatic save took it.
+    pub autosave: bool,
     /// The workspaces that depend on it.
     pub dependents: Vec<SandboxId>,
 }
 
-/// Decides about every snapshot of a workspace. `candidates` are all of its snapshots, newest first.
-pub fn plan(policy: &Policy, candidates: &[RetentionCandidate], now: Timestamp) -> Vec<Decision> {
-    let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
+/// Decides about every snapshot of a workspace. `candidates` are all of its snapshots, newest first; `keep_autosaves` is the
+/// number of newest automatic snapshots that stay.
+pub fn plan(
+    policy: &Policy,
+    keep_autosaves: Option<NonZeroU32>,
+    candidates: &[RetentionCandidate],
+    now: Timestamp,
+) -> Vec<Decision> {
+    let newest = candidates.iter().position(|candidate| candidate.restorable);
+    let newest_made = candidates.iter().position(|candidate| candidate.restorable && !candidate.autosave);
     let mut days = Buckets::new(policy.keep_daily);
     let mut weeks = Buckets::new(policy.keep_weekly);
     // A snapshot that cannot be restored does not count among the newest.
-    let mut newer = 0;
+    let (mut newer, mut newer_autosaves) = (0, 0);
     let decide_ranked = |(index, candidate): (usize, &RetentionCandidate)| {
+        if candidate.autosave {
+            let is_newest = newest == Some(index);
+            let is_last = keep_autosaves.is_none_or(|keep| newer_autosaves < keep.get());
+            newer_autosaves += u32::from(candidate.restorable);
+            return decide_autosave(policy, candidate, is_newest, is_last, now);
+        }
         let date = date(candidate.created_at);
         let is_daily = candidate.restorable && days.takes(date.num_days_from_ce());
         let is_weekly = candidate.restorable && weeks.takes((date.num_days_from_ce() - 1).div_euclid(7));
-        let rank = Rank { newer, is_newest_restorable: newest_restorable == Some(index), is_daily, is_weekly };
+        let rank = Rank { newer, is_newest_restorable: newest_made == Some(index), is_daily, is_weekly };
         newer += usize::from(candidate.restorable);
         decide(policy, candidate, &rank, now)
     };
     candidates.iter().enumerate().map(decide_ranked).collect()
+}
+
+/// Decides about an automatic snapshot.
+fn decide_autosave(
+    policy: &Policy,
+    candidate: &RetentionCandidate,
+    is_newest: bool,
+    is_last: bool,
+    now: Timestamp,
+) -> Decision {
+    let seconds = expiration_for(policy, candidate, is_last);
+    let ends_at = expiry(candidate, seconds);
+    let mut reasons = candidate.reasons_to_keep();
+    reasons.extend(is_newest.then(|| NEWEST.to_owned()));
+    if !reasons.is_empty() {
+        return candidate.decision(true, reasons, None);
+    }
+    if !is_last {
+        return candidate.decision(false, vec!["not among the newest automatic snapshots".to_owned()], None);
+    }
+    if ends_at.is_some_and(|end| end <= now) {
+        return candidate.decision(false, vec![candidate.expired(seconds)], None);
+    }
+    candidate.decision(true, vec!["among the newest automatic snapshots".to_owned(), expires(ends_at)], ends_at)
 }
 
 /// Returns when a snapshot expires that was taken or used just now, if it is among the newest.
@@ -63,7 +112,8 @@ pub fn expires_at(policy: &Policy, candidate: &RetentionCandidate) -> Option<Tim
 }
 
 fn expiration_for(policy: &Policy, candidate: &RetentionCandidate, is_last: bool) -> u64 {
-    let of_newest = policy.keep_last.filter(|_| is_last).and_then(|rule| rule.expiration_seconds);
+    let of_newest =
+        policy.keep_last.filter(|_| is_last && !candidate.autosave).and_then(|rule| rule.expiration_seconds);
     candidate.expiration_seconds.or(of_newest).unwrap_or(policy.expiration_seconds)
 }
 
@@ -72,23 +122,16 @@ fn decide(policy: &Policy, candidate: &RetentionCandidate, rank: &Rank, now: Tim
     let seconds = expiration_for(policy, candidate, is_last);
     let ends_at = expiry(candidate, seconds);
     let is_over = ends_at.is_some_and(|end| end <= now);
-    let decision = |keep, reasons, expires_at| Decision {
-        snapshot_id: candidate.snapshot_id.clone(),
-        label: candidate.label.clone(),
-        created_at: candidate.created_at,
-        keep,
-        reasons,
-        expires_at,
-    };
+    let decision = |keep, reasons, expires_at| candidate.decision(keep, reasons, expires_at);
 
     let mut reasons = candidate.reasons_to_keep();
     if rank.is_newest_restorable {
-        reasons.push("the newest snapshot that can be restored".to_owned());
+        reasons.push(NEWEST.to_owned());
     }
     if !reasons.is_empty() {
         return decision(true, reasons, None);
     }
-    let expired = format!("{seconds} seconds have passed since its last use at {}", candidate.last_used_at);
+    let expired = candidate.expired(seconds);
     if candidate.expiration_seconds.is_some() && is_over {
         return decision(false, vec![expired], None);
     }
@@ -110,14 +153,20 @@ fn decide(policy: &Policy, candidate: &RetentionCandidate, rank: &Rank, now: Tim
     if let Some(rule) = policy.keep_last.filter(|_| is_last) {
         reasons.push(format!("among the newest {}", rule.count));
     }
-    match ends_at {
-        Some(end) => reasons.push(format!("it expires at {end}")),
-        None => reasons.push("it does not expire".to_owned()),
-    }
+    reasons.push(expires(ends_at));
     decision(true, reasons, ends_at)
 }
 
 impl RetentionCandidate {
+    fn decision(&self, keep: bool, reasons: Vec<String>, expires_at: Option<Timestamp>) -> Decision {
+        let (snapshot_id, label) = (self.snapshot_id.clone(), self.label.clone());
+        Decision { snapshot_id, label, created_at: self.created_at, keep, reasons, expires_at }
+    }
+
+    fn expired(&self, seconds: u64) -> String {
+        format!("{seconds} seconds have passed since its last use at {}", self.last_used_at)
+    }
+
     fn reasons_to_keep(&self) -> Vec<String> {
         let pinned = self.pinned.then(|| "pinned".to_owned());
         let dependents = self.dependents.iter().map(|id| format!("needed by {:?}", id.as_str()));
@@ -161,6 +210,10 @@ impl Buckets {
 fn expiry(candidate: &RetentionCandidate, seconds: u64) -> Option<Timestamp> {
     let millis = i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
     (seconds > 0).then(|| candidate.last_used_at.plus_millis(millis))
+}
+
+fn expires(at: Option<Timestamp>) -> String {
+    at.map_or_else(|| "it does not expire".to_owned(), |end| format!("it expires at {end}"))
 }
 
 fn date(time: Timestamp) -> NaiveDate {

@@ -10,8 +10,9 @@ use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
-    NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
+    ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest,
+    SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::record::RestoreSource;
@@ -19,7 +20,7 @@ use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::token_record::TokenMessage;
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
-    TakenSnapshot,
+    TakenSnapshot, Timestamp,
 };
 
 /// The client for the ledgers of other sandboxes.
@@ -94,6 +95,13 @@ pub trait SandboxLedgerClient {
 
     /// Returns whether files of the sandbox `id` have changed since the previous call.
     fn changed_since_watch(&self, id: &SandboxId) -> impl Future<Output = Result<bool>>;
+
+    /// Saves the files of the sandbox `id` if they have changed since the last automatic save. Starts no container, as
+    /// `probe_condition`.
+    fn autosave(&self, id: &SandboxId, request: &AutosaveRequest) -> impl Future<Output = Result<Autosaved>>;
+
+    /// Returns when the newest snapshot of `id` was taken from which its workspace can start.
+    fn last_saved_at(&self, id: &SandboxId) -> impl Future<Output = Result<Option<Timestamp>>>;
 
     /// Starts the sandbox `id` and restores its files, unless they are already in place.
     fn ensure_running(

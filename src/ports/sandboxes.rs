@@ -15,8 +15,8 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, FullReason, MarkerUpdate, Probe, Result,
-    SandboxId, SandboxStatus, SnapshotId,
+    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, Failure, FullReason,
+    MarkerUpdate, Probe, Result, SandboxId, SandboxStatus, SnapshotId,
 };
 
 /// A session with a sandbox of the ports `P`.
@@ -212,13 +212,38 @@ pub trait Sandboxes {
     /// is in no repository. Starts the container if it is not running.
     fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
 
-    /// Starts to watch for changes: changes count from now on.
-    fn watch_changes(&self, id: &SandboxId) -> impl Future<Output = Result<(), Failure>>;
+    /// Starts to watch for changes: for this cursor, changes count from now on. With `expected`, fails in another
+    /// container and starts none; otherwise starts the container if it is not running.
+    fn watch_changes(
+        &self,
+        id: &SandboxId,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<(), Failure>>;
 
     /// Returns whether anything in the directory has changed since the last call of this or of
-    /// [`watch_changes`](Self::watch_changes), or since the marker was set. A check that does not finish within its
-    /// time limit counts as a change.
-    fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>>;
+    /// [`watch_changes`](Self::watch_changes) with the same cursor, or, for [`ChangeCursor::Idle`], since the marker was
+    /// set. A check that does not finish within its time limit counts as a change. `expected` is as in `watch_changes`.
+    fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<bool, Failure>>;
+
+    /// Returns whether anything in the directory has changed since the state `saved`, or since the marker was set if that
+    /// is [`SAVED_AT_START`](crate::model::change_cursor::SAVED_AT_START). If so, records the present state as `next`. An
+    /// unknown state, and a check that does not finish within its time limit, count as a change. Returns `None` and
+    /// records nothing in a container without a ready marker. `expected` is as in `watch_changes`.
+    fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<Option<bool>, Failure>>;
 
     /// Runs a command in the directory, with environment variables for this command only, in the container that carries
     /// the marker. Returns `None` when another container is running.

@@ -1,5 +1,5 @@
-//! The health check: verifies that the configured bucket and Directory answer, and that platform snapshots which are the
-//! only copy of a workspace's files are refreshed.
+//! The health check: verifies that the configured bucket and Directory answer, that no automatic save fails,
+//! and that platform snapshots which are the only copy of a workspace's files are refreshed.
 
 use super::calls::failures::from_storage;
 use crate::model::health::{Health, HealthCheck, HealthComponent};
@@ -17,12 +17,12 @@ pub async fn health<P: Ports>(ports: &P, configured: Vec<HealthCheck>) -> Health
     let mut checks = Vec::with_capacity(configured.len());
     for check in configured {
         let outcome = match (check.name, check.ok) {
-            (HealthComponent::Bucket, Some(true)) => bucket(ports).await.map(|()| None),
+            (HealthComponent::Bucket, Some(true)) => bucket(ports).await.map(|()| Vec::new()),
             (HealthComponent::Directory, Some(true)) => directory(ports).await,
-            _ => Ok(None),
+            _ => Ok(Vec::new()),
         };
         match outcome {
-            Ok(more) => checks.extend([Some(check), more].into_iter().flatten()),
+            Ok(more) => checks.extend(std::iter::once(check).chain(more)),
             Err(error) => {
                 checks.push(HealthCheck::unhealthy(check.name, error.code(), error.message(), error.remediation()));
             }
@@ -36,15 +36,42 @@ async fn bucket<P: Ports>(ports: &P) -> Result<()> {
     listing.map(drop).map_err(|failure| from_storage(failure, "listing the bucket"))
 }
 
-/// Lists the workspaces of the default tenant. Returns the check of their platform snapshots, if a workspace stores its
-/// files nowhere else.
-async fn directory<P: Ports>(ports: &P) -> Result<Option<HealthCheck>> {
+/// Lists the workspaces of the default tenant. Returns the checks of their automatic saves and of their platform snapshots,
+/// if there are any.
+async fn directory<P: Ports>(ports: &P) -> Result<Vec<HealthCheck>> {
     let request = ListWorkspacesRequest {
         limit: ListWorkspacesRequest::MAX_LIMIT,
         ..ListWorkspacesRequest::of(Tenant::default_tenant())
     };
     let page = ports.named_workspaces()?.list_workspaces(&request).await?;
     let page: WorkspacePage = json::from_value(&page).map_err(|_| Error::internal())?;
+    let autosaves = autosaves(&page);
+    Ok(autosaves.into_iter().chain(platform_snapshots(ports, page).await?).collect())
+}
+
+/// Returns the check of automatic saves: it names the workspaces that are behind.
+fn autosaves(page: &WorkspacePage) -> Option<HealthCheck> {
+    let name = HealthComponent::Autosaves;
+    let entries: Vec<_> = page.workspaces.iter().filter(|entry| entry.autosave).collect();
+    let behind = entries.iter().filter_map(|entry| Some(format!("{} since {}", entry.name, entry.unsaved_since?)));
+    let behind: Vec<_> = behind.collect();
+    if entries.is_empty() {
+        return None;
+    }
+    Some(if behind.is_empty() {
+        HealthCheck::healthy(name, "No automatic save of a workspace fails.")
+    } else {
+        HealthCheck::unhealthy(
+            name,
+            Code::BackupFailed,
+            format!("Changes in these workspaces are not saved: {}", behind.join("; ")),
+            "Read the `problem` of each workspace. The Worker tries again within 32 minutes.",
+        )
+    })
+}
+
+/// Returns the check of platform snapshots, if a workspace stores its files nowhere else.
+async fn platform_snapshots<P: Ports>(ports: &P, page: WorkspacePage) -> Result<Option<HealthCheck>> {
     let entries = page.workspaces.into_iter().filter(|entry| entry.storage == StoragePolicy::Platform);
     let entries: Vec<_> = entries.take(MAX_PLATFORM_SNAPSHOTS).collect();
     if entries.is_empty() {

@@ -26,6 +26,8 @@ pub(super) struct InProcessState {
     pub recovery: RefCell<Recovery>,
     /// Locked while the sandbox of a named workspace is started or ended.
     pub lifecycle_lock: Mutex<()>,
+    /// Locked while an automatic save checks and captures the sandbox.
+    pub save_lock: Mutex<()>,
     /// The calls that work on the checkpoints in the sandbox, or wait to do so.
     pub checkpoint_queue: Queue,
     /// Locked by the call that works on the checkpoints in the sandbox.
@@ -71,6 +73,7 @@ impl Default for InProcessState {
             coalescer: Rc::default(),
             recovery: RefCell::default(),
             lifecycle_lock: Mutex::default(),
+            save_lock: Mutex::default(),
             checkpoint_queue: Queue::default(),
             checkpoint_lock: Mutex::default(),
             restore_queue: Queue::with_capacity(MAX_CONCURRENT_RESTORES),

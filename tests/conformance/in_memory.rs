@@ -80,7 +80,7 @@ impl suite::world::World for InMemory {
         let snapshotter = self.fixture.world.snapshotter(id).unwrap();
         let run = async |operation, options| {
             let request = Request::decode(operation, &options).unwrap();
-            run_sandbox(&snapshotter, request, CancellationToken::never()).await.unwrap()
+            Box::pin(run_sandbox(&snapshotter, request, CancellationToken::never())).await.unwrap()
         };
         let taken = run(Operation::Snapshot, json!({ "sandboxId": id })).await;
         run(Operation::Delete, json!({ "ref": taken })).await;

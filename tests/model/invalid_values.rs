@@ -81,6 +81,7 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::ListWorkspaces, json!({ "tenant": "default", "limit": 10, "prefix": "t" })),
         (Operation::StartWorkspace, merged(&[name.clone(), json!({ "fingerprint": "a" }), start])),
         (Operation::StopWorkspace, name.clone()),
+        (Operation::TurnEnded, name.clone()),
         (
             Operation::ForkWorkspace,
             merged(&[

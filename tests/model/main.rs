@@ -4,6 +4,7 @@
 
 #[path = "../support/errors.rs"]
 mod any_error;
+mod autosave_retention;
 mod backup;
 mod backup_owner;
 mod checkpoint;

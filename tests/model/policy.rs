@@ -17,15 +17,16 @@ const DAY: i64 = 24 * HOUR;
 /// Friday, 2026-11-20, 12:00 UTC.
 const NOON: i64 = 1_795_176_000_000;
 
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     Timestamp::from_millis(NOON)
 }
 
 /// Returns a restorable snapshot that was taken `millis_ago`.
-fn restorable_candidate(label: &str, millis_ago: i64) -> RetentionCandidate {
+pub fn restorable_candidate(label: &str, millis_ago: i64) -> RetentionCandidate {
     let mut random = [0; 32];
     random.iter_mut().zip(label.bytes()).for_each(|(place, byte)| *place = byte);
     RetentionCandidate {
+        autosave: false,
         snapshot_id: SnapshotId::draw(&random).unwrap(),
         label: Label::parse(label).unwrap(),
         created_at: now().plus_millis(-millis_ago),
@@ -38,7 +39,7 @@ fn restorable_candidate(label: &str, millis_ago: i64) -> RetentionCandidate {
     }
 }
 
-fn policy(value: Value) -> Policy {
+pub fn policy(value: Value) -> Policy {
     let policy: Policy = serde_json::from_value(value).unwrap();
     policy.check().unwrap();
     policy
@@ -46,13 +47,13 @@ fn policy(value: Value) -> Policy {
 
 /// Returns the labels of the snapshots that a policy keeps.
 fn kept_labels(value: Value, candidates: &[RetentionCandidate]) -> Vec<String> {
-    let plan = retention::plan(&policy(value), candidates, now());
+    let plan = retention::plan(&policy(value), None, candidates, now());
     plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
 }
 
 /// Returns the decision of a policy about the last of the candidates.
 fn decide_last(value: Value, candidates: &[RetentionCandidate]) -> Decision {
-    retention::plan(&policy(value), candidates, now()).pop().unwrap()
+    retention::plan(&policy(value), None, candidates, now()).pop().unwrap()
 }
 
 fn newest_candidate() -> RetentionCandidate {
@@ -102,7 +103,7 @@ fn newest_restorable_snapshot_stays_and_newer_damaged_ones_may_expire() {
     let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", 2 * DAY) };
     let candidates = [damaged, restorable_candidate("good", 3 * DAY), restorable_candidate("older", 4 * DAY)];
     assert_eq!(kept_labels(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
-    let plan = retention::plan(&policy(json!({ "expirationSeconds": 60 })), &candidates, now());
+    let plan = retention::plan(&policy(json!({ "expirationSeconds": 60 })), None, &candidates, now());
     assert_eq!(plan[1].reasons, ["the newest snapshot that can be restored"]);
 }
 
@@ -160,7 +161,7 @@ fn keep_last_keeps_the_newest_and_evicts_the_others() {
         .map(|(n, label)| restorable_candidate(label, i64::try_from(n).unwrap() * HOUR))
         .collect();
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
-    let plan = retention::plan(&policy(json!({ "keepLast": { "count": 2 } })), &candidates, now());
+    let plan = retention::plan(&policy(json!({ "keepLast": { "count": 2 } })), None, &candidates, now());
     assert_eq!(plan[1].reasons[0], "among the newest 2");
     assert_eq!(plan[2].reasons, ["not among the newest 2"]);
 }
@@ -221,7 +222,7 @@ fn keep_daily_keeps_the_newest_of_each_day_despite_count_and_expiration() {
     ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 3, "expirationSeconds": 60 });
     assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
-    let plan = retention::plan(&policy(rule), &candidates, now());
+    let plan = retention::plan(&policy(rule), None, &candidates, now());
     assert_eq!(plan[2].reasons, ["the newest of its day, of the last 3 days"]);
 }
 
@@ -361,7 +362,7 @@ proptest! {
     fn plan_decides_about_each_snapshot_once_in_order_and_with_a_reason(
         policy in any_policy(), candidates in any_candidates(),
     ) {
-        let plan = retention::plan(&policy, &candidates, now());
+        let plan = retention::plan(&policy, None, &candidates, now());
         prop_assert_eq!(plan.len(), candidates.len());
         for (candidate, decision) in candidates.iter().zip(&plan) {
             prop_assert_eq!(&candidate.snapshot_id, &decision.snapshot_id);
@@ -372,7 +373,7 @@ proptest! {
 
     #[test]
     fn plan_keeps_pinned_and_needed_snapshots_and_the_newest_restorable_one(policy in any_policy(), candidates in any_candidates()) {
-        let plan = retention::plan(&policy, &candidates, now());
+        let plan = retention::plan(&policy, None, &candidates, now());
         let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
         for (index, (candidate, decision)) in candidates.iter().zip(&plan).enumerate() {
             if candidate.pinned || !candidate.dependents.is_empty() || newest_restorable == Some(index) {
@@ -383,18 +384,18 @@ proptest! {
 
     #[test]
     fn plan_of_the_remaining_snapshots_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
-        let rest = apply_plan(&candidates, &retention::plan(&policy, &candidates, now()));
-        let again = retention::plan(&policy, &rest, now());
+        let rest = apply_plan(&candidates, &retention::plan(&policy, None, &candidates, now()));
+        let again = retention::plan(&policy, None, &rest, now());
         prop_assert!(again.iter().all(|decision| decision.keep), "{:?}", again);
     }
 
     #[test]
     fn plan_removes_a_snapshot_exactly_at_its_reported_end(policy in any_policy(), candidates in any_candidates()) {
-        for (index, decision) in retention::plan(&policy, &candidates, now()).into_iter().enumerate() {
+        for (index, decision) in retention::plan(&policy, None, &candidates, now()).into_iter().enumerate() {
             if let Some(end) = decision.expires_at {
                 prop_assert!(end > now());
-                prop_assert!(retention::plan(&policy, &candidates, end.plus_millis(-1))[index].keep);
-                prop_assert!(!retention::plan(&policy, &candidates, end)[index].keep);
+                prop_assert!(retention::plan(&policy, None, &candidates, end.plus_millis(-1))[index].keep);
+                prop_assert!(!retention::plan(&policy, None, &candidates, end)[index].keep);
             }
         }
     }
@@ -403,8 +404,8 @@ proptest! {
     fn plan_keeps_a_snapshot_without_an_end_for_a_hundred_years(
         policy in any_policy(), candidates in any_candidates(),
     ) {
-        let plan = retention::plan(&policy, &candidates, now());
-        let later = retention::plan(&policy, &candidates, now().plus_millis(100 * 365 * DAY));
+        let plan = retention::plan(&policy, None, &candidates, now());
+        let later = retention::plan(&policy, None, &candidates, now().plus_millis(100 * 365 * DAY));
         for (decision, later) in plan.iter().zip(later) {
             prop_assert!(!decision.keep || decision.expires_at.is_some() || later.keep, "{:?}", later);
         }
@@ -413,7 +414,7 @@ proptest! {
     #[test]
     fn longer_expiration_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let longer = Policy { expiration_seconds: 0, ..policy.clone() };
-        for (decision, longer) in retention::plan(&policy, &candidates, now()).iter().zip(retention::plan(&longer, &candidates, now())) {
+        for (decision, longer) in retention::plan(&policy, None, &candidates, now()).iter().zip(retention::plan(&longer, None, &candidates, now())) {
             prop_assert!(!decision.keep || longer.keep);
         }
     }
@@ -422,7 +423,7 @@ proptest! {
     fn larger_count_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let more = |rule: KeepLast| KeepLast { count: rule.count.saturating_add(1), ..rule };
         let larger = Policy { keep_last: policy.keep_last.map(more), ..policy.clone() };
-        for (decision, larger) in retention::plan(&policy, &candidates, now()).iter().zip(retention::plan(&larger, &candidates, now())) {
+        for (decision, larger) in retention::plan(&policy, None, &candidates, now()).iter().zip(retention::plan(&larger, None, &candidates, now())) {
             prop_assert!(!decision.keep || larger.keep);
         }
     }
@@ -432,7 +433,7 @@ proptest! {
         count in 1..6_u32, candidates in any_candidates(),
     ) {
         let policy = Policy { keep_last: Some(keep_last(count, None, true)), ..Policy::default() };
-        let rest = apply_plan(&candidates, &retention::plan(&policy, &candidates, now()));
+        let rest = apply_plan(&candidates, &retention::plan(&policy, None, &candidates, now()));
         let counted = rest.iter().filter(|it| it.restorable && !it.pinned && it.dependents.is_empty());
         prop_assert!(counted.count() <= count as usize);
     }

@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
-use sandbox_snapshotter::model::request::LineageScope;
-use sandbox_snapshotter::model::{Code, Compression, CompressionFormat, RestoreRequest, Runtime, SnapshotRequest};
+use sandbox_snapshotter::model::request::{CapturePurpose, LineageScope};
+use sandbox_snapshotter::model::{
+    Code, Compression, CompressionFormat, Consistency, RestoreRequest, Runtime, SnapshotRequest,
+};
 use serde_json::{Value, json};
 
 use super::support::{cases, expect_error, sandbox};
@@ -50,6 +52,7 @@ fn every_option_is_decoded() {
         "wake": true, "adopt": true,
         "fresh": true,
         "incremental": true,
+        "consistency": "settled",
         "lineageScope": "agent-42-restored-k3f9x2ab",
         "allowCrossLineage": true,
         "idempotencyKey": "k",
@@ -76,7 +79,8 @@ fn every_option_is_decoded() {
             sandbox_id: Some(sandbox("agent-42-restored-k3f9x2ab")),
             allow_cross_lineage: true,
         },
-        rescue: false,
+        consistency: Consistency::Settled,
+        purpose: CapturePurpose::Caller,
     };
     assert_eq!(request, expected);
 }

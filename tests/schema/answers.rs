@@ -117,11 +117,14 @@ fn answers_about_workspaces_match_their_schemas() {
     let work = json!({ "name": WORKSPACE });
     let create = json!({
         "name": WORKSPACE, "hooks": { "afterStart": hook, "beforeStop": hook }, "dependsOn": { "files": ["a"], "fingerprint": "v1" },
-        "env": { "A": "1" }, "retention": { "keepDaily": 7 },
+        "env": { "A": "1" }, "retention": { "keepDaily": 7 }, "autosave": { "everySeconds": 60, "afterTurn": true },
     });
     checked.run(Operation::CreateWorkspace, &create);
     checked.fixture.write_workspace_file(WORKSPACE, "first");
     checked.fixture.world.advance_clock(MINUTE);
+    checked.run(Operation::TurnEnded, &work);
+    checked.fixture.advance_with_alarms(5000);
+    checked.run(Operation::ListWorkspaces, &json!({}));
     checked.run(Operation::StopWorkspace, &work);
     checked.run(Operation::StartWorkspace, &work);
     checked.run(Operation::GetOrCreateWorkspace, &work);

@@ -139,13 +139,14 @@ impl ExampleRecorder {
             Operation::CreateWorkspace,
             json!({
                 "name": "website", "env": { "NODE_ENV": "development" },
-                "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 },
+                "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 }, "autosave": { "everySeconds": 300, "afterTurn": true },
             }),
         );
         self.run(Operation::GetOrCreateWorkspace, notebook.clone());
         let described = self.run(Operation::GetWorkspaceByName, notebook.clone());
         let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
         self.fixture.world.write_file(&sandbox, FILE, "first");
+        self.run(Operation::TurnEnded, json!({ "name": "website" }));
         let stopped = self.run(Operation::StopWorkspace, notebook.clone());
         self.run(Operation::ListWorkspaces, json!({ "limit": 20 }));
         self.run(Operation::StartWorkspace, notebook.clone());

@@ -35,7 +35,7 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
                 "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
-                "fresh": true, "incremental": true, "idempotencyKey": "k",
+                "fresh": true, "incremental": true, "consistency": "settled", "idempotencyKey": "k",
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
@@ -92,7 +92,10 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::GetOrCreateWorkspace => {
             creations(&workspace).iter().map(|creation| with(&[creation, &start()])).collect()
         }
-        Operation::GetWorkspaceByName | Operation::StopWorkspace | Operation::DeleteWorkspace => vec![workspace],
+        Operation::GetWorkspaceByName
+        | Operation::StopWorkspace
+        | Operation::TurnEnded
+        | Operation::DeleteWorkspace => vec![workspace],
         Operation::ListWorkspaces => vec![json!({ "tenant": "team", "cursor": "work", "limit": 7, "prefix": "w" })],
         Operation::StartWorkspace => vec![with(&[&workspace, &start(), &json!({ "fingerprint": "v1" })])],
         Operation::ForkWorkspace => vec![with(&[
@@ -166,6 +169,7 @@ fn settings() -> Value {
         "retention": policy(),
         "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
         "expiry": { "idleSeconds": 60, "maxSeconds": 600 },
+        "autosave": { "everySeconds": 60, "onlyIfChanged": false, "afterTurn": true, "keepLast": 3 },
         "dependsOn": { "files": ["a"], "fingerprint": "v1", "onMismatch": "report", "onImageChange": "fail" },
         "env": { "A": "1" },
     })

@@ -129,6 +129,7 @@ impl FaultyCaller {
         let (sandbox, newest) = (&stopped["sandboxId"], &stopped["lastSnapshot"]["id"]);
         self.call(Operation::Delete, &json!({ "sandboxId": sandbox, "snapshotId": newest }));
         self.call(Operation::ListWorkspaces, &json!({}));
+        self.call(Operation::TurnEnded, &address);
         self.call(Operation::Exec, &json!({ "name": "project", "command": "true" }));
         self.call(Operation::StopWorkspace, &address);
         self.call(Operation::ReadFile, &json!({ "name": "project", "path": "notes.txt" }));

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::{ArchiveFormat, Code, Runtime};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, FILE, Fixture, Method, WORKSPACE, by_ref, sandbox, workspace_args};
+use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, by_ref, sandbox, workspace_args};
 
 fn snapshot(fixture: &Fixture, options: &Value) -> sandbox_snapshotter::model::Result<Value> {
     let mut arguments = json!({ "sandboxId": "agent-42" });
@@ -236,6 +236,7 @@ fn new_workspace_is_in_the_requested_runtime() {
 fn new_workspace_is_in_the_runtime_of_its_source() {
     let fixture = Fixture::with_both_runtimes();
     fixture.create_workspace(WORKSPACE, &json!({ "runtime": "container" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
     let copy = fixture.create_workspace("copy", &json!({ "sourceWorkspace": WORKSPACE })).unwrap();
     let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
     assert_eq!((&copy["runtime"], &forked["forks"][0]["value"]["runtime"]), (&json!("container"), &json!("container")));

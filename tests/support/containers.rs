@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_channel::oneshot;
+use sandbox_snapshotter::model::change_cursor::SAVED_AT_START;
 use sandbox_snapshotter::model::delta::is_carrier;
 use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
 use sandbox_snapshotter::model::exclude::MAX_QUOTED;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupHandle, BackupId, Directory, DirectoryContent, Probe, Runtime, SandboxId, Status,
+    ArchiveFormat, BackupHandle, BackupId, ChangeCursor, Directory, DirectoryContent, Probe, Runtime, SandboxId, Status,
 };
 use sha2::{Digest, Sha256};
 
@@ -19,6 +20,13 @@ use super::deltas::DeltaState;
 
 /// The resolution of the clock in a container, in milliseconds.
 const TICK_MILLIS: i64 = 10;
+
+/// The prefix of the keys of saved states.
+const STATE: &str = "state ";
+
+fn state_key(state: &str) -> String {
+    format!("{STATE}{state}")
+}
 
 /// The files of a container: path → content.
 pub type Files = BTreeMap<String, String>;
@@ -99,9 +107,11 @@ pub struct Container<S: Scheduler> {
     pub mounted: Option<BackupId>,
     /// A process that uses the directory below the restored files.
     pub process_below: Option<String>,
-    /// The paths that changed since the last watch; `None` before the first watch.
-    pub changed_since_watch: Option<BTreeSet<String>>,
-    /// The time of the last watch, in milliseconds since 1970.
+    /// The paths that changed since the last watch of each cursor, and since each saved state.
+    pub changed_since: BTreeMap<String, BTreeSet<String>>,
+    /// When its marker last became ready, in milliseconds since 1970: files that were written before may not count as changed.
+    pub ready_at: i64,
+    /// The time of the last watch that decides whether the container ends, in milliseconds since 1970.
     pub watched_at: i64,
     /// What it has for incremental snapshots.
     pub deltas: DeltaState,
@@ -135,7 +145,8 @@ impl<S: Scheduler> Container<S> {
             cancelled: BTreeSet::new(),
             mounted: None,
             process_below: None,
-            changed_since_watch: None,
+            changed_since: BTreeMap::new(),
+            ready_at: 0,
             watched_at: 0,
             deltas: DeltaState::default(),
             writes: 0,
@@ -164,7 +175,7 @@ impl<S: Scheduler> Container<S> {
 
     /// Writes files, and replaces existing ones.
     pub fn write_files(&mut self, files: Files) {
-        if let Some(changed) = &mut self.changed_since_watch {
+        for changed in self.changed_since.values_mut() {
             changed.extend(files.keys().cloned());
         }
         self.writes += 1;
@@ -181,8 +192,8 @@ impl<S: Scheduler> Container<S> {
     pub fn retain_files(&mut self, keep: impl Fn(&str) -> bool) {
         let removed: Vec<String> = self.files.keys().filter(|path| !keep(path)).cloned().collect();
         self.files.retain(|path, _| keep(path));
-        if let Some(changed) = &mut self.changed_since_watch {
-            changed.extend(removed);
+        for changed in self.changed_since.values_mut() {
+            changed.extend(removed.iter().cloned());
         }
     }
 
@@ -202,13 +213,34 @@ impl<S: Scheduler> Container<S> {
     /// Sets the container marker.
     pub(super) fn set_marker(&mut self, to: &ContainerMarker, now: i64) {
         self.marker = Some(to.clone());
-        self.watch(now);
+        if to.is_ready() {
+            self.ready_at = now;
+        }
+        self.watch(ChangeCursor::Idle, now);
+        self.changed_since.insert(state_key(SAVED_AT_START), BTreeSet::new());
     }
 
-    /// Starts to watch for changes. Returns the paths that changed since the last watch.
-    pub(super) fn watch(&mut self, now: i64) -> Option<BTreeSet<String>> {
-        self.watched_at = now;
-        self.changed_since_watch.replace(BTreeSet::new())
+    /// Starts to watch for changes. Returns the paths that changed since the last watch of the cursor.
+    pub(super) fn watch(&mut self, cursor: ChangeCursor, now: i64) -> Option<BTreeSet<String>> {
+        if cursor != ChangeCursor::Capture {
+            self.watched_at = now;
+        }
+        self.changed_since.insert(format!("{cursor:?}"), BTreeSet::new())
+    }
+
+    /// Returns whether the directory changed since the saved state, and if so, records the present state as `next`.
+    pub(super) fn check_for_save(&mut self, dir: &Directory, saved: Option<&str>, next: &str) -> Option<bool> {
+        if !self.marker.as_ref().is_some_and(ContainerMarker::is_ready) {
+            return None;
+        }
+        let saved = saved.map(state_key);
+        let changed = saved.as_ref().and_then(|saved| self.changed_since.get(saved));
+        let is_changed = changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())));
+        if is_changed {
+            self.changed_since.retain(|key, _| !key.starts_with(STATE) || Some(key) == saved.as_ref());
+            self.changed_since.insert(state_key(next), BTreeSet::new());
+        }
+        Some(is_changed)
     }
 
     /// Returns the files in `dir`.

@@ -15,7 +15,8 @@ use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun}
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, Directory, Failure, MarkerUpdate, Probe, Runtime, SandboxBinding, SandboxId, SandboxStatus,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Runtime,
+    SandboxBinding, SandboxId, SandboxStatus,
 };
 use sandbox_snapshotter::ports::Sandboxes;
 
@@ -135,12 +136,34 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         self.world.ignored_paths(&self.key(id), dir).await
     }
 
-    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
-        self.world.watch_changes(&self.key(id)).await
+    async fn watch_changes(
+        &self,
+        id: &SandboxId,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<(), Failure> {
+        self.world.watch_changes(&self.key(id), cursor, expected).await
     }
 
-    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
-        self.world.changed_since_watch(&self.key(id), dir).await
+    async fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<bool, Failure> {
+        self.world.changed_since_watch(&self.key(id), dir, cursor, expected).await
+    }
+
+    async fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Option<bool>, Failure> {
+        self.world.changed_since_save(&self.key(id), dir, saved, next, expected).await
     }
 
     async fn run_hook(

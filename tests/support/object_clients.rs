@@ -8,15 +8,16 @@ use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, ForkSource, FoundSnapshot,
-    NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
+    ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest,
+    SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
 use sandbox_snapshotter::model::token_record::TokenMessage;
 use sandbox_snapshotter::model::{
     BackupLocation, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
-    TakenSnapshot,
+    TakenSnapshot, Timestamp,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
 use sandbox_snapshotter::service::workspace::directory;
@@ -132,6 +133,15 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
 
     async fn changed_since_watch(&self, id: &SandboxId) -> Result<bool> {
         self.ask(Method::AskChangedSinceWatch, id, (), |own, ()| async move { own.changed_since_watch().await }).await
+    }
+
+    async fn autosave(&self, id: &SandboxId, request: &AutosaveRequest) -> Result<Autosaved> {
+        let save = |own: SandboxService<S>, request| async move { own.autosave(request).await };
+        self.ask(Method::Autosave, id, through_json(request), save).await
+    }
+
+    async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
+        self.ask(Method::LastSavedAt, id, (), |own, ()| async move { own.last_saved_at() }).await
     }
 
     async fn ensure_running(&self, id: &SandboxId, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {

@@ -18,8 +18,8 @@ use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun}
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, FullReason, MarkerOutcome,
-    MarkerUpdate, Probe, SandboxId, SandboxStatus, SnapshotId, Status,
+    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
+    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, SandboxId, SandboxStatus, SnapshotId, Status,
 };
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
@@ -64,6 +64,25 @@ impl<S: Scheduler> World<S> {
         act: impl FnOnce(&mut Container<S>, i64) -> T + 'static,
     ) -> Result<T, Failure> {
         self.run_command(method, id, |world, id| world.with_container(id, act)).await
+    }
+
+    /// As [`in_container`](Self::in_container), but only in the expected container, if one is.
+    async fn in_expected_container<T: 'static>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        expected: Option<ContainerIdentity>,
+        act: impl FnOnce(&mut Container<S>, i64) -> T + 'static,
+    ) -> Result<T, Failure> {
+        let Some(expected) = expected.filter(|_| self.owns_containers()) else {
+            return self.in_container(method, id, act).await;
+        };
+        let own = id.clone();
+        let run = move |world: Rc<Self>| async move {
+            world.expect_container(&own, |world| world.identity(&own) == Some(expected)).await?;
+            Ok(world.with_container(&own, act))
+        };
+        S::call(&self.this(), method, id.as_str(), run).await
     }
 
     /// Sets the marker of the container.
@@ -409,8 +428,14 @@ impl<S: Scheduler> Sandboxes for World<S> {
         self.in_container(Method::HashFiles, id, move |container, _| container.hashes(&dir, &files)).await
     }
 
-    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
-        self.in_container(Method::WatchChanges, id, |container, now| drop(container.watch(now))).await
+    async fn watch_changes(
+        &self,
+        id: &SandboxId,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<(), Failure> {
+        let watch = move |container: &mut Container<S>, now| drop(container.watch(cursor, now));
+        self.in_expected_container(Method::WatchChanges, id, expected, watch).await
     }
 
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
@@ -418,13 +443,36 @@ impl<S: Scheduler> Sandboxes for World<S> {
         self.in_container(Method::IgnoredPaths, id, move |container, _| container.ignored_paths(&dir)).await
     }
 
-    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
+    async fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<bool, Failure> {
         let dir = dir.clone();
         let check = move |container: &mut Container<S>, now| {
-            let changed = container.watch(now);
+            let changed = container.watch(cursor, now);
             changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())))
         };
-        self.in_container(Method::ChangedSinceWatch, id, check).await
+        self.in_expected_container(Method::ChangedSinceWatch, id, expected, check).await
+    }
+
+    async fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Option<bool>, Failure> {
+        let (dir, saved, next) = (dir.clone(), saved.map(str::to_owned), next.to_owned());
+        let check = move |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
+        let changed = self.in_expected_container(Method::ChangedSinceSave, id, expected, check).await?;
+        if changed == Some(false) {
+            S::observe(&self.this(), Event::Unchanged(id));
+        }
+        Ok(changed)
     }
 
     async fn run_hook(

@@ -108,6 +108,9 @@ pub struct Create {
     /// decides]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub incremental: Option<bool>,
+    /// Capture again while files change during the capture, up to 3 times
+    #[arg(long)]
+    pub settled: bool,
     /// The runtime of the sandbox.
     #[command(flatten)]
     pub runtime: RuntimeOption,

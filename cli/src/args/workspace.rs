@@ -1,5 +1,6 @@
 //! The commands for named workspaces.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -44,6 +45,11 @@ Examples:
 Example:
   snapshotter workspace stop notebook")]
     Stop(Stop),
+    /// Tell the Worker that an agent's turn has ended: it saves the files if they changed and the settings say so
+    #[command(after_help = "\
+Example:
+  snapshotter workspace turn-ended notebook")]
+    TurnEnded(TurnEnded),
     /// Create workspaces from the present files of this one
     #[command(after_help = "\
 Examples:
@@ -52,11 +58,12 @@ Examples:
     Fork(Fork),
     /// Change the settings of a workspace, or go back to an earlier snapshot
     ///
-    /// Retention, hooks, time limits, dependencies and variables are each replaced as a whole if one of their options
+    /// Retention, hooks, time limits, automatic saves, dependencies and variables are each replaced as a whole if one of their options
     /// is given. Settings without an option stay unchanged.
     #[command(after_help = "\
 Examples:
   snapshotter workspace update notebook --idle 1h
+  snapshotter workspace update notebook --autosave-every 5m
   snapshotter workspace update notebook --back-to before-upgrade")]
     Update(Update),
     /// Continue a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox
@@ -126,8 +133,8 @@ pub struct Source {
 #[derive(Args)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, retention, hooks, expiry, dependsOn, env; options override
-    /// them
+    /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, retention, hooks, expiry, autosave,
+    /// dependsOn, env; options override them
     #[arg(long = "settings", value_name = "FILE|-")]
     pub file: Option<PathBuf>,
     /// Whether a stop takes a snapshot
@@ -148,6 +155,15 @@ pub struct Settings {
     /// Stop the workspace this long after its last start, regardless of activity; 0 means never [default: never]
     #[arg(long, value_name = "TIME")]
     pub max_age: Option<DurationArg>,
+    /// Save the files of the running workspace this often, if they changed: at least 1m; 0 means never [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub autosave_every: Option<DurationArg>,
+    /// Whether to save the files after each `turn-ended`, at most once a minute [default: false]
+    #[arg(long, value_name = "BOOL")]
+    pub autosave_after_turn: Option<bool>,
+    /// The number of newest automatic snapshots that stay [default: 5]
+    #[arg(long, value_name = "N")]
+    pub autosave_keep: Option<NonZeroU32>,
     /// Run this command before a stop takes its snapshot
     #[arg(long, value_name = "COMMAND")]
     pub before_stop: Option<String>,
@@ -286,6 +302,14 @@ pub struct Start {
 /// `workspace stop`
 #[derive(Args)]
 pub struct Stop {
+    /// The name of the workspace, or TENANT/NAME
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+/// `workspace turn-ended`
+#[derive(Args)]
+pub struct TurnEnded {
     /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,

@@ -5,10 +5,10 @@ use std::env::VarError;
 use std::path::Path;
 
 use sandbox_snapshotter_client::model::Policy;
-use sandbox_snapshotter_client::model::named::StoragePolicy;
 use sandbox_snapshotter_client::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
 };
+use sandbox_snapshotter_client::model::named::{Autosave, StoragePolicy};
 use sandbox_snapshotter_client::model::request::SettingsUpdate;
 use serde::Deserialize;
 
@@ -27,6 +27,7 @@ struct File {
     retention: Option<Policy>,
     hooks: Option<Hooks>,
     expiry: Option<Expiry>,
+    autosave: Option<Autosave>,
     depends_on: Option<DependsOn>,
     env: Option<BTreeMap<String, String>>,
 }
@@ -42,6 +43,7 @@ pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
         retention: if given.policy.is_given() { Some(given.policy.to_policy()) } else { file.retention },
         hooks: hooks(given, file.hooks)?,
         expiry: expiry(given, file.expiry),
+        autosave: autosave(given, file.autosave),
         depends_on: depends_on(given, file.depends_on),
         env: env(given, file.env)?,
     })
@@ -92,6 +94,20 @@ fn expiry(given: &Settings, file: Option<Expiry>) -> Option<Expiry> {
     Some(Expiry {
         idle_seconds: given.idle.map_or(file.idle_seconds, |duration| duration.0),
         max_seconds: given.max_age.map_or(file.max_seconds, |duration| duration.0),
+    })
+}
+
+fn autosave(given: &Settings, file: Option<Autosave>) -> Option<Autosave> {
+    let Settings { autosave_every, autosave_after_turn, autosave_keep, .. } = given;
+    if autosave_every.is_none() && autosave_after_turn.is_none() && autosave_keep.is_none() {
+        return file;
+    }
+    let file = file.unwrap_or_default();
+    Some(Autosave {
+        every_seconds: autosave_every.map_or(file.every_seconds, |duration| duration.0),
+        after_turn: autosave_after_turn.unwrap_or(file.after_turn),
+        keep_last: autosave_keep.unwrap_or(file.keep_last),
+        only_if_changed: file.only_if_changed,
     })
 }
 
@@ -195,6 +211,9 @@ mod tests {
             "--durable=false",
             "--incremental=false",
             "--idle=30m",
+            "--autosave-every=5m",
+            "--autosave-after-turn=true",
+            "--autosave-keep=3",
             "--after-start=npm start",
             "--hook-failure=warn",
             "--hook-timeout=2m",
@@ -209,6 +228,8 @@ mod tests {
         assert_eq!((&changes["storage"], &changes["durable"]), (&json!("platform"), &json!(false)));
         assert_eq!(changes["incremental"], false);
         assert_eq!(changes["expiry"], json!({ "idleSeconds": 1800, "maxSeconds": 0 }));
+        let autosave = json!({ "everySeconds": 300, "onlyIfChanged": true, "afterTurn": true, "keepLast": 3 });
+        assert_eq!(changes["autosave"], autosave);
         let hook = json!({ "command": "npm start", "timeoutSeconds": 120, "onFailure": "warn" });
         assert_eq!(changes["hooks"], json!({ "afterStart": hook }));
         assert_eq!(changes["dependsOn"]["files"], json!(["package.json"]));

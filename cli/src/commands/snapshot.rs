@@ -7,8 +7,8 @@ use sandbox_snapshotter_client::model::request::{
     DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor,
 };
 use sandbox_snapshotter_client::model::{
-    self, Compression as Compressed, CompressionFormat, Directory, RestoreRequest, SandboxId, Selector, SnapshotId,
-    SnapshotRequest, TakenSnapshot, WorkspaceRef,
+    self, Compression as Compressed, CompressionFormat, Consistency, Directory, RestoreRequest, SandboxId, Selector,
+    SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
 
@@ -80,6 +80,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         adopt: command.adopt,
         fresh: command.fresh,
         incremental: command.incremental,
+        consistency: if command.settled { Consistency::Settled } else { Consistency::Reported },
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         idempotency_key: key_or_new(command.key)?,
         ..SnapshotRequest::of(context.sandbox(&command.target)?)

@@ -8,7 +8,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{OnDiverged, StartSettings};
-use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
+use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest, PromoteFrom,
     PromoteRequest, Source as SourceRequest, StartRequest, UpdateRequest,
@@ -41,6 +41,9 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         Workspace::Start(command) => start(context, &command),
         Workspace::Stop(command) => {
             context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/stop", &parse_address(&command.name)?)?)
+        }
+        Workspace::TurnEnded(command) => {
+            context.show::<TurnEnded>(&context.call_mutating("workspaces/turnEnded", &parse_address(&command.name)?)?)
         }
         Workspace::Fork(command) => fork(context, command),
         Workspace::Update(command) => update(context, &command),

@@ -30,6 +30,13 @@ impl Show for TakenSnapshot {
             ("based on", capture.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
             ("full because", capture.reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
             ("taken", exact_time(snapshot.created_at(), now)),
+            (
+                "changed",
+                match capture.changed_during_capture {
+                    Some(true) => "files changed during the capture".to_owned(),
+                    Some(false) | None => String::new(),
+                },
+            ),
             ("shared", if capture.shared { "with an earlier call".into() } else { String::new() }),
         ])
     }

@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter_client::model::named::{Storage, StoragePolicy};
+use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, Timestamp};
 
 use super::Show;
@@ -49,6 +49,7 @@ impl Show for WorkspaceDescription {
             ("on timeout", self.hooks.on_timeout.as_ref().map_or_else(String::new, hook)),
             ("stops when idle", time_limit(self.expiry.idle_seconds)),
             ("stops at age", time_limit(self.expiry.max_seconds)),
+            ("saves", autosave(self.autosave)),
             ("depends on", self.depends_on.files.join(", ")),
             ("fingerprint", self.depends_on.fingerprint.clone().unwrap_or_default()),
             ("variables", self.env_names.join(", ")),
@@ -58,6 +59,8 @@ impl Show for WorkspaceDescription {
             ("may be lost", possible_loss(self.may_have_lost)),
             ("active", exact_time(self.active_at, now)),
             ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("unsaved since", self.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
             ("platform snapshot", platform_snapshot(self, now)),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
@@ -193,13 +196,52 @@ impl Show for WorkspacePage {
                 entry.size_bytes.map_or_else(String::new, size),
                 entry.state.to_string(),
                 relative_time(entry.updated_at, now),
+                last_saved(entry, now),
                 runtime(entry.runtime),
                 entry.sandbox_id.to_string(),
             ]
         };
-        let header = ["NAME", "SIZE", "STATE", "SINCE", "RUNTIME", "SANDBOX"];
+        let header = ["NAME", "SIZE", "STATE", "SINCE", "SAVED", "RUNTIME", "SANDBOX"];
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
+    }
+}
+
+/// Formats when a workspace was last saved.
+fn last_saved(entry: &WorkspaceEntry, now: Timestamp) -> String {
+    let saved = entry.last_saved_at.map_or_else(String::new, |time| relative_time(time, now));
+    if entry.unsaved_since.is_some() {
+        format!("{saved}, then failed").trim_start_matches(", then ").to_owned()
+    } else {
+        saved
+    }
+}
+
+/// Formats the settings of automatic saves.
+fn autosave(settings: Autosave) -> String {
+    if !settings.is_on() {
+        return "only at stops".to_owned();
+    }
+    let every = (settings.every_seconds > 0).then(|| format!("every {}", duration(settings.every_seconds)));
+    let turn = settings.after_turn.then(|| "after turns".to_owned());
+    let when = every.into_iter().chain(turn).collect::<Vec<_>>().join(" and ");
+    let changed = if settings.only_if_changed { " if files changed" } else { "" };
+    format!("{when}{changed}; keeps the newest {}", settings.keep_last)
+}
+
+impl Show for TurnEnded {
+    fn ids(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn text(&self, now: Timestamp) -> String {
+        let time = |time: Option<Timestamp>| time.map_or_else(String::new, |time| exact_time(time, now));
+        details([
+            ("state", self.state.to_string()),
+            ("saves", self.save_due_at.map_or_else(|| "no".to_owned(), |time| exact_time(time, now))),
+            ("last saved", time(self.last_saved_at)),
+            ("unsaved since", time(self.unsaved_since)),
+        ])
     }
 }
 

@@ -21,6 +21,8 @@ export interface ExecOptions {
   env?: Record<string, string | undefined>;
   /** Its time limit, in milliseconds. Default: none. */
   timeout?: number | undefined;
+  /** The `lastChange` of the only container in which it runs. Default: it runs in any, and starts one if necessary. */
+  expectedLastChange?: number;
 }
 
 /** The options of a program. */

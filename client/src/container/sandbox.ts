@@ -180,9 +180,10 @@ export class ContainerSandbox
   }
 
   async execProgram(argv: string[], options: ProgramOptions = {}): Promise<Ran> {
-    const { cwd = this.#dir, timeout, stdin } = options;
+    const { cwd = this.#dir, timeout, stdin, expectedLastChange } = options;
+    const expected = expectedLastChange === undefined ? {} : { expectedLastChange };
     const startedAt = Date.now();
-    const ran = await this.#inContainer({}, ({ container, state }) => {
+    const ran = await this.#inContainer(expected, ({ container, state }) => {
       if (timeout !== undefined) requireTool(state, 'timeout');
       return run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin });
     });

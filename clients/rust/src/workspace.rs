@@ -4,7 +4,7 @@ use crate::model::TakenSnapshot;
 use crate::model::named::Address;
 use crate::model::named::settings::StartSettings;
 use crate::model::operation::types::{
-    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
+    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, TurnEnded, WorkspaceDescription,
 };
 use crate::model::request::{
     CreateRequest, ExecRequest, ForkRequest, GetOrCreateRequest, SettingsUpdate, SnapshotRequest, StartRequest,
@@ -84,6 +84,11 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Takes a snapshot if the workspace is persistent, and destroys its sandbox.
     pub async fn stop(&self) -> Result<StoppedWorkspace> {
         self.client.workspaces().stop(&self.address).await
+    }
+
+    /// Tells the Worker that an agent's turn has ended. It saves the files soon, if they changed and the settings say so.
+    pub async fn turn_ended(&self) -> Result<TurnEnded> {
+        self.client.workspaces().turn_ended(&self.address).await
     }
 
     /// Creates workspaces from the present files of this one, all from one snapshot. `options` changes the request.

@@ -1,6 +1,6 @@
 // The settings and the history of a named workspace.
 
-import type { Hook, Workspace } from '../../../client/src/index.ts';
+import type { Autosave, Hook, Workspace } from '../../../client/src/index.ts';
 import { exactDuration } from '../format.ts';
 import { href } from '../routes.ts';
 import { StateBadge } from '../ui/badge.tsx';
@@ -36,6 +36,7 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
         </Fact>
         <Fact name="Stops when idle">{limit(idleSeconds, 'the last activity')}</Fact>
         <Fact name="Stops in any case">{limit(maxSeconds, 'the last start')}</Fact>
+        <Fact name="Saves automatically">{autosave(of.autosave)}</Fact>
         <Fact name="Retention">
           <ul class="sentences">
             {sentences(of.retention).map((sentence) => (
@@ -77,6 +78,13 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
       </ol>
     </details>
   );
+}
+
+/** Describes when the files are saved automatically. */
+function autosave({ everySeconds = 0, onlyIfChanged = true, afterTurn = false, keepLast = 5 }: Autosave) {
+  const times = [everySeconds > 0 && `every ${exactDuration(everySeconds)}`, afterTurn && 'after turns'];
+  const when = times.filter(Boolean).join(' and ');
+  return when ? `${when}${onlyIfChanged ? ' if files changed' : ''}; the newest ${keepLast} stay` : 'no';
 }
 
 /** The cause of a change, with links to the snapshots that it names. */

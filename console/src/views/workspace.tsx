@@ -119,6 +119,14 @@ function About({ of }: { of: Workspace }) {
         <Fact name="Sandbox">
           <Id of={of.sandboxId} what="sandbox id" />
         </Fact>
+        <Fact name="Last saved">
+          {of.lastSavedAt && <Time at={of.lastSavedAt} />}
+          {of.unsavedSince && (
+            <>
+              , later saves failed since <Time at={of.unsavedSince} />
+            </>
+          )}
+        </Fact>
         <Fact name="Saved at last stop">
           {lastSnapshot && (
             <>

@@ -93,6 +93,7 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
         <tr>
           <th scope="col">Name</th>
           <th scope="col">State</th>
+          <th scope="col">Last saved</th>
           <th scope="col">Saved at last stop</th>
           <th scope="col">Created</th>
           <th scope="col">State since</th>
@@ -110,7 +111,7 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
 }
 
 function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
-  const { name, state, sandboxId, sizeBytes, createdAt, updatedAt } = entry;
+  const { name, state, sandboxId, sizeBytes, createdAt, updatedAt, lastSavedAt, unsavedSince } = entry;
   const actions = useWorkspaceActions({ tenant, name });
   return (
     <tbody>
@@ -120,6 +121,10 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
         </th>
         <td>
           <StateBadge state={state} />
+        </td>
+        <td data-name="Last saved">
+          {lastSavedAt ? <Time at={lastSavedAt} /> : <span class="hint">never</span>}
+          {unsavedSince && <span class="hint"> saves fail</span>}
         </td>
         <td data-name="Saved at last stop">
           {sizeBytes === undefined ? <span class="hint">none</span> : size(sizeBytes)}
@@ -142,7 +147,7 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
       <WorkspaceFailures actions={actions}>
         {(failures) => (
           <tr class="troubles">
-            <td colSpan={7}>{failures}</td>
+            <td colSpan={8}>{failures}</td>
           </tr>
         )}
       </WorkspaceFailures>

@@ -253,7 +253,7 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             &[Code::OtherLineage, Code::OtherTenant, Code::OtherDirectory],
         ],
         Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],
-        Operation::GetWorkspaceByName => &[DURABLE_OBJECT, NAMED],
+        Operation::GetWorkspaceByName | Operation::TurnEnded => &[DURABLE_OBJECT, NAMED],
         Operation::ListWorkspaces => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::DirectoryUnavailable]],
         Operation::CreateCheckpoint
         | Operation::ListCheckpoints

@@ -5,6 +5,7 @@ use super::{
     CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_MARKER, dir_vars,
     read_container_id, shell_quote,
 };
+use crate::model::change_cursor::SAVED_AT_START;
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
 use crate::model::{Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe};
@@ -108,7 +109,7 @@ read -r end _ </proc/uptime; echo "$up $start $end $outcome""#,
 pub(super) fn write_marker(to: &ContainerMarker) -> String {
     let to = shell_quote(&to.to_string());
     format!(
-        r#"{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && printf '%s\n' {to} >"$marker.new" && mv -f "$marker.new" "$marker" &&"#
+        r#"{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && ln -f "$watch_file" "$watch_file.saved.{SAVED_AT_START}" && printf '%s\n' {to} >"$marker.new" && mv -f "$marker.new" "$marker" &&"#
     )
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::exec::DETECT_COMMAND;
-use super::{CREATE_WATCH_FILE, DETECT_MOUNT, FILE_NAMES, dir_vars, shell_quote};
-use crate::model::Directory;
+use super::{CREATE_WATCH_FILE, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
 use crate::model::named::binding::{DirectoryListing, UNKNOWN_CONTENT};
+use crate::model::{ChangeCursor, Directory};
 
 /// The length of a SHA-256 hash in hexadecimal digits.
 const SHA256_HEX_LEN: usize = 64;
@@ -86,31 +86,71 @@ fn read_hash(text: &str) -> Option<String> {
     if text == "none" { Some(String::new()) } else { is_hash.then(|| text.to_owned()) }
 }
 
-/// Writes the watch file, from which on changes count, and prints `unchanged`.
-pub(in crate::cloudflare) fn watch() -> String {
-    format!(r#"{FILE_NAMES}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
+/// Sets `$watch_file` to the watch file of a cursor. The name of the first one is that of an earlier release.
+const fn watch_file(cursor: ChangeCursor) -> &'static str {
+    match cursor {
+        ChangeCursor::Idle => "",
+        ChangeCursor::Stop => "watch_file=$watch_file.stop\n",
+        ChangeCursor::Capture => "watch_file=$watch_file.capture\n",
+    }
 }
 
-/// Prints `changed` when anything in the directory is newer than the watch file, or when a command of a caller runs, and
-/// otherwise `unchanged`. Then renews
-/// the watch file. A walk that exceeds its time limit counts as `changed`.
+/// Sets `$found` to a path in the directory that is newer than the watch file, or to another text if there may be one;
+/// otherwise to nothing. A walk that exceeds its time limit counts as a change.
 ///
 /// Compares the status change time (ctime) where `find` supports it, because unpacked or moved files keep their
 /// modification time. The `find` of busybox does not support it and compares whole seconds; there, a file with the time
 /// of the watch file counts as newer. Of an overlay, only the upper directory is searched: it contains all changes
 /// since the restore.
-pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory) -> String {
+fn find_change() -> String {
     format!(
-        r#"{FILE_NAMES}{dir}
-{DETECT_MOUNT}{CREATE_WATCH_FILE}found=; if [ ! -e "$watch_file" ]; then found=$watch_file
+        r#"found=; if [ ! -e "$watch_file" ]; then found=$watch_file
 elif [ -d "$d" ] && cd -- "${{upper:-$d}}"; then
   since=-cnewer; if ! find "$watch_file" -cnewer "$watch_file" >/dev/null 2>&1; then
     since=-newer; touch -d "@$(($(stat -c %Y "$watch_file") - 1))" "$watch_file"
   fi
   found=$({{ timeout {WALK_SECONDS} find . "$since" "$watch_file" 2>/dev/null; [ $? -lt 124 ] || echo unknown; }} | head -n 1)
 fi
-{DETECT_COMMAND}mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
-        dir = dir_vars(dir)
+"#
+    )
+}
+
+/// Writes the watch file of a cursor, from which on changes count, and prints `unchanged`.
+pub(in crate::cloudflare) fn watch(cursor: ChangeCursor) -> String {
+    let own = watch_file(cursor);
+    format!(r#"{FILE_NAMES}{own}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
+}
+
+/// Prints `changed` if anything in the directory changed since the watch file of the cursor was written, and otherwise
+/// `unchanged`. Then renews the watch file. A workspace in which a command of a caller runs is not idle.
+pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory, cursor: ChangeCursor) -> String {
+    format!(
+        r#"{FILE_NAMES}{own}{dir}
+{DETECT_MOUNT}{CREATE_WATCH_FILE}{find}{commands}mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
+        own = watch_file(cursor),
+        dir = dir_vars(dir),
+        find = find_change(),
+        commands = if cursor == ChangeCursor::Idle { DETECT_COMMAND } else { "" },
+    )
+}
+
+/// Prints `changed` if anything in the directory changed since the state `saved`, and records the present state as
+/// `next`; otherwise `unchanged`. Prints `other` in a container without a ready marker. A file for each state, whose name
+/// ends with the name of the state, has the time of the state. Only the files of these two states stay: of an earlier
+/// check, no save came about.
+pub(in crate::cloudflare) fn changed_since_save(dir: &Directory, saved: Option<&str>, next: &str) -> String {
+    format!(
+        r#"{FILE_NAMES}{READ_MARKER}case $now in "ready "*) ;; *) echo other; exit ;; esac
+{dir} states=$watch_file.saved saved={saved} next={next}
+{DETECT_MOUNT}watch_file=$states.$next
+{CREATE_WATCH_FILE}watch_file=$states.$saved
+{find}if [ -z "$found" ]; then rm -f "$new" && echo unchanged; exit; fi
+for file in "$states".*; do case $file in "$states.$saved" | "$new") ;; *) rm -f "$file" ;; esac; done
+mv -f "$new" "$states.$next" && echo changed"#,
+        dir = dir_vars(dir),
+        saved = shell_quote(saved.unwrap_or("none")),
+        next = shell_quote(next),
+        find = find_change(),
     )
 }
 

@@ -34,7 +34,7 @@ pub(super) use file_call::file_command;
 pub(crate) use file_outcome::read_file_outcome;
 pub(crate) use file_part::read_part_outcome;
 pub(super) use file_part::write_file_part;
-pub(super) use files::{changed_since_watch, hash_files, list_directory, watch};
+pub(super) use files::{changed_since_save, changed_since_watch, hash_files, list_directory, watch};
 pub(crate) use files::{read_hashes, read_listing};
 pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
@@ -116,9 +116,10 @@ pub(super) fn shell_quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::container::probe;
-    use super::files::{changed_since_watch, hash_files, list_directory};
+    use super::files::{changed_since_save, changed_since_watch, hash_files, list_directory};
     use super::hook::run_hook;
     use super::*;
+    use crate::model::ChangeCursor;
     use crate::model::named::ContainerMarker;
     use crate::model::named::settings::{Hook, OnFailure};
 
@@ -134,7 +135,13 @@ mod tests {
     fn script_quotes_each_argument_as_one_word() {
         let odd = dir("/workspace/it's $(here)");
         let hook = Hook { command: "echo 'it'\n$x".into(), timeout_seconds: 7, on_failure: OnFailure::Fail };
-        for script in [probe(&odd), list_directory(&odd), changed_since_watch(&odd), run_hook(&ready(), &odd, &hook)] {
+        for script in [
+            probe(&odd),
+            list_directory(&odd),
+            changed_since_watch(&odd, ChangeCursor::Idle),
+            changed_since_save(&odd, None, "k"),
+            run_hook(&ready(), &odd, &hook),
+        ] {
             assert!(script.contains(r"'/workspace/it'\''s $(here)'"), "{script}");
         }
         let files = ["a'b".to_owned(), "/etc/$c".to_owned(), "-n".to_owned()];

@@ -1,6 +1,7 @@
 //! The binding of a sandbox to a named workspace, and the observations of its container.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,13 @@ pub struct WorkspaceBinding {
     /// The snapshot that has all files of the sandbox; absent if a container may have held newer files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<SavedFiles>,
+    /// The state of the files that the last automatic save captured, as the container names it; absent if no snapshot is
+    /// known to have the files with which the container was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_state: Option<String>,
+    /// The number of newest automatic snapshots that stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autosave_keep: Option<NonZeroU32>,
     /// The last restore into the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restore: Option<LastRestore>,
@@ -211,6 +219,8 @@ impl WorkspaceBinding {
             first_started_at: None,
             adopted_at: None,
             saved: None,
+            saved_state: None,
+            autosave_keep: None,
             last_restore: None,
             image: None,
             baseline: None,

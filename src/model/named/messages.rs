@@ -1,6 +1,7 @@
 //! The messages between a named workspace and the workspace of its sandbox: requests and answers.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
@@ -172,6 +173,30 @@ impl SandboxStopped {
         let archive = self.snapshot.as_ref().map(|snapshot| SavedIn::Archive(snapshot.id.clone()));
         archive.or_else(|| self.platform_snapshot.as_ref().map(PlatformSnapshot::saved_in))
     }
+}
+
+/// The request to save the files of a running sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AutosaveRequest {
+    /// The workspace that the sandbox belongs to.
+    pub address: Address,
+    /// Whether to save only if files have changed since the last automatic save.
+    pub only_if_changed: bool,
+    /// The number of newest automatic snapshots that stay.
+    pub keep_last: NonZeroU32,
+}
+
+/// The outcome of an [`AutosaveRequest`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Autosaved {
+    /// The snapshot was taken.
+    Saved(LastSnapshot),
+    /// No file has changed.
+    Unchanged,
+    /// The sandbox does not run with the workspace's files, or another operation handles them.
+    NotRunning,
 }
 
 /// The newest snapshot from which a sandbox can be started.

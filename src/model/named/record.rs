@@ -79,6 +79,15 @@ pub struct NamedRecord {
     pub started_at: Option<Timestamp>,
     /// When activity in the workspace was last observed.
     pub active_at: Timestamp,
+    /// When the newest snapshot of the workspace's files was taken, as far as this object knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<Timestamp>,
+    /// When an agent's turn ended whose files are not saved yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_ended_at: Option<Timestamp>,
+    /// Since when automatic saves fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaved_since: Option<Timestamp>,
     /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
@@ -193,6 +202,8 @@ impl NamedRecord {
         }
         let transition = Transition { from: Some(self.state), to, at, cause: cause.to_owned() };
         self.state = to;
+        // A start, or a stop, handles the files itself.
+        (self.turn_ended_at, self.unsaved_since) = (None, None);
         if matches!(to, State::Provisioning | State::Restoring) {
             self.record_restore(None);
         }
@@ -221,6 +232,10 @@ impl NamedRecord {
 
     /// Records what a stop of the sandbox stored, if it stored anything.
     pub fn note_snapshots(&mut self, archive: Option<LastSnapshot>, platform: Option<PlatformSnapshot>) {
+        let taken = archive.as_ref().map(|archive| archive.created_at);
+        if let Some(at) = taken.max(platform.as_ref().map(|platform| platform.created_at)) {
+            self.note_saved(at);
+        }
         if archive.is_some() || platform.is_some() {
             self.platform_snapshot = platform;
         }
@@ -237,8 +252,24 @@ impl NamedRecord {
         }
     }
 
+    /// Records that a snapshot was taken from which the workspace can start.
+    pub fn note_saved(&mut self, at: Timestamp) {
+        self.last_saved_at = self.last_saved_at.max(Some(at));
+        self.end_unsaved();
+    }
+
+    /// Records that automatic saves do not fail any more.
+    pub fn end_unsaved(&mut self) {
+        if self.unsaved_since.take().is_some() {
+            self.problem = None;
+        }
+    }
+
     fn record_restore(&mut self, restore: Option<&LastRestore>) {
         self.last_restore = restore.cloned();
+        if let Some(restore) = restore {
+            self.last_saved_at = Some(restore.created_at);
+        }
         if restore.is_some() || self.restore_report == RestoreReport::Again {
             self.restore_report = RestoreReport::First;
         }
@@ -300,12 +331,15 @@ impl From<&NamedRecord> for WorkspaceDescription {
             retention: settings.retention,
             hooks: settings.hooks,
             expiry: settings.expiry,
+            autosave: settings.autosave,
             depends_on: settings.depends_on,
             env_names: settings.env.into_keys().collect(),
             created_at: record.created_at,
             started_at: record.started_at,
             active_at: record.active_at,
             ends_at: [idle_at, old_at].into_iter().flatten().min().filter(|_| is_active),
+            last_saved_at: record.last_saved_at,
+            unsaved_since: record.unsaved_since,
             last_snapshot: record.last_snapshot.clone(),
             platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
@@ -328,6 +362,9 @@ impl From<&NamedRecord> for WorkspaceEntry {
             runtime: record.runtime,
             storage: record.stored_in(),
             size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
+            autosave: record.settings.autosave.is_on(),
+            last_saved_at: record.last_saved_at,
+            unsaved_since: record.unsaved_since,
             created_at: record.created_at,
             source_sandbox_id: record.source.as_ref().map(|source| source.origin_id.clone()),
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),

@@ -5,6 +5,8 @@
 
 mod snapshot;
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -79,6 +81,16 @@ pub struct WorkspaceRecord {
 }
 
 impl WorkspaceRecord {
+    /// Returns the number of newest automatic snapshots that stay, if there may be automatic snapshots.
+    pub fn autosave_keep(&self) -> Option<NonZeroU32> {
+        self.binding.as_ref().and_then(|binding| binding.autosave_keep)
+    }
+
+    /// Returns whether retention decides about each snapshot alone: it counts none.
+    pub fn is_retention_time_only(&self) -> bool {
+        self.policy.is_time_only() && self.autosave_keep().is_none()
+    }
+
     /// Returns the input of a retention decision about one of the workspace's snapshots.
     pub fn candidate(
         &self,

@@ -15,6 +15,7 @@ use crate::model::{
 };
 
 /// The row of a snapshot.
+#[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRecord {
@@ -55,6 +56,12 @@ pub struct SnapshotRecord {
     /// one, and no rule counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
+    /// Whether an automatic save took it: retention counts it in a class of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub autosave: bool,
+    /// Whether files changed during the capture; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_during_capture: Option<bool>,
     /// Set where the snapshot is much smaller than its predecessor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<SizeDrop>,
@@ -132,6 +139,9 @@ pub struct CaptureInProgress {
     /// The idempotency key of the call that requested the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The state of the files that the snapshot has, as the check of an automatic save named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_state: Option<String>,
     /// The task that reconciles the capture when no call is working on it.
     #[serde(alias = "loose")]
     pub task: PendingTask,
@@ -389,6 +399,7 @@ impl SnapshotRecord {
             expiration_seconds: self.expiration_seconds,
             pinned: self.pinned,
             protected_until: None,
+            autosave: self.autosave,
             restorable: matches!(&self.stage, Stage::Ready { stored } if usable(stored)),
             dependents,
         }

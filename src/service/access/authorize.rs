@@ -108,6 +108,7 @@ fn sets_commands(request: &requests::Named) -> bool {
         | Call::StopWorkspace(_)
         | Call::ForkWorkspace(_)
         | Call::PromoteWorkspace(_)
+        | Call::TurnEnded(_)
         | Call::MigrateWorkspace(_)
         | Call::DeleteWorkspace(_) => false,
     }

@@ -75,7 +75,7 @@ fn named(request: &requests::Named) -> Vec<Reached> {
             // The workspace may exist, and then it is not made from the source.
             source(&it.create).into_iter().chain([Reached::Workspace(it.create.address.clone())]).collect()
         }
-        Call::GetWorkspaceByName(address) | Call::DeleteWorkspace(address) => {
+        Call::GetWorkspaceByName(address) | Call::TurnEnded(address) | Call::DeleteWorkspace(address) => {
             vec![Reached::Workspace(address.clone())]
         }
         Call::StartWorkspace(it) => vec![Reached::Workspace(it.address.clone())],

@@ -25,8 +25,8 @@ use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, Failure, FullReason, MarkerUpdate, Probe, SandboxId,
-    SandboxStatus, SnapshotId,
+    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, Failure, FullReason,
+    MarkerUpdate, Probe, SandboxId, SandboxStatus, SnapshotId,
 };
 use crate::ports::{Clock, Ledger, Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -319,16 +319,40 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.hash_files(id, dir, files)).await
     }
 
-    async fn watch_changes(&self, id: &SandboxId) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id)).await
+    async fn watch_changes(
+        &self,
+        id: &SandboxId,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id, cursor, expected)).await
     }
 
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
         with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.ignored_paths(id, dir)).await
     }
 
-    async fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> Result<bool, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.changed_since_watch(id, dir)).await
+    async fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<bool, Failure> {
+        let check = self.sandboxes.changed_since_watch(id, dir, cursor, expected);
+        with_timeout(&*self.clock, CallKind::Walk, check).await
+    }
+
+    async fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Option<bool>, Failure> {
+        let check = self.sandboxes.changed_since_save(id, dir, saved, next, expected);
+        with_timeout(&*self.clock, CallKind::Walk, check).await
     }
 
     async fn run_hook(

@@ -36,7 +36,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn schedule_retention(&self, workspace: &WorkspaceRecord) -> Result<()> {
         let now = self.now();
         // The newest snapshot stays even when it has expired, until there is a newer one.
-        let needs_full_pass = workspace.decommissioned_at.is_some() || !workspace.policy.is_time_only();
+        let needs_full_pass = workspace.decommissioned_at.is_some() || !workspace.is_retention_time_only();
         if needs_full_pass || !self.ledger.expiring_snapshots(now, 1)?.is_empty() {
             self.schedule_alarm(now)?;
         }
@@ -81,7 +81,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             if let Some(expires_at) = report.decisions.iter().filter_map(|decision| decision.expires_at).min() {
                 self.schedule_alarm(expires_at)?;
             }
-            self.apply_decisions(&report.policy, snapshots, &report.decisions).await?;
+            self.apply_decisions(snapshots, &report.decisions).await?;
         }
         Ok(report)
     }
@@ -96,8 +96,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 .await;
             return Ok(());
         }
-        let policy = self.workspace()?.policy;
-        if !policy.is_time_only() {
+        let workspace = self.workspace()?;
+        let policy = workspace.policy.clone();
+        if !workspace.is_retention_time_only() {
             return self.apply_policy(false).await.map(drop);
         }
         let now = self.now();
@@ -115,15 +116,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Removes expired snapshots.
     async fn remove_expired(&self, policy: &Policy, mut due: Vec<SnapshotRecord>) -> Result<()> {
-        // The decision needs the newest restorable snapshot among its candidates, wherever it is in the list.
-        if let Some(newest) = self.newest_restorable_candidate()?
-            && due.iter().all(|snapshot| snapshot.snapshot_id != newest.snapshot_id)
-        {
-            due.push(newest);
+        // The decision needs the newest restorable snapshots among its candidates, wherever they are in the list.
+        for may_be_autosave in [true, false] {
+            if let Some(newest) = self.newest_restorable_candidate(may_be_autosave)?
+                && due.iter().all(|snapshot| snapshot.snapshot_id != newest.snapshot_id)
+            {
+                due.push(newest);
+            }
         }
         due.sort_by_key(|snapshot| std::cmp::Reverse((snapshot.created_at(), snapshot.snapshot_id.clone())));
         let decisions = self.decide_retention(policy, &due)?;
-        self.apply_decisions(policy, due, &decisions).await
+        self.apply_decisions(due, &decisions).await
     }
 
     /// Returns every ready snapshot, the newest first.
@@ -163,11 +166,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok((deleted, kept))
     }
 
-    /// Returns the newest snapshot that the policy counts as restorable.
-    fn newest_restorable_candidate(&self) -> Result<Option<SnapshotRecord>> {
+    /// Returns the newest snapshot that the policy counts as restorable; with `may_be_autosave`, of all classes.
+    fn newest_restorable_candidate(&self, may_be_autosave: bool) -> Result<Option<SnapshotRecord>> {
         const SEARCH_ROWS: u32 = 10;
         let (now, workspace) = (self.now(), self.workspace()?);
-        self.newest_where(SEARCH_ROWS, |row| workspace.candidate(row, Vec::new(), now).restorable)
+        self.newest_where(SEARCH_ROWS, |row| {
+            (may_be_autosave || !row.autosave) && workspace.candidate(row, Vec::new(), now).restorable
+        })
     }
 
     fn decide_retention(&self, policy: &Policy, snapshots: &[SnapshotRecord]) -> Result<Vec<Decision>> {
@@ -176,29 +181,25 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let candidate =
             |snapshot: &SnapshotRecord| Ok(workspace.candidate(snapshot, self.dependents(&snapshot.snapshot_id)?, now));
         let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<RetentionCandidate>>>()?;
-        Ok(plan(policy, &candidates, now))
+        Ok(plan(policy, workspace.autosave_keep(), &candidates, now))
     }
 
     /// Removes the snapshots that the policy does not retain, first in the ledger and then in R2. The alarm retries
     /// what R2 fails to delete.
-    async fn apply_decisions(
-        &self,
-        policy: &Policy,
-        snapshots: Vec<SnapshotRecord>,
-        decisions: &[Decision],
-    ) -> Result<()> {
+    async fn apply_decisions(&self, snapshots: Vec<SnapshotRecord>, decisions: &[Decision]) -> Result<()> {
+        let counts = !self.workspace()?.is_retention_time_only();
         let mut removed = Vec::new();
         for (mut snapshot, decision) in snapshots.into_iter().zip(decisions) {
             if !decision.keep {
                 removed.push(snapshot.snapshot_id.clone());
                 self.begin_deletion(snapshot, &decision.reasons.join(", "))?;
-            } else if !policy.is_time_only() && snapshot.expires_at != decision.expires_at {
+            } else if counts && snapshot.expires_at != decision.expires_at {
                 // With a policy that counts, the expiration of a snapshot depends on the others.
                 snapshot.expires_at = decision.expires_at;
                 self.ledger.put_snapshot(&snapshot)?;
             }
         }
-        if !removed.is_empty() && !policy.is_time_only() {
+        if !removed.is_empty() && counts {
             // The other snapshots have moved up in the count, which may change their expiration.
             self.schedule_alarm(self.now())?;
         }

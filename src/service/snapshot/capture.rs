@@ -15,6 +15,7 @@ use crate::model::delta::TracedBase;
 use crate::model::exclude::check_patterns;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification};
+use crate::model::request::CapturePurpose;
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
     BackupOptions, Capture, Directory, Error, FullReason, LocatedBackup, Result, SnapshotId, SnapshotRequest,
@@ -48,7 +49,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if request.lineage_scope.sandbox_id.is_some() {
             self.check_lineage_scope(&request.lineage_scope).await?;
         }
-        let work = self.share_capture(request.clone(), abort.clone());
+        let work = self.capture_consistently(request.clone(), abort.clone());
         let key = request.idempotency_key.as_deref();
         self.run_once(key, "snapshot", &request.without_caller(), &abort, work).await
     }
@@ -115,20 +116,24 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
+        let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
         let mut record = record;
         let form = match self.begin_form(&session, &request, &mut record).await {
             Ok(form) => form,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
         options = form.adapt(options);
-        let expected = (&record.dir.clone(), form.expected_bytes());
-        let backup = match self.create_backup(&session, &options, expected, &expectation).await {
+        let dir = record.dir.clone();
+        let backup = match self.create_backup(&session, &options, (&dir, form.expected_bytes()), &expectation).await {
             Ok(backup) => form.describe(backup),
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };
-        let record = self.record_backup(record, &backup)?;
-        let verify = self.verify_backup(Some(&session), &backup, &mark, &record.dir, &expectation);
-        let verified = match join(verify, self.finish_form(&session, &form, &record)).await {
+        let mut record = self.record_backup(record, &backup)?;
+        let verify = self.verify_backup(Some(&session), &backup, &mark, &dir, &expectation);
+        let finish = self.finish_form(&session, &form, &record);
+        let ((verified, traced), changed) = join(join(verify, finish), self.end_watch(watch, &dir)).await;
+        record.changed_during_capture = changed;
+        let verified = match (verified, traced) {
             (Ok(found), Ok(traced)) => abort.check().map(|()| (found, traced)),
             (Err(error), _) | (_, Err(error)) => Err(error),
         };
@@ -153,7 +158,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dependencies: Option<Dependencies>,
     ) -> Result<(SnapshotRecord, WorkLease)> {
         let ObservedContainer { observation, verification, marker, is_same_origin, adopts } = observed;
-        let is_rescue = request.rescue || !is_same_origin;
+        let is_rescue = request.purpose == CapturePurpose::Rescue || !is_same_origin;
+        let saved_state = match &request.purpose {
+            CapturePurpose::Save { state } => Some(state.clone()),
+            _ => None,
+        };
         let (_, id_key) = self.ensure_initialized()?;
         let now = self.now();
         if let Some(key) = &request.idempotency_key {
@@ -176,6 +185,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             pinned: false,
             foreign: is_rescue,
             rescue: is_rescue,
+            autosave: saved_state.is_some(),
+            changed_during_capture: None,
             suspect: None,
             dependencies,
             stage: Stage::Creating(CaptureInProgress {
@@ -188,6 +199,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 backup: None,
                 discarded: false,
                 key: request.idempotency_key.clone(),
+                saved_state,
                 task: self.schedule_task(Backoff::BACKUP_SEARCH, 0)?,
             }),
         };
@@ -240,6 +252,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<TakenSnapshot> {
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let (takes_label, key) = (progress.takes_label.clone(), progress.key.clone());
+        let saved_state = progress.saved_state.clone().filter(|_| !record.rescue);
         let is_own = !record.rescue || progress.adopts;
         let container = progress.observation.identity().filter(|_| is_own);
         let marker = match progress.expected_marker.clone() {
@@ -257,6 +270,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (workspace.marker, workspace.container) = (marker.or(workspace.marker), container.or(workspace.container));
             workspace.unverified = None;
             workspace.marked_at = Some(record.began_at);
+            self.ledger.put_workspace(&workspace)?;
+        }
+        if let (Some(state), Some(binding)) = (saved_state, &mut workspace.binding) {
+            binding.saved_state = Some(state);
             self.ledger.put_workspace(&workspace)?;
         }
         if let Some(traced) = finished.traced {
@@ -282,6 +299,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             size_bytes,
             began_at: snapshot.began_at,
             shared: false,
+            changed_during_capture: snapshot.changed_during_capture,
             rescue: snapshot.rescue,
             suspect: snapshot.suspect,
             form,
@@ -317,6 +335,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     fn check_capturable(&self, request: &SnapshotRequest) -> Result<()> {
         self.ensure_not_decommissioned()?;
         // The caller of a rescue snapshot has already verified that the files must be saved.
-        if request.rescue { Ok(()) } else { self.ensure_not_restoring() }
+        if request.purpose == CapturePurpose::Rescue { Ok(()) } else { self.ensure_not_restoring() }
     }
 }

@@ -84,6 +84,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     // Its files are not the workspace's own until a caller reverts to this snapshot.
                     foreign: true,
                     rescue: false,
+                    autosave: false,
+                    changed_during_capture: None,
                     suspect: None,
                     dependencies: None,
                     stage: Stage::Ready { stored },
@@ -98,6 +100,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let size_bytes = snapshot.stored().map_or(0, |stored| stored.size_bytes);
         let capture = Capture {
+            changed_during_capture: None,
             label: snapshot.label.clone(),
             size_bytes,
             began_at: snapshot.began_at,

@@ -140,6 +140,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             expires_at: snapshot.expires_at,
             pinned: snapshot.pinned,
             rescue: snapshot.rescue,
+            autosave: snapshot.autosave,
             suspect: snapshot.suspect,
             dependents,
             restorable: self.last_known_restorable(snapshot),

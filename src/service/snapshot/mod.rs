@@ -4,6 +4,7 @@
 //! - [`capture`]: captures the sandbox
 //! - [`backup`]: the backup of a capture: calls `createBackup`, and verifies what the SDK stored
 //! - [`incremental`]: decides whether a capture stores all files or the changes since a full snapshot
+//! - [`settle`]: detects changes during a capture, and repeats it
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
 //! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
@@ -30,6 +31,7 @@ pub(super) mod manifest;
 mod pin;
 mod reconcile;
 pub(in crate::service) mod select;
+pub(in crate::service) mod settle;
 pub(super) mod stored_backup;
 mod suspect;
 pub(crate) mod verify;

@@ -31,6 +31,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let predecessor = self.predecessor_of(snapshot)?;
         let size = |row: &SnapshotRecord| row.stored().map_or(0, StoredBackup::estimated_full_bytes);
         snapshot.suspect = predecessor.as_ref().and_then(|row| SizeDrop::detect(size(row), size_bytes));
+        if snapshot.autosave && snapshot.suspect.is_none() {
+            // No caller looks at the files between two automatic saves, so these end no protection.
+            return Ok(());
+        }
         let until = self.now().plus_millis(PROTECTED_MILLIS);
         let protected = predecessor.filter(|_| snapshot.suspect.is_some());
         let protected = protected.map(|row| ProtectedSnapshot { snapshot_id: row.snapshot_id, until });

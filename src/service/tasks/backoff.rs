@@ -1,6 +1,6 @@
 //! When tasks run: the delays before their attempts.
 
-use crate::model::{PendingTask, Result};
+use crate::model::{PendingTask, Result, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -29,16 +29,33 @@ impl Backoff {
     /// The deletion of objects in R2.
     pub const DELETION: Self = Self(&[1, 2, 4, 8, 16, 32]);
 
+    /// The automatic save of a workspace after one that failed.
+    pub const FAILED_SAVE: Self = Self(&[1, 2, 4, 8, 16, 32]);
+
     /// The delivery of a release to another workspace.
     pub const RELEASE: Self = Self(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+
+    /// Returns the delay before an attempt, in milliseconds; the first one is 0. Attempts after the last delay repeat it.
+    fn delay(self, attempt: usize) -> i64 {
+        self.0.get(attempt).or(self.0.last()).copied().unwrap_or(1) * MINUTE_MILLIS
+    }
+
+    /// Returns the time of the first attempt after `after`, for work that failed first at `since`.
+    pub fn next_after(self, since: Timestamp, after: Timestamp) -> Timestamp {
+        let (mut at, mut attempt) = (since, 0);
+        while at <= after {
+            at = at.plus_millis(self.delay(attempt));
+            attempt += 1;
+        }
+        at
+    }
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Schedules an attempt of a task; the first one is 0. Attempts after the last delay repeat it. Returns what the
     /// row stores.
     pub(in crate::service) fn schedule_task(&self, backoff: Backoff, attempt: u32) -> Result<PendingTask> {
-        let minutes = backoff.0.get(attempt as usize).or(backoff.0.last()).copied().unwrap_or(1);
-        self.schedule_after(minutes * MINUTE_MILLIS, attempt)
+        self.schedule_after(backoff.delay(attempt as usize), attempt)
     }
 
     /// As [`schedule_task`](Self::schedule_task), but returns `None` after the last delay.

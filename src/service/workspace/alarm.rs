@@ -1,5 +1,5 @@
-//! The alarm of a named workspace: stops the workspace if it is idle or too old, and runs its tasks. No files are lost:
-//! the next start restores them.
+//! The alarm of a named workspace: stops the workspace if it is idle or too old, saves its files, and runs its tasks. No
+//! files are lost by a stop: the next start restores them.
 
 use super::NamedWorkspace;
 use super::stop::StopReason;
@@ -11,7 +11,8 @@ use crate::service::CancellationToken;
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Stops the workspace if a time limit has passed, runs its tasks, and updates the Directory.
+    /// Stops the workspace if a time limit has passed, saves its files if that is due, runs its tasks, and updates the
+    /// Directory.
     ///
     /// # Errors
     /// The first failure. The next alarm tries again.
@@ -23,6 +24,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let expired = self.stop_if_expired().await;
             expired.and(self.run_current_tasks().await)
         };
+        let outcome = outcome.and(self.save_if_due().await);
         let outcome = outcome.and(self.run_former_tasks().await);
         let outcome = outcome.and(self.sync_directory().await);
         match self.record()? {

@@ -115,6 +115,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
             let taken = ledgers.take_snapshot(&request).await?.snapshot;
             let (origin_id, snapshot_id) = (taken.origin_id().clone(), taken.snapshot_id().clone());
+            self.update_record(|record| record.note_saved(taken.created_at()))?;
             return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false });
         }
         self.ensure_in_archive(record).await?;
@@ -162,6 +163,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 retention: Some(settings.retention),
                 hooks: Some(settings.hooks),
                 expiry: Some(settings.expiry),
+                autosave: Some(settings.autosave).filter(|autosave| !autosave.is_default()),
                 depends_on: Some(settings.depends_on),
                 env: Some(settings.env).filter(|_| request.copy_env),
             },

@@ -7,6 +7,7 @@
 //! - [`switch`]: continues the workspace in another sandbox, from a snapshot that [`lineage`] finds
 //! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
+//! - [`autosave`]: saves the files of the running workspace; [`save_schedule`]: when that is due
 //! - [`alarm`]: stops the workspace when a time limit has passed, and runs its tasks
 //! - [`transition`]: moves the record from one state to another, and sets its alarm
 //! - [`tasks`]: runs the durable tasks
@@ -20,6 +21,7 @@
 //! caller disconnects.
 
 mod alarm;
+mod autosave;
 mod create;
 mod delete;
 pub mod directory;
@@ -31,6 +33,7 @@ mod provision;
 mod relocate;
 mod resume;
 mod sandbox;
+mod save_schedule;
 mod start;
 mod stop;
 mod switch;
@@ -50,9 +53,9 @@ use futures_util::lock::{Mutex, MutexGuard};
 use super::calls::queue::{Permit, Queue};
 use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
-use crate::model::named::{Address, NamedRecord};
+use crate::model::named::{Address, NamedRecord, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest};
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Ports, SandboxLedgerClient, WorkspaceStore};
 
 /// One named workspace. Only one instance may exist at a time; its clones share its in-process state.
@@ -92,6 +95,8 @@ struct InProcessState {
     sequence: Cell<u64>,
     /// The last start that is complete.
     last_start: RefCell<Option<LastStart>>,
+    /// When the last check for changes of an automatic save began.
+    checked_at: Cell<Option<Timestamp>>,
 }
 
 /// A start that is complete.
@@ -134,6 +139,12 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ensure_configured()?;
         let record = self.existing()?;
         let mut description = WorkspaceDescription::from(&record);
+        if record.state == State::Active
+            // A caller may have taken a snapshot of the sandbox since. Without an answer, the last known one counts.
+            && let Ok(saved_at) = self.ports.sandbox_ledgers()?.last_saved_at(&record.sandbox_id).await
+        {
+            description.last_saved_at = description.last_saved_at.max(saved_at);
+        }
         if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
             // It may have been refreshed since. Without an answer, the description contains the last known one.
             if let Ok(present) = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await {

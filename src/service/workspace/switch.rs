@@ -97,7 +97,7 @@ impl<P: Ports> NamedWorkspace<P> {
             record.former_sandbox_ids.insert(0, former);
             record.root_id = ensured.and_then(|ensured| ensured.root_id.clone());
             record.claimed = true;
-            (record.last_snapshot, record.platform_snapshot) = (None, None);
+            (record.last_snapshot, record.platform_snapshot, record.last_saved_at) = (None, None, None);
             record.problem = None;
             record.started_at.get_or_insert(now);
             record.active_at = now;

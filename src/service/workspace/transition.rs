@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 
 use super::NamedWorkspace;
+use super::save_schedule::next_save_alarm;
 use crate::model::named::answer::{WorkspaceEntry, WorkspaceProblem};
 use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, State};
@@ -56,7 +57,10 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Sets the alarm to the next due time.
     pub(in crate::service) fn schedule_alarm(&self, record: &NamedRecord) -> Result<()> {
-        self.store.set_alarm(next_alarm(record, self.store.alarm()?, self.now()))
+        let now = self.now();
+        let save_at = next_save_alarm(record, self.in_process.checked_at.get(), now);
+        let other_at = next_alarm(record, self.store.alarm()?, now);
+        self.store.set_alarm(save_at.into_iter().chain(other_at).min())
     }
 
     /// Writes the entry of the workspace to the Directory, if the Directory has an older version.

@@ -13,7 +13,7 @@ use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::Case;
 use super::sandboxes::{probe, status_of};
-use super::world::{World, backup_options, create_backup, work_dir};
+use super::world::{World, backup_options, work_dir};
 
 /// SHA-256 of `content`.
 pub(super) const CONTENT_SHA256: &str = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
@@ -31,7 +31,6 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async begin_restore_with_a_token_requires_a_disk_with_the_token),
         case!(async complete_restore_updates_the_marker_once_the_files_arrived),
         case!(async restore_fails_in_another_container_than_the_expected_one),
-        case!(async changes_count_from_the_start_of_the_watch),
         case!(async listing_of_an_empty_or_missing_directory_is_empty),
         case!(async listing_creates_a_missing_directory),
         case!(async listing_hashes_the_content_of_the_directory),
@@ -41,11 +40,6 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async directory_without_a_repository_has_no_ignored_paths),
         case!(async ignored_paths_with_a_slash_are_listed),
         case!(async ignored_paths_are_limited_to_one_more_than_are_quoted),
-        case!(async change_is_reported_once),
-        case!(async marker_update_restarts_the_watch),
-        case!(async change_immediately_after_a_check_is_reported),
-        case!(async restore_counts_as_a_change),
-        case!(async new_container_counts_as_changed),
         case!(async hook_returns_its_exit_code),
         case!(async hook_runs_only_in_the_container_with_the_marker),
     ]
@@ -222,15 +216,6 @@ async fn restore_fails_in_another_container_than_the_expected_one(world: &impl W
     assert_eq!(world.read_file(&id, "/workspace/file").await, None);
 }
 
-async fn changes_count_from_the_start_of_the_watch(world: &impl World) {
-    let id = world.sandbox("agent");
-    world.write_file(&id, "/workspace/file", "before").await;
-    world.sandboxes().watch_changes(&id).await.unwrap();
-    assert!(!changed_since_watch(world, &id).await);
-    world.write_file(&id, "/workspace/file", "after").await;
-    assert!(changed_since_watch(world, &id).await);
-}
-
 async fn listing_of_an_empty_or_missing_directory_is_empty(world: &impl World) {
     let (id, other) = (world.sandbox("agent"), world.sandbox("other"));
     let first = list_directory(world, &id, "/workspace").await;
@@ -338,66 +323,6 @@ async fn ignored_paths_are_limited_to_one_more_than_are_quoted(world: &impl Worl
     assert_eq!(world.sandboxes().ignored_paths(&id, &work_dir()).await.unwrap().len(), MAX_QUOTED + 1);
 }
 
-async fn change_is_reported_once(world: &impl World) {
-    let id = world.sandbox("agent");
-    put_first_marker(world, &id).await;
-    assert!(!changed_since_watch(world, &id).await);
-    for (path, content) in [("/workspace/file", "first"), ("/workspace/file", "second"), ("/workspace/it's", "")] {
-        world.write_file(&id, path, content).await;
-        assert!(changed_since_watch(world, &id).await, "{path}");
-        assert!(!changed_since_watch(world, &id).await, "{path}");
-    }
-    world.write_file(&id, "/home/file", "outside").await;
-    assert!(!changed_since_watch(world, &id).await);
-    assert_eq!(
-        world.sandboxes().changed_since_watch(&id, &Directory::parse("/workspace/none").unwrap()).await,
-        Ok(false)
-    );
-}
-
-async fn marker_update_restarts_the_watch(world: &impl World) {
-    let id = world.sandbox("agent");
-    for _ in 0..10 {
-        world.write_file(&id, "/workspace/file", "before").await;
-        let marker = probe(world, &id, "/workspace").await.marker;
-        let next = ContainerMarker::Ready("k3f9x2ab".into());
-        assert!(put_marker(world, &id, marker.as_ref(), &next).await);
-        assert!(!changed_since_watch(world, &id).await);
-    }
-    world.write_file(&id, "/workspace/file", "after").await;
-    assert!(!put_marker(world, &id, None, &ContainerMarker::Ready("other".into())).await);
-    assert!(changed_since_watch(world, &id).await, "a refused update does not restart the watch");
-}
-
-async fn change_immediately_after_a_check_is_reported(world: &impl World) {
-    let id = world.sandbox("agent");
-    put_first_marker(world, &id).await;
-    for number in 0..20 {
-        world.write_file(&id, "/workspace/file", "content").await;
-        assert!(changed_since_watch(world, &id).await, "change {number}");
-    }
-}
-
-async fn restore_counts_as_a_change(world: &impl World) {
-    let copy = world.sandbox("copy");
-    let handle = create_backup(world, "agent", "content").await;
-    put_first_marker(world, &copy).await;
-    world.sandboxes().open_session(&copy).restore_backup(&handle, 0, None).await.unwrap();
-    assert!(changed_since_watch(world, &copy).await);
-    world.sandboxes().open_session(&copy).create_backup(&backup_options("copy"), None).await.unwrap();
-    assert!(!changed_since_watch(world, &copy).await, "a backup is not a change");
-}
-
-async fn new_container_counts_as_changed(world: &impl World) {
-    let id = world.sandbox("agent");
-    assert!(changed_since_watch(world, &id).await);
-    assert!(!changed_since_watch(world, &id).await);
-    world.sandboxes().destroy(&id).await.unwrap();
-    probe(world, &id, "/workspace").await;
-    assert!(changed_since_watch(world, &id).await);
-    assert!(!changed_since_watch(world, &id).await);
-}
-
 async fn hook_returns_its_exit_code(world: &impl World) {
     let id = world.sandbox("agent");
     let marker = put_first_marker(world, &id).await;
@@ -485,10 +410,6 @@ async fn list_directory(world: &impl World, id: &SandboxId, dir: &str) -> Direct
 async fn hashes(world: &impl World, id: &SandboxId, files: &[&str]) -> Vec<(String, String)> {
     let files: Vec<String> = files.iter().map(ToString::to_string).collect();
     world.sandboxes().hash_files(id, &work_dir(), &files).await.unwrap().into_iter().collect()
-}
-
-async fn changed_since_watch(world: &impl World, id: &SandboxId) -> bool {
-    world.sandboxes().changed_since_watch(id, &work_dir()).await.unwrap()
 }
 
 fn is_hash(text: &str) -> bool {

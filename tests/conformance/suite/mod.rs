@@ -3,7 +3,7 @@
 //! - `ledger`: the ledger of one sandbox
 //! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces,
 //!   `token_store`: the access tokens
-//! - `sandboxes`, with `container`, `checkpoints`, `file_calls` and `file_parts`: the calls to sandboxes
+//! - `sandboxes`, with `container`, `changes`, `checkpoints`, `file_calls` and `file_parts`: the calls to sandboxes
 //! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
 //! - `world`: the environment of the cases
 //!
@@ -36,6 +36,7 @@ macro_rules! case {
 }
 
 pub mod backups;
+pub mod changes;
 pub mod checkpoints;
 pub mod container;
 pub mod directory_store;

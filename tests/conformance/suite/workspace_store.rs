@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::named::record::{KeyedCall, RestoreReport, Snapsh
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };
-use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Storage, StoragePolicy, Transition};
+use sandbox_snapshotter::model::named::{Address, Autosave, NamedRecord, State, Storage, StoragePolicy, Transition};
 use sandbox_snapshotter::model::{Code, Directory, Runtime, Timestamp};
 use sandbox_snapshotter::ports::WorkspaceStore;
 
@@ -105,6 +105,9 @@ pub fn minimal_record() -> NamedRecord {
         source: None,
         started_at: None,
         active_at: minute_after_start(0),
+        last_saved_at: None,
+        turn_ended_at: None,
+        unsaved_since: None,
         last_snapshot: None,
         platform_snapshot: None,
         last_restore: None,
@@ -126,9 +129,13 @@ pub fn full_record() -> NamedRecord {
     NamedRecord {
         version: u64::MAX,
         directory_version: 7,
+        last_saved_at: Some(minute_after_start(3)),
+        turn_ended_at: Some(minute_after_start(4)),
+        unsaved_since: Some(minute_after_start(5)),
         state: State::Active,
         history: vec![transition(), Transition { from: None, ..transition() }],
         settings: Settings {
+            autosave: Autosave { every_seconds: 60, after_turn: true, ..Autosave::default() },
             dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
             persistent: false,
             storage: StoragePolicy::Platform,

@@ -40,6 +40,7 @@ const TABLE: &[(&str, &str)] = &[
     ("workspaces/stop", "-s-a"),
     ("workspaces/fork", "-s-a"),
     ("workspaces/update", "-s-a"),
+    ("workspaces/turnEnded", "-s-a"),
     ("workspaces/promote", "-s-a"),
     ("workspaces/migrate", "-s-a"),
     ("workspaces/delete", "-s-a"),

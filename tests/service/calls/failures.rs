@@ -150,7 +150,14 @@ fn failed_backup_probes_the_container() {
     fixture.snapshot().expect_code(Code::BackupFailed);
     assert_eq!(
         fixture.world.calls_about("agent-42"),
-        [Method::Status, Method::UpdateMarker, Method::CreateBackup, Method::Status, Method::Probe]
+        [
+            Method::Status,
+            Method::UpdateMarker,
+            Method::WatchChanges,
+            Method::CreateBackup,
+            Method::Status,
+            Method::Probe
+        ]
     );
 }
 

@@ -85,7 +85,7 @@ fn restored_sandbox_is_captured_in_the_restored_container() {
     fixture.capture(SnapshotRequest::of(restored.sandbox_id().clone())).unwrap();
     assert_eq!(
         fixture.world.calls_about(restored.sandbox_id().as_str()),
-        [Method::Status, Method::CreateBackup, Method::Probe]
+        [Method::Status, Method::WatchChanges, Method::CreateBackup, Method::Probe, Method::ChangedSinceWatch]
     );
 }
 
@@ -94,7 +94,10 @@ fn second_capture_makes_no_marker_call() {
     let (fixture, _) = Fixture::with_snapshot();
     fixture.world.reset_calls();
     fixture.snapshot().unwrap();
-    assert_eq!(fixture.world.calls_about(ID), [Method::Status, Method::CreateBackup, Method::Probe]);
+    assert_eq!(
+        fixture.world.calls_about(ID),
+        [Method::Status, Method::WatchChanges, Method::CreateBackup, Method::Probe, Method::ChangedSinceWatch]
+    );
 }
 
 #[test]
@@ -103,7 +106,14 @@ fn marker_is_written_to_container_before_capture() {
     fixture.snapshot().unwrap();
     assert_eq!(
         fixture.world.calls_about(ID),
-        [Method::Status, Method::UpdateMarker, Method::CreateBackup, Method::Probe]
+        [
+            Method::Status,
+            Method::UpdateMarker,
+            Method::WatchChanges,
+            Method::CreateBackup,
+            Method::Probe,
+            Method::ChangedSinceWatch
+        ]
     );
 }
 

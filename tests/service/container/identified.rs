@@ -10,6 +10,10 @@ use serde_json::json;
 use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, by_ref, no_expiry, sandbox};
 
 /// Returns a sandbox of the class for containers, which has been running for 1 minute and has a file.
+/// The calls of a capture of a container that its identity proves: there is no probe.
+const IDENTIFIED_CALLS: [Method; 4] =
+    [Method::Status, Method::WatchChanges, Method::CreateBackup, Method::ChangedSinceWatch];
+
 fn with_sandbox() -> Fixture {
     let fixture = Fixture::of_runtime(Runtime::Container);
     fixture.start_sandbox("agent-42");
@@ -32,12 +36,12 @@ fn request_with(change: impl FnOnce(&mut SnapshotRequest)) -> SnapshotRequest {
 }
 
 #[test]
-fn snapshot_takes_two_calls_to_the_sandbox() {
+fn snapshot_of_identified_container_needs_no_probe() {
     let fixture = with_sandbox();
     for _ in 0..3 {
         fixture.world.reset_calls();
         fixture.snapshot().unwrap();
-        assert_eq!(fixture.world.calls_about("agent-42"), [Method::Status, Method::CreateBackup]);
+        assert_eq!(fixture.world.calls_about("agent-42"), IDENTIFIED_CALLS);
     }
     assert_eq!(fixture.world.marker_on("agent-42"), None);
 }
@@ -102,7 +106,7 @@ fn snapshot_with_wake_of_another_container_is_a_rescue_snapshot() {
 }
 
 #[test]
-fn adopted_container_is_captured_without_a_command_from_then_on() {
+fn adopted_container_is_captured_without_a_probe_from_then_on() {
     let fixture = with_snapshot();
     fixture.world.replace_container("agent-42");
     fixture.world.write_file("agent-42", FILE, "second");
@@ -110,7 +114,7 @@ fn adopted_container_is_captured_without_a_command_from_then_on() {
     fixture.capture(request_with(|request| request.adopt = true)).unwrap();
     fixture.world.reset_calls();
     fixture.snapshot().unwrap();
-    assert_eq!(fixture.world.calls_about("agent-42"), [Method::Status, Method::CreateBackup]);
+    assert_eq!(fixture.world.calls_about("agent-42"), IDENTIFIED_CALLS);
 }
 
 #[test]
@@ -118,9 +122,10 @@ fn restored_sandbox_is_recognized_by_its_marker_first_and_by_its_identity_from_t
     let fixture = with_sandbox();
     let restored = fixture.restore(&fixture.snapshot().unwrap()).unwrap();
     let request = || SnapshotRequest::of(restored.sandbox_id().clone());
-    for expected in
-        [&[Method::Status, Method::CreateBackup, Method::Probe][..], &[Method::Status, Method::CreateBackup]]
-    {
+    for expected in [
+        &[Method::Status, Method::WatchChanges, Method::CreateBackup, Method::Probe, Method::ChangedSinceWatch][..],
+        &IDENTIFIED_CALLS,
+    ] {
         fixture.world.reset_calls();
         fixture.snapshot_with(request()).unwrap();
         assert_eq!(fixture.world.calls_about(restored.sandbox_id().as_str()), expected);
@@ -206,7 +211,7 @@ fn archive_of_tar_is_refused_by_the_sdk() {
 }
 
 #[test]
-fn second_snapshot_of_a_workspace_takes_two_calls_to_its_sandbox() {
+fn second_snapshot_of_a_workspace_needs_no_probe() {
     let fixture = Fixture::of_runtime(Runtime::Container);
     fixture.create_workspace(WORKSPACE, &no_expiry()).unwrap();
     fixture.world.advance_clock(MINUTE);
@@ -214,5 +219,5 @@ fn second_snapshot_of_a_workspace_takes_two_calls_to_its_sandbox() {
     fixture.snapshot_with(SnapshotRequest::of(id.clone())).unwrap();
     fixture.world.reset_calls();
     fixture.snapshot_with(SnapshotRequest::of(id.clone())).unwrap();
-    assert_eq!(fixture.world.calls_about(id.as_str()), [Method::Status, Method::CreateBackup]);
+    assert_eq!(fixture.world.calls_about(id.as_str()), IDENTIFIED_CALLS);
 }

@@ -87,7 +87,16 @@ fn snapshot_with_wake_starts_and_captures_sandbox_that_does_not_run() {
     fixture.snapshot_with(wake_request()).unwrap();
     assert_eq!(
         fixture.world.calls_about("agent-42"),
-        [Method::Status, Method::Probe, Method::Status, Method::UpdateMarker, Method::CreateBackup, Method::Status]
+        [
+            Method::Status,
+            Method::Probe,
+            Method::Status,
+            Method::UpdateMarker,
+            Method::WatchChanges,
+            Method::CreateBackup,
+            Method::Status,
+            Method::ChangedSinceWatch
+        ]
     );
 }
 
@@ -105,7 +114,15 @@ fn snapshot_with_wake_does_not_start_running_sandbox() {
     fixture.snapshot_with(wake_request()).unwrap();
     assert_eq!(
         fixture.world.calls_about("agent-42"),
-        [Method::Status, Method::Probe, Method::UpdateMarker, Method::CreateBackup, Method::Status]
+        [
+            Method::Status,
+            Method::Probe,
+            Method::UpdateMarker,
+            Method::WatchChanges,
+            Method::CreateBackup,
+            Method::Status,
+            Method::ChangedSinceWatch
+        ]
     );
 }
 

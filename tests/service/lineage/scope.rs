@@ -49,6 +49,7 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::GetWorkspaceByName
         | Operation::StartWorkspace
         | Operation::StopWorkspace
+        | Operation::TurnEnded
         | Operation::ForkWorkspace
         | Operation::DeleteWorkspace => json!({ "name": "project" }),
         Operation::UpdateWorkspace => json!({ "name": "project", "persistent": true }),

@@ -13,7 +13,14 @@ use serde_json::json;
 use crate::support::{ExpectError, FILE, Fixture, HOUR, Method, build_archive, sandbox};
 
 /// The calls that a snapshot makes to its sandbox.
-const EXPECTED_CALLS: [Method; 4] = [Method::Status, Method::UpdateMarker, Method::CreateBackup, Method::Probe];
+const EXPECTED_CALLS: [Method; 6] = [
+    Method::Status,
+    Method::UpdateMarker,
+    Method::WatchChanges,
+    Method::CreateBackup,
+    Method::Probe,
+    Method::ChangedSinceWatch,
+];
 
 fn json_of(snapshot: &SnapshotRef) -> serde_json::Value {
     serde_json::to_value(snapshot).unwrap()
@@ -51,7 +58,7 @@ fn answer_contains_capture_details_beside_the_ref() {
     assert_eq!(
         taken["capture"],
         json!({
-            "label": "before", "sizeBytes": size, "beganAt": row.began_at, "shared": false, "form": "full",
+            "label": "before", "sizeBytes": size, "beganAt": row.began_at, "shared": false, "changedDuringCapture": false, "form": "full",
             "storedBytes": size, "totalBytes": size,
         })
     );

@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::deadlines::Deadlines;
 use super::faults::FaultPlan;
 use super::memory::{
-    Event, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, ObjectKey, ObjectPorts, ObjectService, Sandbox,
-    Scheduler, SeededRng, Work,
+    Event, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, ObjectKey, ObjectPorts, ObjectService,
+    RowChange, Sandbox, Scheduler, SeededRng, StoreChange, Work,
 };
 use super::{Method, PendingOperation, World, backup_id};
 
@@ -39,6 +39,7 @@ pub struct Planned {
     pub(super) marker_calls: RefCell<Vec<(Option<ContainerMarker>, ContainerMarker)>>,
     list_page_size: Cell<usize>,
     calls: RefCell<Vec<(Method, String)>>,
+    rows_written: Cell<usize>,
     now: Cell<i64>,
     sleeps: RefCell<Vec<u64>>,
     rng: SeededRng,
@@ -64,6 +65,7 @@ impl Default for Planned {
             marker_calls: RefCell::default(),
             list_page_size: Cell::new(1000),
             calls: RefCell::default(),
+            rows_written: Cell::default(),
             now: Cell::new(START_MILLIS),
             sleeps: RefCell::default(),
             rng: SeededRng::new(1),
@@ -183,6 +185,8 @@ impl Scheduler for Planned {
                 world.restore_requests.borrow_mut().push(serde_json::to_value(handle).unwrap());
             }
             Event::Hook(call) | Event::Command(call) => world.hook_calls.borrow_mut().push(call.clone()),
+            Event::Row(_, RowChange::Alarm(_)) | Event::Store(_, StoreChange::Alarm(_)) => {}
+            Event::Row(..) | Event::Store(..) => world.rows_written.set(world.rows_written.get() + 1),
             _ => {}
         }
     }
@@ -240,8 +244,14 @@ impl World {
         self.calls.borrow().iter().filter(|(called, _)| *called == method).count()
     }
 
+    /// Returns the number of rows that were written since the call log was cleared.
+    pub fn rows_written(&self) -> usize {
+        self.rows_written.get()
+    }
+
     /// Clears the call log, and restarts the numbering of calls.
     pub fn reset_calls(&self) {
+        self.rows_written.set(0);
         self.calls.borrow_mut().clear();
         self.marker_calls.borrow_mut().clear();
     }

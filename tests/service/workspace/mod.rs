@@ -1,6 +1,7 @@
 //! Named workspaces. The files are those of `src/service/workspace`.
 
 mod alarm;
+mod autosave;
 mod concurrent_calls;
 mod create;
 mod delete;

@@ -51,7 +51,7 @@ caller_actions! {
     misuse: forge_ref cross_lineage reuse_key;
     environment: end_container reconnect wait_short wait_long fail_service damage_backup delete_disk deploy_image;
     named_workspaces: create get_or_create get_or_create start start stop stop write_in_workspace write_in_workspace write_in_workspace fork update update delete describe
-        repeat_workspace_call start_and_stop_together write_during_stop;
+        turn_ended turn_ended repeat_workspace_call start_and_stop_together write_during_stop;
     promotions: promote;
 }
 
@@ -59,7 +59,7 @@ caller_actions! {
 pub const ACTION_COUNT: usize = ACTIONS.len();
 
 /// The number of actions about named workspaces, which are the last ones.
-pub const WORKSPACE_ACTION_COUNT: usize = 19;
+pub const WORKSPACE_ACTION_COUNT: usize = 21;
 
 /// Runs one caller to the end of its calls.
 pub async fn run_caller(world: Rc<World>) {

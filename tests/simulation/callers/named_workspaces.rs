@@ -1,6 +1,7 @@
 //! Calls about named workspaces.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
@@ -8,7 +9,7 @@ use sandbox_snapshotter::model::named::answer::StartedWorkspace;
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnDiverged, OnFailure, OnImageChange, OnMismatch, StartSettings,
 };
-use sandbox_snapshotter::model::named::{Address, StoragePolicy, Tenant, WorkspaceName};
+use sandbox_snapshotter::model::named::{Address, Autosave, StoragePolicy, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, Source, StartRequest,
     UpdateRequest,
@@ -77,8 +78,19 @@ fn pick_changes(world: &World) -> SettingsUpdate {
             on_timeout: pick_hook(world),
         }),
         expiry: rng.one_in(2).then_some(expiry),
+        autosave: rng.one_in(2).then(|| pick_autosave(world)),
         depends_on: rng.one_in(3).then_some(depends_on),
         env: None,
+    }
+}
+
+fn pick_autosave(world: &World) -> Autosave {
+    let rng = &world.rng;
+    Autosave {
+        every_seconds: rng.pick(&[0, 60, 60, 300]).unwrap(),
+        only_if_changed: !rng.one_in(6),
+        after_turn: rng.one_in(2),
+        keep_last: NonZeroU32::new(rng.pick(&[1, 2, 5]).unwrap()).unwrap(),
     }
 }
 
@@ -382,6 +394,16 @@ pub async fn update(world: Rc<World>) {
         }
         Ok(Err(error)) => check_failure(&world, &address, "an update", &error),
         Err(AnswerLost) => {}
+    }
+}
+
+/// Tells a workspace that a turn has ended.
+pub async fn turn_ended(world: Rc<World>) {
+    let address = pick_address(&world);
+    world.trace(&format_args!("a turn ends in {address}"));
+    let outcome = world.call_named(&address, |named: NamedService| async move { named.turn_ended() }).await;
+    if let Ok(Err(error)) = outcome {
+        check_failure(&world, &address, "the end of a turn", &error);
     }
 }
 

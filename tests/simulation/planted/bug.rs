@@ -151,4 +151,10 @@ bugs! {
     InventoryNotCompared,
     /// The files of a restored delta are not compared with those that were captured.
     DigestNotCompared,
+    /// A check for an automatic save compares with the state before a save that failed.
+    FailedSaveCounted,
+    /// An automatic save counts as a use of the workspace.
+    SaveCountedAsUse,
+    /// Retention counts automatic snapshots among those of callers.
+    AutosavesCountedWithOthers,
 }

@@ -43,6 +43,7 @@ impl PlantedPorts {
             for row in &mut rows {
                 row.pinned &= !self.is_planted(Bug::PinsIgnored);
                 row.rescue |= self.is_planted(Bug::NewestNotKept);
+                row.autosave &= !self.is_planted(Bug::AutosavesCountedWithOthers);
             }
         }
         rows
@@ -87,7 +88,9 @@ impl PlantedPorts {
         }
         row.rescue &= !self.is_planted(Bug::RescueReleasesReference) || !matches!(row.stage, Stage::Ready { .. });
         if let Some(before) = before
-            && (self.is_planted(Bug::PinsIgnored) || self.is_planted(Bug::NewestNotKept))
+            && [Bug::PinsIgnored, Bug::NewestNotKept, Bug::AutosavesCountedWithOthers]
+                .map(|bug| self.is_planted(bug))
+                .contains(&true)
             && place.is_called_from("retention/")
         {
             row = SnapshotRecord { stage: row.stage, expires_at: row.expires_at, ..before };

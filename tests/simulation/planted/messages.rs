@@ -7,14 +7,14 @@ use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{
-    ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning, FoundSnapshot, NewestSnapshot,
-    ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
+    FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
-    TakenSnapshot, root_of,
+    TakenSnapshot, Timestamp, root_of,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxLedgerClient};
 
@@ -176,6 +176,14 @@ impl SandboxLedgerClient for PlantedPorts {
 
     async fn changed_since_watch(&self, id: &SandboxId) -> Result<bool> {
         SandboxLedgerClient::changed_since_watch(self.client(), id).await
+    }
+
+    async fn autosave(&self, id: &SandboxId, request: &AutosaveRequest) -> Result<Autosaved> {
+        self.client().autosave(id, request).await
+    }
+
+    async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
+        self.client().last_saved_at(id).await
     }
 
     #[track_caller]

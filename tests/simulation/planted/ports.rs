@@ -48,6 +48,8 @@ pub(super) struct Notes {
     pub is_spared: Cell<bool>,
     /// The backups that recovery found in a search for the backup of a capture.
     pub listed: RefCell<BTreeSet<BackupId>>,
+    /// The state that the last check for an automatic save named.
+    pub checked_state: RefCell<Option<String>>,
     /// The sandbox whose reservation was claimed.
     pub claimed: RefCell<Option<SandboxId>>,
 }

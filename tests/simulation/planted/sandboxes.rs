@@ -19,8 +19,8 @@ use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, ContainerId, Directory, DirectoryContent, Failure, FullReason, MarkerOutcome,
-    MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, SnapshotId, Status,
+    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
+    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, SnapshotId, Status,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
@@ -277,7 +277,7 @@ impl Sandboxes for PlantedSandboxes {
         set_idle_timeout(seconds: Option<u64>) -> ();
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
         ignored_paths(dir: &Directory) -> Vec<String>;
-        watch_changes() -> ();
+        watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> ();
         begin_restore(
             from: Option<&ContainerMarker>,
             to: &ContainerMarker,
@@ -415,12 +415,30 @@ impl Sandboxes for PlantedSandboxes {
         }
     }
 
-    #[track_caller]
-    fn changed_since_watch(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<bool, Failure>> {
-        let is_stop = Place::here().is_in("workspace/sandbox/capture.rs");
-        async move {
-            let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir).await?;
-            Ok(is_changed && !(is_stop && self.planted().is_planted(Bug::ChangesNotRecaptured)))
-        }
+    async fn changed_since_save(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        saved: Option<&str>,
+        next: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Option<bool>, Failure> {
+        let checked = self.planted().notes.checked_state.replace(Some(next.to_owned()));
+        let saved = match &checked {
+            Some(checked) if self.planted().is_planted(Bug::FailedSaveCounted) => Some(checked.as_str()),
+            _ => saved,
+        };
+        self.all().changed_since_save(id, dir, saved, next, expected).await
+    }
+
+    async fn changed_since_watch(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        cursor: ChangeCursor,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<bool, Failure> {
+        let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir, cursor, expected).await?;
+        Ok(is_changed && !(cursor == ChangeCursor::Stop && self.planted().is_planted(Bug::ChangesNotRecaptured)))
     }
 }

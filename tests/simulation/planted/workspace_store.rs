@@ -3,7 +3,7 @@
 use sandbox_snapshotter::model::named::record::Task;
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::{Result, SandboxId, Timestamp};
-use sandbox_snapshotter::ports::WorkspaceStore;
+use sandbox_snapshotter::ports::{Clock, Ports, WorkspaceStore};
 
 use super::{Bug, PlantedPorts};
 
@@ -37,6 +37,12 @@ impl WorkspaceStore for PlantedPorts {
         }
         if self.is_planted(Bug::FormerSandboxNotDecommissioned) {
             drop_new_tasks(&|task| matches!(task, Task::Decommission(id) if before.former_sandbox_ids.contains(id)));
+        }
+        if self.is_planted(Bug::SaveCountedAsUse)
+            && (&record.history, &record.last_restore) == (&before.history, &before.last_restore)
+            && record.last_saved_at > before.last_saved_at
+        {
+            record.active_at = self.ports.clock().now();
         }
         if self.is_planted(Bug::ForkNotStored) {
             record.fork_calls.clear();

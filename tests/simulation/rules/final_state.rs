@@ -1,6 +1,7 @@
 //! Checks after all work has ended: the faults have stopped, and recovery and a sweep have run.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
@@ -59,8 +60,11 @@ fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
     let workspace = ledger.workspace().unwrap();
     let is_decommissioned = workspace.as_ref().is_some_and(|workspace| workspace.decommissioned_at.is_some());
+    let keep_autosaves = workspace.as_ref().and_then(|workspace| workspace.binding.as_ref()?.autosave_keep);
+    let keep_autosaves = keep_autosaves.map_or(u32::MAX, NonZeroU32::get);
     let policy = workspace.map(|workspace| workspace.policy).unwrap_or_default();
-    let rows = retention::candidates(world, id, world.now() - GRACE_MILLIS);
+    let at = world.now() - GRACE_MILLIS;
+    let rows = retention::candidates(world, id, at);
     let mut labels: Vec<String> = Vec::new();
     for row in ledger.live_snapshots() {
         let name = &row.snapshot_id;
@@ -71,10 +75,12 @@ fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
         }
         // A snapshot that cannot be restored is removed together with the next other work.
         let is_restorable = rows.iter().any(|row| row.id == *name && row.is_restorable);
-        if is_restorable
-            && !is_decommissioned
-            && retention::retention_reason(&rows, name, &policy, world.now() - GRACE_MILLIS).is_none()
-        {
+        let must_stay = if row.autosave {
+            retention::must_keep_autosave(&rows, name, &policy, keep_autosaves, at)
+        } else {
+            retention::retention_reason(&rows, name, &policy, at).is_some()
+        };
+        if is_restorable && !is_decommissioned && !must_stay {
             world.report_violation("rule 6, retention follows the policy", &format_args!("{name} still exists"));
         }
     }

@@ -6,10 +6,12 @@
 //! - `loss`: checks that a start reports the loss of files
 //! - `named_workspaces`: checks of every answer about named workspaces
 //! - `retention`: the decisions of a policy, computed independently of the product
+//! - `autosaves`: checks of automatic saves
 //! - `final_state`: checks after all work has ended
 //! - `final_workspaces`: checks of named workspaces after all work has ended
 
 pub mod answers;
+pub mod autosaves;
 pub mod final_state;
 pub mod final_workspaces;
 pub mod lifecycle;
@@ -39,6 +41,9 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
     match (before.map(|before| &before.stage), &after.stage) {
         (Some(Stage::Creating(making)), Stage::Ready { stored }) => {
             world.count("snapshots");
+            if after.autosave {
+                world.count("automatic snapshots");
+            }
             if world.crashed_at.borrow().get(id).is_some_and(|at| *at > after.began_at.as_millis()) {
                 world.count("snapshots completed after a crash");
             }
@@ -277,7 +282,13 @@ fn check_removal(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, remova
     if ledger.workspace().unwrap().is_some_and(|workspace| workspace.decommissioned_at.is_some()) {
         return;
     }
-    let policy = ledger.workspace().unwrap().map(|workspace| workspace.policy).unwrap_or_default();
+    let workspace = ledger.workspace().unwrap();
+    let keep_autosaves = workspace.as_ref().and_then(|workspace| workspace.binding.as_ref()?.autosave_keep);
+    let policy = workspace.map(|workspace| workspace.policy).unwrap_or_default();
+    if row.autosave {
+        world.count("automatic snapshots evicted");
+        return autosaves::check_eviction(world, id, row, &policy, keep_autosaves);
+    }
     // The snapshots that are removed at the same moment may or may not count.
     let mut rows = retention::candidates(world, id, world.now());
     let with_removed = retention::retention_reason(&rows, name, &policy, world.now());

@@ -25,6 +25,8 @@ pub struct Candidate {
     expiration_seconds: Option<u64>,
     /// Whether it can be restored.
     pub is_restorable: bool,
+    /// Whether an automatic save took it.
+    pub is_autosave: bool,
     is_retained: bool,
 }
 
@@ -48,15 +50,29 @@ pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate>
             && row
                 .stored()
                 .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
+        is_autosave: row.autosave,
         is_retained: row.pinned || super::has_dependents(world, &ledger, &row.snapshot_id),
     };
     rows.iter().filter(snapshot_exists).map(row).collect()
 }
 
-/// Returns the reason why a snapshot stays; `None` if it is removed.
+/// Returns whether an automatic snapshot must stay: it is needed, it is the newest restorable snapshot of all, or it is
+/// among the newest automatic ones and has not expired.
+pub fn must_keep_autosave(rows: &[Candidate], id: &SnapshotId, policy: &Policy, keep: u32, now: i64) -> bool {
+    let Some(at) = rows.iter().position(|row| row.id == *id) else { return false };
+    let (newer, row) = (&rows[..at], &rows[at]);
+    let is_newest = row.is_restorable && !newer.iter().any(|row| row.is_restorable);
+    let newer_autosaves = newer.iter().filter(|row| row.is_restorable && row.is_autosave).count();
+    let seconds = i64::try_from(policy.expiration_seconds).unwrap();
+    let is_over = seconds > 0 && row.used_at + seconds * 1000 <= now;
+    row.is_retained || is_newest || (newer_autosaves < keep as usize && !is_over)
+}
+
+/// Returns the reason why a snapshot of a caller stays; `None` if it is removed. Automatic snapshots do not count.
 pub fn retention_reason(rows: &[Candidate], id: &SnapshotId, policy: &Policy, now: i64) -> Option<&'static str> {
     let at = rows.iter().position(|row| row.id == *id)?;
-    let (newer, row) = (&rows[..at], &rows[at]);
+    let row = &rows[at];
+    let newer: Vec<&Candidate> = rows[..at].iter().filter(|row| !row.is_autosave).collect();
     let restorable_before = newer.iter().filter(|row| row.is_restorable).count();
     if row.is_retained {
         return Some("it is needed or pinned");
@@ -74,7 +90,7 @@ pub fn retention_reason(rows: &[Candidate], id: &SnapshotId, policy: &Policy, no
     }
     let first_of = |length: i64, count: u32| {
         let bucket = |row: &Candidate| (row.created_at - MONDAY).div_euclid(length);
-        let newer: BTreeSet<i64> = newer.iter().filter(|row| row.is_restorable).map(bucket).collect();
+        let newer: BTreeSet<i64> = newer.iter().filter(|row| row.is_restorable).map(|row| bucket(row)).collect();
         row.is_restorable && newer.len() < count as usize && !newer.contains(&bucket(row))
     };
     if first_of(DAY, policy.keep_daily) || first_of(7 * DAY, policy.keep_weekly) {

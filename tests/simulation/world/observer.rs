@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
 use super::{Capture, DIR, Simulation, World};
 use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange, is_under};
-use crate::rules::{self, lifecycle, loss};
+use crate::rules::{self, autosaves, lifecycle, loss};
 
 /// Observes an event: traces it, checks it, and notes what later checks need.
 pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
@@ -72,6 +72,7 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             world.trace(&format_args!("{id} starts from the disk {:?}", disk.token));
             world.count("starts from platform snapshots");
         }
+        Event::Unchanged(id) => autosaves::check_unchanged(world, id),
         Event::DestroyRequested(id) => {
             world.with_sandbox(id, |sandbox, now| sandbox.notes.destroy_requested_at = now);
         }
@@ -153,6 +154,7 @@ fn observe_store(world: &Rc<World>, address: &Address, change: &StoreChange<'_>)
             let stored = serde_json::from_str(&serde_json::to_string(after).unwrap()).ok();
             assert_eq!(stored.as_ref(), Some(*after), "a record is the same after it was stored");
             lifecycle::check_named_record(world, *before, after);
+            autosaves::check_record(world, *before, after);
         }
         StoreChange::Transition(_, transition) => note_transition(world, address, transition),
         StoreChange::Alarm(at) => world.set_alarm(ObjectKey::Workspace(address.clone()), *at),

@@ -71,6 +71,9 @@ pub struct Summary {
     /// Whether it is a rescue snapshot: one of a container that was not the sandbox's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
+    /// Whether an automatic save took it. Retention counts such snapshots only among themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub autosave: bool,
     /// The size of the previous snapshot and of this one; present if this one is so much smaller that files may be
     /// missing by mistake.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -64,6 +64,8 @@ pub enum HealthComponent {
     Directory,
     /// The platform snapshots that are the only copy of a workspace's files, in the default tenant.
     PlatformSnapshots,
+    /// The workspaces whose automatic saves fail, in the default tenant.
+    Autosaves,
     /// The token of the HTTP API.
     ApiToken,
     /// The credentials with which sandboxes sign their transfers to the bucket.

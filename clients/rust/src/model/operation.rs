@@ -19,10 +19,10 @@ pub mod types {
     pub use crate::model::exec::ExecResult;
     pub use crate::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
     pub use crate::model::health::Health;
-    pub use crate::model::named::Address;
     pub use crate::model::named::answer::{
         DeletedWorkspace, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
     };
+    pub use crate::model::named::{Address, TurnEnded};
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
         CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, ExecRequest, ForkRequest,
@@ -141,6 +141,10 @@ macro_rules! operations {
                 /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
                 UpdateWorkspace = "workspaces/update", fn update(UpdateRequest) -> WorkspaceDescription,
                     in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
+                /// Tells the Worker that an agent's turn has ended. It saves the files soon, if they changed and the settings
+                /// say so. Returns at once, and does not count as a use of the workspace.
+                TurnEnded = "workspaces/turnEnded", fn turn_ended(Address) -> TurnEnded,
+                    in Named(|it| it), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
                 /// Continues a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
                 PromoteWorkspace = "workspaces/promote", fn promote(PromoteRequest) -> WorkspaceDescription,
                     in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;

@@ -236,6 +236,10 @@ pub struct Capture {
     pub began_at: Timestamp,
     /// Whether the capture was shared with another caller's request.
     pub shared: bool,
+    /// Whether files in the directory changed during the capture, so that the snapshot may contain earlier and later files
+    /// side by side. Changes of excluded files count. Absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_during_capture: Option<bool>,
     /// Whether this is a rescue snapshot: one of a container that was not the sandbox's own. It never counts as the
     /// newest snapshot, and retention ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,16 +1,15 @@
-//! Captures of a sandbox that is about to be stopped or destroyed. If files change during a capture, the capture is
-//! repeated.
+//! Captures of a sandbox that is about to be stopped or destroyed. If files change during a capture, it is repeated
+//! (`snapshot/settle.rs`).
 
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::messages::SandboxStopped;
 use crate::model::named::{ContainerMarker, StoragePolicy};
-use crate::model::{Result, SnapshotId, SnapshotRequest};
+use crate::model::request::CapturePurpose;
+use crate::model::{ChangeCursor, Result, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
+use crate::service::snapshot::settle::capture_until_unchanged;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
-
-/// The maximum number of captures when files keep changing.
-const MAX_CAPTURES: u32 = 3;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns whether the files of a sandbox that belongs to a named workspace have changed since the last call.
@@ -18,7 +17,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         // The operation that ends the sandbox makes the same check, and must see every change.
         let _lock = self.in_process.lifecycle_lock.lock().await;
-        self.note_late_call(self.files_changed().await)
+        self.note_late_call(self.files_changed(ChangeCursor::Idle).await)
     }
 
     /// Stores the files from which the workspace continues, in each storage of the workspace. With an archive, a failure
@@ -34,7 +33,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let platform = self.capture_platform(marker, storage).await?;
             Ok((archive, platform))
         };
-        let ((archive, platform), changed_during_capture) = self.capture_until_unchanged(capture).await?;
+        let ((archive, platform), changed_during_capture) = self.capture_last_change(capture).await?;
         if platform.as_ref().is_none_or(Option::is_some) {
             // The archive is newer than any earlier platform snapshot.
             self.update_binding(|binding| binding.platform_snapshot = None)?;
@@ -48,8 +47,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn capture_archive(&self) -> Result<LastSnapshot> {
         let dir = self.binding()?.dir;
-        let request =
-            SnapshotRequest { dir: Some(dir.clone()), fresh: true, ..SnapshotRequest::of((*self.id).clone()) };
+        let request = SnapshotRequest { dir: Some(dir.clone()), ..self.request_for(CapturePurpose::Stop) };
         let taken = self.share_capture(request, CancellationToken::never()).await?;
         Ok(LastSnapshot {
             id: taken.snapshot.snapshot_id().clone(),
@@ -83,10 +81,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // A capture may start a container. The task makes sure that it is ended.
         self.schedule_reconcile()?;
         let dir = Some(self.binding()?.dir);
-        let request =
-            SnapshotRequest { dir, wake: true, fresh: true, rescue: true, ..SnapshotRequest::of((*self.id).clone()) };
+        let request = SnapshotRequest { dir, wake: true, ..self.request_for(CapturePurpose::Rescue) };
         let capture = async || self.share_capture(request.clone(), CancellationToken::never()).await;
-        let (taken, _) = self.capture_until_unchanged(capture).await?;
+        let (taken, _) = self.capture_last_change(capture).await?;
         Ok(taken.snapshot.snapshot_id().clone())
     }
 
@@ -103,23 +100,24 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.take_rescue_snapshot().await
     }
 
+    fn request_for(&self, purpose: CapturePurpose) -> SnapshotRequest {
+        SnapshotRequest { fresh: true, purpose, ..SnapshotRequest::of((*self.id).clone()) }
+    }
+
     /// Returns whether any file changed since the previous check.
-    async fn files_changed(&self) -> Result<bool> {
-        self.sandboxes()?.changed_since_watch(&self.id, &self.binding()?.dir).await.map_err(self.failed(During::Probe))
+    async fn files_changed(&self, cursor: ChangeCursor) -> Result<bool> {
+        let dir = self.binding()?.dir;
+        let check = self.sandboxes()?.changed_since_watch(&self.id, &dir, cursor, None).await;
+        check.map_err(self.failed(During::Probe))
     }
 
     /// Repeats a capture until no file changed during it, up to a limit. The second value is `true` if files still changed
     /// during the last capture.
-    async fn capture_until_unchanged<T>(&self, mut capture: impl AsyncFnMut() -> Result<T>) -> Result<(T, bool)> {
-        self.sandboxes()?.watch_changes(&self.id).await.map_err(self.failed(During::Probe))?;
-        let mut captures = 1;
-        loop {
-            let taken = capture().await?;
-            let is_changed = self.files_changed().await?;
-            if !is_changed || captures == MAX_CAPTURES {
-                return Ok((taken, is_changed));
-            }
-            captures += 1;
-        }
+    async fn capture_last_change<T>(&self, mut capture: impl AsyncFnMut() -> Result<T>) -> Result<(T, bool)> {
+        let watched = self.sandboxes()?.watch_changes(&self.id, ChangeCursor::Stop, None).await;
+        watched.map_err(self.failed(During::Probe))?;
+        let capture = async |_| Ok((capture().await?, Some(self.files_changed(ChangeCursor::Stop).await?)));
+        let (taken, changed) = capture_until_unchanged(capture).await?;
+        Ok((taken, changed.unwrap_or(true)))
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::platform::PlatformFailure;
 use super::source::{StartPlan, StartSource};
 use super::{SandboxCondition, stale};
+use crate::model::change_cursor::SAVED_AT_START;
 use crate::model::named::answer::StartOutcome;
 use crate::model::named::binding::{RestoreBegun, SavedIn};
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
@@ -300,6 +301,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if !current.is_ready() {
             self.advance_marker(current, &ContainerMarker::Ready(nonce)).await?;
         }
+        // No snapshot has the files that the hook wrote, or that are adopted.
+        let has_saved_files = hooks.after_start.is_none() && outcome.how != StartOutcome::Adopted;
+        self.update_binding(|binding| binding.saved_state = has_saved_files.then(|| SAVED_AT_START.to_owned()))?;
         self.record_opened()?;
         Ok(outcome)
     }

@@ -10,6 +10,7 @@
 //! - [`stale`]: whether the dependencies of a snapshot still match
 //! - [`hooks`]: the workspace's commands in the sandbox
 //! - [`stop_sandbox`]: takes a snapshot, and destroys the container
+//! - [`autosave`]: the automatic save of the running sandbox
 //! - [`capture`]: the captures of a stop, and rescue snapshots
 //! - [`reserve`]: reserves a sandbox that starts from a snapshot of this one
 //! - [`switch_runtime`]: moves the sandbox to another runtime
@@ -21,6 +22,7 @@
 //! carries a [`ContainerMarker`](crate::model::named::ContainerMarker), and every later step runs only in the container
 //! with that marker.
 
+mod autosave;
 mod capture;
 mod condition;
 mod decommission;

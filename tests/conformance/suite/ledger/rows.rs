@@ -94,6 +94,8 @@ pub fn workspace() -> WorkspaceRecord {
             first_started_at: Some(minute_after_start(1)),
             adopted_at: Some(minute_after_start(1)),
             saved: Some(SavedFiles { snapshot: SavedIn::Archive(snapshot_id(1)), last_change: 1_795_150_800_000.25 }),
+            saved_state: Some("start".into()),
+            autosave_keep: NonZeroU32::new(3),
             last_restore: Some(LastRestore {
                 storage: Storage::Platform,
                 snapshot_id: Some(snapshot_id(1)),
@@ -147,6 +149,7 @@ pub fn with_label(number: i64, text: &str) -> SnapshotRecord {
 /// A snapshot that is being made.
 pub fn creating(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
+        saved_state: None,
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 1_795_150_800_000.25,
@@ -192,6 +195,8 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         pinned: false,
         foreign: false,
         rescue: false,
+        autosave: false,
+        changed_during_capture: None,
         suspect: None,
         dependencies: None,
         stage,
@@ -212,6 +217,8 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         pinned: true,
         foreign: true,
         rescue: true,
+        autosave: true,
+        changed_during_capture: Some(true),
         suspect: SizeDrop::detect(100_000_000, 4096),
         dependencies: Some(Dependencies {
             files: BTreeMap::from([("it's".into(), "ab".repeat(32)), ("none".into(), String::new())]),
@@ -225,6 +232,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
 /// A capture with a known backup and with every field.
 pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
+        saved_state: None,
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 0.0,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::{DependsOn, Expiry, Hooks};
-use super::{PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
+use super::{Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 use crate::model::{Code, Directory, Error, Policy, Runtime, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
@@ -43,6 +43,9 @@ pub struct WorkspaceDescription {
     pub hooks: Hooks,
     /// The time limits after which the workspace stops automatically.
     pub expiry: Expiry,
+    /// When the files of the running workspace are saved automatically.
+    #[serde(default)]
+    pub autosave: Autosave,
     /// What the workspace's snapshots depend on.
     pub depends_on: DependsOn,
     /// The names of the environment variables that are set in the sandbox.
@@ -57,6 +60,12 @@ pub struct WorkspaceDescription {
     /// When the workspace stops automatically if there is no further activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<Timestamp>,
+    /// When the newest snapshot of the workspace's files was taken, by whatever means. Absent if there is none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<Timestamp>,
+    /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaved_since: Option<Timestamp>,
     /// The snapshot of the last stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
@@ -209,6 +218,15 @@ pub struct WorkspaceEntry {
     /// The size of the last stop's snapshot, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
+    /// Whether the files of the running workspace are saved automatically.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub autosave: bool,
+    /// When the newest snapshot of the workspace's files was taken, by whatever means. Absent if there is none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_saved_at: Option<Timestamp>,
+    /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaved_since: Option<Timestamp>,
     /// When the workspace was created.
     pub created_at: Timestamp,
     /// The sandbox of the snapshot that the workspace was created from; absent if it was created empty.

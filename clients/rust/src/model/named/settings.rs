@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::StoragePolicy;
+use super::{Autosave, StoragePolicy};
 
 #[cfg(feature = "schema")]
 use crate::model::schema::{A_COMMAND, PATH, nullable};
@@ -58,6 +58,9 @@ pub struct Settings {
     /// The time limits after which the workspace stops automatically.
     #[serde(default)]
     pub expiry: Expiry,
+    /// When the files of the running workspace are saved automatically.
+    #[serde(default, skip_serializing_if = "Autosave::is_default")]
+    pub autosave: Autosave,
     /// What the workspace's snapshots depend on.
     #[serde(default)]
     pub depends_on: DependsOn,
@@ -251,6 +254,7 @@ impl Settings {
             retention: Policy::default(),
             hooks: Hooks::default(),
             expiry: Expiry::default(),
+            autosave: Autosave::default(),
             depends_on: DependsOn::default(),
             env: BTreeMap::new(),
         }
@@ -277,6 +281,7 @@ impl Settings {
                 format!("Pass at most {MAX_EXPIRY_SECONDS} seconds, or 0 for never."),
             ));
         }
+        self.autosave.check()?;
         self.depends_on.check()?;
         check_env(&self.env)
     }

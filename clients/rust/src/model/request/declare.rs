@@ -10,10 +10,10 @@ use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
 use crate::model::diff::DiffCursor;
 use crate::model::files::{FileCursor, FilePath};
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
-use crate::model::named::{StoragePolicy, Tenant, WorkspaceName};
+use crate::model::named::{Autosave, StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
-    BackupHandle, CheckpointName, Compression, DeltasOnDelete, Directory, Label, Policy, Result, Runtime, SandboxId,
-    SnapshotId,
+    BackupHandle, CheckpointName, Compression, Consistency, DeltasOnDelete, Directory, Label, Policy, Result, Runtime,
+    SandboxId, SnapshotId,
 };
 
 /// The type of a field of a request: of one option, or of several options that requests share.
@@ -155,6 +155,7 @@ options! {
     Option<Directory> as Option<String>, string, |raw| optional(raw.as_deref(), Directory::parse);
     Label as String, required, |raw| Self::parse(&raw);
     Option<Label> as Option<String>, string, |raw| optional(raw.as_deref(), Label::parse);
+    Consistency as Option<String>, string;
     Runtime as String, required, |raw| Self::parse(&raw);
     Option<Runtime> as Option<String>, string, |raw| optional(raw.as_deref(), Runtime::parse);
     Option<SnapshotId> as Option<String>, string, |raw| optional(raw.as_deref(), SnapshotId::parse);
@@ -179,6 +180,7 @@ options! {
     Option<Policy> as Option<Policy>, object, Ok;
     Option<Hooks> as Option<Hooks>, object, Ok;
     Option<Expiry> as Option<Expiry>, object, Ok;
+    Option<Autosave> as Option<Autosave>, object, Ok;
     Option<DependsOn> as Option<DependsOn>, object, Ok;
 }
 

@@ -54,7 +54,7 @@ pub use named::{
 };
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
-pub use snapshot::SnapshotRequest;
+pub use snapshot::{CapturePurpose, SnapshotRequest};
 pub use tokens::{CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest};
 pub use tools::{CallToolRequest, GrantRequest, NameStyle, ToolArguments, ToolTarget, ToolWorkspace, Toolset};
 pub use workspace::{

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::declare::request;
-use crate::model::named::StoragePolicy;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
+use crate::model::named::{Autosave, StoragePolicy};
 use crate::model::policy::Policy;
 #[cfg(feature = "schema")]
 use crate::model::schema::NO_NULL;
@@ -35,6 +35,9 @@ request! {
         pub hooks: Option<Hooks>,
         /// The time limits after which the workspace stops automatically.
         pub expiry: Option<Expiry>,
+        /// When the files of the running workspace are saved automatically. `{}` is off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub autosave: Option<Autosave>,
         /// What the workspace's snapshots depend on.
         pub depends_on: Option<DependsOn>,
         /// The environment variables of the sandbox, which every start sets again. They may be secrets; no answer
@@ -57,6 +60,7 @@ impl SettingsUpdate {
             retention: self.retention.unwrap_or(settings.retention),
             hooks: self.hooks.unwrap_or(settings.hooks),
             expiry: self.expiry.unwrap_or(settings.expiry),
+            autosave: self.autosave.unwrap_or(settings.autosave),
             depends_on: self.depends_on.unwrap_or(settings.depends_on),
             env: self.env.unwrap_or(settings.env),
             dir: settings.dir,

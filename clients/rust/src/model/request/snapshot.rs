@@ -9,7 +9,7 @@ use super::{check_expiration, check_key, check_range, check_replace, refuse_memo
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
-use crate::model::{Compression, Directory, Error, Label, Result, Runtime, SandboxId};
+use crate::model::{Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId};
 
 request! {
     /// The request to take a snapshot of a sandbox.
@@ -63,13 +63,33 @@ request! {
         /// Whether the snapshot may contain only what changed since a full one; the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub incremental: Option<bool>,
+        /// What to do if files change during the capture; `reported` if absent.
+        #[serde(skip_serializing_if = "Consistency::is_default")]
+        #[cfg_attr(feature = "schema", schemars(extend("default" = "reported")))]
+        pub consistency: Consistency = |text| text.as_deref().map_or(Ok(Consistency::default()), Consistency::parse),
         ;
-        /// Whether to take a rescue snapshot: the files are not the workspace's own, and the workspace starts from them
-        /// only on explicit request.
+        /// Who requests the capture.
         #[serde(skip)]
-        pub rescue: bool,
+        pub purpose: CapturePurpose,
     }
     refuse refuse_memory;
+}
+
+/// Who requests a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CapturePurpose {
+    /// A caller.
+    #[default]
+    Caller,
+    /// A stop, which detects changes during the capture itself.
+    Stop,
+    /// A rescue: the files are not the workspace's own, and the workspace starts from them only on explicit request.
+    Rescue,
+    /// An automatic save. Its check recorded the state of the files under this name before the capture.
+    Save {
+        /// The name of the state.
+        state: String,
+    },
 }
 
 impl SnapshotRequest {
@@ -89,9 +109,10 @@ impl SnapshotRequest {
             adopt: false,
             fresh: false,
             incremental: None,
+            consistency: Consistency::default(),
             idempotency_key: None,
             lineage_scope: LineageScope::UNRESTRICTED,
-            rescue: false,
+            purpose: CapturePurpose::default(),
         }
     }
 

@@ -1,0 +1,16 @@
+//! The consumers of change detection, and the states that automatic saves compare with.
+
+/// A consumer of change detection in a container. Each one has a cursor of its own, which is the time of its last check:
+/// no consumer hides changes from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChangeCursor {
+    /// The check whether a workspace is idle.
+    Idle,
+    /// A stop, which captures the last change.
+    Stop,
+    /// A capture, which reports the changes during it.
+    Capture,
+}
+
+/// The saved state of a container whose files have not changed since its marker was set: they are those of a snapshot.
+pub const SAVED_AT_START: &str = "start";

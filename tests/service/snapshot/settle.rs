@@ -1,0 +1,112 @@
+//! Changes during captures: every snapshot reports them, and with `consistency: "settled"` the capture is repeated.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::{Code, Failure, Runtime};
+use serde_json::{Value, json};
+
+use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method};
+
+const ID: &str = "agent-42";
+
+fn snapshot(fixture: &Fixture, options: &Value) -> sandbox_snapshotter::model::Result<Value> {
+    let mut arguments = json!({ "sandboxId": ID });
+    arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    fixture.run(Operation::Snapshot, &arguments)
+}
+
+/// Returns a sandbox of each runtime, whose container runs for a minute.
+fn sandboxes() -> [Fixture; 2] {
+    Runtime::ALL.map(|runtime| {
+        let fixture = Fixture::of_runtime(runtime);
+        fixture.start_sandbox(ID);
+        fixture.world.write_file(ID, FILE, "first");
+        fixture.world.advance_clock(MINUTE);
+        fixture
+    })
+}
+
+/// Writes a file during the first captures.
+fn write_during(fixture: &Fixture, captures: u32) {
+    for number in 1..=captures {
+        let write = move |world: &crate::support::World| world.write_file(ID, FILE, &format!("after {number}"));
+        fixture.world.after(Method::CreateBackup).nth(number).run(write);
+    }
+}
+
+#[test]
+fn snapshot_reports_whether_files_changed_during_capture() {
+    for fixture in sandboxes() {
+        assert_eq!(snapshot(&fixture, &json!({})).unwrap()["capture"]["changedDuringCapture"], false);
+        write_during(&fixture, 2);
+        assert_eq!(snapshot(&fixture, &json!({})).unwrap()["capture"]["changedDuringCapture"], true);
+    }
+}
+
+#[test]
+fn change_outside_of_the_directory_or_before_the_capture_is_not_reported() {
+    for fixture in sandboxes() {
+        fixture.world.write_file(ID, FILE, "second");
+        fixture.world.after(Method::CreateBackup).run(|world| world.write_file(ID, "/home/file", "outside"));
+        assert_eq!(snapshot(&fixture, &json!({})).unwrap()["capture"]["changedDuringCapture"], false);
+    }
+}
+
+#[test]
+fn snapshot_succeeds_without_the_report_if_a_check_fails() {
+    for method in [Method::WatchChanges, Method::ChangedSinceWatch] {
+        for fixture in sandboxes() {
+            fixture.world.before(method).fail_with(Failure::new("Error", "no such program"));
+            let taken = snapshot(&fixture, &json!({})).unwrap();
+            assert_eq!(taken["capture"].get("changedDuringCapture"), None, "{method:?}");
+            fixture.restore_value(&taken);
+        }
+    }
+}
+
+#[test]
+fn settled_snapshot_is_captured_again_until_no_file_changes() {
+    for fixture in sandboxes() {
+        write_during(&fixture, 1);
+        let taken = snapshot(&fixture, &json!({ "consistency": "settled", "label": "v1" })).unwrap();
+        assert_eq!(taken["capture"]["changedDuringCapture"], false);
+        assert_eq!((&taken["capture"]["label"], fixture.world.call_count(Method::CreateBackup)), (&json!("v1"), 2));
+        assert_eq!(fixture.restore_value(&taken), "after 1");
+    }
+}
+
+#[test]
+fn settled_snapshot_is_captured_at_most_three_times() {
+    for fixture in sandboxes() {
+        write_during(&fixture, 5);
+        let taken = snapshot(&fixture, &json!({ "consistency": "settled" })).unwrap();
+        assert_eq!(taken["capture"]["changedDuringCapture"], true);
+        assert_eq!(fixture.world.call_count(Method::CreateBackup), 3);
+    }
+}
+
+#[test]
+fn other_consistency_is_refused() {
+    let refused = snapshot(&Fixture::with_sandbox(), &json!({ "consistency": "strict" }));
+    assert!(refused.expect_code(Code::InvalidArgument).message().contains("`consistency`"));
+}
+
+#[test]
+fn watch_starts_no_container_of_a_class_that_proves_its_identity() {
+    let [_, fixture] = sandboxes();
+    snapshot(&fixture, &json!({})).unwrap();
+    fixture.world.before(Method::WatchChanges).run(|world| world.end_container(ID));
+    snapshot(&fixture, &json!({})).unwrap_err();
+    assert!(fixture.world.files(ID).is_none(), "the watch and the capture start no container");
+}
+
+trait RestoreValue {
+    /// Restores a snapshot, and returns the content of the file.
+    fn restore_value(&self, taken: &Value) -> String;
+}
+
+impl RestoreValue for Fixture {
+    fn restore_value(&self, taken: &Value) -> String {
+        let restored = self.run(Operation::Restore, &json!({ "ref": taken })).unwrap();
+        self.world.files(restored["ref"]["sandboxId"].as_str().unwrap()).unwrap()[FILE].clone()
+    }
+}
