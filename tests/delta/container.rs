@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sandbox_snapshotter::fuzzing::delta;
 use sandbox_snapshotter::model::delta::{
@@ -69,7 +70,10 @@ impl Container {
     /// Creates a container with an empty directory.
     pub fn new(name: &str, mistake: Option<Mistake>) -> Self {
         let parent = env::var_os("DELTA_DIR").unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
-        let root = PathBuf::from(parent).join(format!("delta-{}-{name}", process::id()));
+        // Tests of the same process run at the same time.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let root = PathBuf::from(parent).join(format!("delta-{}-{number}-{name}", process::id()));
         drop(fs::remove_dir_all(&root));
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
