@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sandbox_snapshotter::fuzzing::delta;
 use sandbox_snapshotter::model::delta::{
@@ -47,9 +47,6 @@ impl Drop for Container {
     }
 }
 
-/// The number of containers so far.
-static CREATED: AtomicUsize = AtomicUsize::new(0);
-
 /// The id of the backup of a base.
 const BACKUP: &str = "6b1f0c1e-0000-4000-8000-000000000001";
 
@@ -73,9 +70,11 @@ impl Container {
     /// Creates a container with an empty directory.
     pub fn new(name: &str, mistake: Option<Mistake>) -> Self {
         let parent = env::var_os("DELTA_DIR").unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
-        // Tests that run at the same time use the same names.
-        let number = CREATED.fetch_add(1, Ordering::Relaxed);
+        // Tests of the same process run at the same time.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let root = PathBuf::from(parent).join(format!("delta-{}-{number}-{name}", process::id()));
+        drop(fs::remove_dir_all(&root));
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
         fs::write(root.join("run.stamp"), format!("{}\n", marker())).unwrap();

@@ -29,7 +29,7 @@ const MISTAKES: [(&str, u64, Mistake); 6] = [
     ("links of unchanged names are ignored", 8, ("$inodes{\"$device $inode\"} = 1 if", "0 if")),
     ("the ctime is not compared", 1, ("%T@ %C@ %P", "%T@ %T@ %P")),
     ("parents are not archived", 21, ("while ($path ne '') { $path = parent($path); last if $stored{$path}++ }", "")),
-    ("bits that a parent passes on are kept", 1, ("if ($mode & S_ISGID)", "if (0)")),
+    ("bits that a parent passes on are kept", 22, ("if ($mode & S_ISGID)", "if (0)")),
     ("the digest is of the changed entries", 1, ("print {$out} digest_line($first, @fields)", "print {$out} ''")),
 ];
 
@@ -44,6 +44,7 @@ fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
     let rng = SeededRng::new(seed);
     let mut container = Container::new(&format!("{seed}"), mistake);
     tree::change(&container.dir(), &rng, 1 + rng.below(40), true);
+    tree::age_directories(&container.dir());
     let base = match container.capture_base() {
         Ok(base) => base,
         Err(why) => return Err(format!("seed {seed}: the base is refused: {why}")),
@@ -78,6 +79,7 @@ fn run_overlay_case(seed: u64) -> Result<(), String> {
     let first = Container::new(&format!("{seed}-first"), None);
     tree::change(&first.dir(), &rng, 1 + rng.below(40), false);
     fs::write(first.dir().join("large"), vec![0; 10_000_000]).unwrap();
+    tree::age_directories(&first.dir());
     let base = first.capture_base()?;
     let mut container = Container::mounted(&format!("{seed}"), &base);
     for number in 0..=rng.below(3) {

@@ -162,6 +162,16 @@ fn change_once(root: &Path, rng: &SeededRng, links: bool) -> std::io::Result<()>
     Ok(())
 }
 
+/// Sets the time of all directories to an old one, so that a later change of it is seen at whole seconds.
+pub fn age_directories(root: &Path) {
+    let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for path in walk(root).into_iter().chain([root.to_owned()]) {
+        if fs::symlink_metadata(&path).unwrap().is_dir() {
+            File::open(path).unwrap().set_modified(old).unwrap();
+        }
+    }
+}
+
 /// Lists a directory, and itself.
 pub fn list(root: &Path) -> Listing {
     let (mut entries, mut names) = (BTreeMap::new(), BTreeMap::<u64, Vec<PathBuf>>::new());
