@@ -79,7 +79,6 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
     'ListFilesOptions.path': ['/'],
     'RestoreFilesOptions.paths': [['notes.txt']],
     'RestoreFilesOptions.to': [sandboxId],
-    'FileOptions.path': ['notes.txt'],
     'ReadFileOptions.path': ['notes.txt'],
     'CreateTokenOptions.workspaces': [['work']],
     workspaces: [
