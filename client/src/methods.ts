@@ -450,6 +450,7 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'
   'workspaces/stop': 'snapshot',
   'workspaces/fork': 'snapshot',
   'workspaces/update': 'snapshot',
+  'workspaces/turnEnded': 'snapshot',
   'workspaces/promote': 'snapshot',
   'workspaces/migrate': 'snapshot',
   'workspaces/delete': 'snapshot',

@@ -58,6 +58,8 @@ export interface Operations {
   'workspaces/fork': { options: ForkWorkspaceOptions; answer: ForkedWorkspaces };
   /** Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox. */
   'workspaces/update': { options: UpdateWorkspaceOptions; answer: Workspace };
+  /** Tells the Worker that an agent's turn has ended. It saves the files soon, if they changed and the settings say so. Returns at once, and does not count as a use of the workspace. */
+  'workspaces/turnEnded': { options: WorkspaceAddress; answer: TurnEnded };
   /** Continues a workspace with the files of another workspace or snapshot of its lineage, in a new sandbox. */
   'workspaces/promote': { options: PromoteWorkspaceOptions; answer: Workspace };
   /** Stops a workspace, and moves it to another runtime: the next start restores its files there. Does nothing if the workspace is there already. */
@@ -186,6 +188,11 @@ export interface Capture {
   totalBytes: number;
   /** The full snapshot that a delta is based on. */
   base?: string;
+  /**
+   * Whether files in the directory changed during the capture, so that the snapshot may contain earlier
+   * and later files side by side. Changes of excluded files count. Absent if that is not known.
+   */
+  changedDuringCapture?: boolean;
   /** Why the snapshot is full although incremental snapshots are on. */
   reason?: FullReason;
   /**
@@ -273,6 +280,15 @@ export interface SnapshotOptions extends LineageScope {
   adopt?: boolean;
   /** The compression of the archive. */
   compression?: Compression;
+  /**
+   * What to do if files change during the capture; `reported` if absent.
+   *
+   * - `reported`: The answer reports the change.
+   * - `settled`: The Worker captures again, up to 3 times in all, as a stop does. The answer is that of
+   * the last capture; the earlier snapshots stay, and the label moves to the last one.
+   * @default "reported"
+   */
+  consistency?: 'reported' | 'settled';
   /** The directory to capture; the deployment's default directory if absent. */
   dir?: string;
   /**
@@ -464,6 +480,8 @@ export interface Summary {
    * - `unknown`: R2 did not respond.
    */
   restorable: 'yes' | 'no' | 'unknown';
+  /** Whether an automatic save took it. Retention counts such snapshots only among themselves. */
+  autosave?: boolean;
   /** The full snapshot that a delta is based on. */
   base?: string;
   /** When R2 was last checked for it; absent if it was not checked. */
@@ -1277,6 +1295,11 @@ export interface Workspace {
   hooks: Hooks;
   /** The time limits after which the workspace stops automatically. */
   expiry: Expiry;
+  /**
+   * When the files of the running workspace are saved automatically.
+   * @default {"afterTurn":false,"everySeconds":0,"keepLast":5,"onlyIfChanged":true}
+   */
+  autosave: Autosave;
   /** What the workspace's snapshots depend on. */
   dependsOn: DependsOn;
   /** The names of the environment variables that are set in the sandbox. */
@@ -1294,6 +1317,11 @@ export interface Workspace {
    * absent.
    */
   incremental?: boolean;
+  /**
+   * When the newest snapshot of the workspace's files was taken, by whatever means. Absent if there is
+   * none yet.
+   */
+  lastSavedAt?: string;
   /** The snapshot of the last stop. */
   lastSnapshot?: LastSnapshot;
   /**
@@ -1317,6 +1345,36 @@ export interface Workspace {
   runtime?: 'sdk-0.12' | 'container';
   /** When the workspace was last started. */
   startedAt?: string;
+  /** Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds. */
+  unsavedSince?: string;
+}
+
+/**
+ * When the Worker saves the files of a running workspace by itself: after a time, after an agent's
+ * turns, or both. Off by default.
+ */
+export interface Autosave {
+  /**
+   * Whether to save after `workspaces/turnEnded`, at most once a minute.
+   * @default false
+   */
+  afterTurn?: boolean;
+  /**
+   * Seconds from one save to the next. 0 means that time alone saves nothing.
+   * @default 0
+   */
+  everySeconds?: number;
+  /**
+   * The number of newest automatic snapshots that stay. Automatic snapshots count only among themselves:
+   * they evict no other snapshot, and no other snapshot evicts them.
+   * @default 5
+   */
+  keepLast?: number;
+  /**
+   * Whether to save only if files have changed since the last automatic save.
+   * @default true
+   */
+  onlyIfChanged?: boolean;
 }
 
 /** What the snapshots of a workspace depend on. */
@@ -1600,6 +1658,8 @@ export interface CreateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
  * unchanged.
  */
 export interface WorkspaceSettings {
+  /** When the files of the running workspace are saved automatically. `{}` is off. */
+  autosave?: Autosave;
   /** What the workspace's snapshots depend on. */
   dependsOn?: DependsOn;
   /**
@@ -1692,6 +1752,13 @@ export interface WorkspaceEntry {
   updatedAt: string;
   /** The number of changes so far, counted over all workspaces that ever had this name. */
   version: number;
+  /** Whether the files of the running workspace are saved automatically. */
+  autosave?: boolean;
+  /**
+   * When the newest snapshot of the workspace's files was taken, by whatever means. Absent if there is
+   * none yet.
+   */
+  lastSavedAt?: string;
   /**
    * The runtime of the sandbox; absent if the deployment does not name it.
    *
@@ -1713,6 +1780,8 @@ export interface WorkspaceEntry {
    * - `platform`: Only in a platform snapshot. Requires `durable: false`.
    */
   storage?: 'archive' | 'both' | 'platform';
+  /** Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds. */
+  unsavedSince?: string;
 }
 
 /** The request for a page of a tenant's workspaces, sorted by name. */
@@ -1814,6 +1883,21 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
   acceptStale?: boolean;
   /** The id or the short ref of the snapshot to go back to, in a new sandbox. */
   currentSnapshotId?: string;
+}
+
+/** The answer to the end of a turn. */
+export interface TurnEnded {
+  /** The state of the workspace. */
+  state: WorkspaceState;
+  /** When the newest snapshot of the workspace's files was taken, as far as the workspace knows. */
+  lastSavedAt?: string;
+  /**
+   * When the Worker checks whether files have changed, and saves them; absent if the workspace is not
+   * active, or does not save after turns.
+   */
+  saveDueAt?: string;
+  /** Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds. */
+  unsavedSince?: string;
 }
 
 /** The request to promote another workspace, or a snapshot, to a workspace. */
@@ -2557,6 +2641,7 @@ export interface HealthCheck {
    * - `directory`: The list of named workspaces.
    * - `platformSnapshots`: The platform snapshots that are the only copy of a workspace's files, in the
    * default tenant.
+   * - `autosaves`: The workspaces whose automatic saves fail, in the default tenant.
    * - `apiToken`: The token of the HTTP API.
    * - `backupCredentials`: The credentials with which sandboxes sign their transfers to the bucket.
    * - `metrics`: The Analytics Engine dataset that counts operations.
@@ -2568,6 +2653,7 @@ export interface HealthCheck {
     | 'workspaces'
     | 'directory'
     | 'platformSnapshots'
+    | 'autosaves'
     | 'apiToken'
     | 'backupCredentials'
     | 'metrics';
