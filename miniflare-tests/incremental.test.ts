@@ -252,7 +252,7 @@ if (isProduction) {
       await world.exec(sandboxId, `(cd /workspace; ${change})`);
       const { capture } = await world.snapshot(sandboxId);
       assert.deepEqual([capture.form, capture.reason], ['full', 'special'], change);
-      await workspace.delete({});
+      await workspace.delete();
     }
   });
 } else {
