@@ -29,6 +29,9 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// The number of containers that were created: tests of the same process run at the same time.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
 /// The root of a container, which is deleted with it.
 pub struct Container {
     root: PathBuf,
@@ -70,8 +73,6 @@ impl Container {
     /// Creates a container with an empty directory.
     pub fn new(name: &str, mistake: Option<Mistake>) -> Self {
         let parent = env::var_os("DELTA_DIR").unwrap_or_else(|| env!("CARGO_TARGET_TMPDIR").into());
-        // Tests of the same process run at the same time.
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let root = PathBuf::from(parent).join(format!("delta-{}-{number}-{name}", process::id()));
         drop(fs::remove_dir_all(&root));
