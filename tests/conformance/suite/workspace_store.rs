@@ -133,6 +133,7 @@ pub fn full_record() -> NamedRecord {
             persistent: false,
             storage: StoragePolicy::Platform,
             durable: false,
+            incremental: Some(true),
             retention: workspace().policy,
             hooks: Hooks {
                 before_stop: hook("echo 'it'\n\"$x\" 🗂", OnFailure::Warn),

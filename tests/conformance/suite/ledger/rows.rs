@@ -15,8 +15,9 @@ use sandbox_snapshotter::model::record::{
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory, Label,
-    LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId, Timestamp,
+    ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory,
+    FullReason, Label, LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId,
+    Timestamp,
 };
 use serde_json::json;
 
@@ -71,7 +72,7 @@ pub fn workspace() -> WorkspaceRecord {
             inventory: "0".repeat(64),
             tree_bytes: 70,
             listing: "1".repeat(64),
-            mounted: None,
+            mounted: Some(handle(0).id().clone()),
         }),
         protected: Some(ProtectedSnapshot { snapshot_id: snapshot_id(8), until: minute_after_start(9) }),
         unverified: Some(UnverifiedContainer {
@@ -105,6 +106,7 @@ pub fn workspace() -> WorkspaceRecord {
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
             env_names: vec!["A_NAME".to_owned()],
             fingerprint: Some("commit 文件 🗂".into()),
+            incremental: Some(false),
             platform_snapshot: Some(platform_snapshot()),
             class_image: Some("{\"image\":\"it's\"}".into()),
             platform_content: Some("cd".repeat(32)),
@@ -253,6 +255,7 @@ fn stored(number: i64) -> StoredBackup {
         checksum: Some("md5:d41d8cd98f00b204e9800998ecf8427e".into()),
         format: Some(ArchiveFormat::TarZstd),
         listing: Some("2".repeat(64)),
+        full_reason: Some(FullReason::BaseOld),
         usable_until: Timestamp::MAX,
         imported: true,
         checked_at: minute_after_start(number),
