@@ -1,11 +1,11 @@
 //! `health`: whether the configured components of a deployment answer.
 
 use futures_executor::block_on;
-use sandbox_snapshotter::model::Code;
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
+use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::service::health;
 
-use super::support::{DAY, Fixture, Method, WORKSPACE, no_expiry};
+use super::support::{DAY, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
 
 const CONFIGURED: [HealthComponent; 2] = [HealthComponent::Bucket, HealthComponent::Directory];
 
@@ -97,4 +97,25 @@ fn health_names_a_workspace_whose_platform_snapshot_is_not_refreshed() {
     assert_eq!((check.ok, check.code), (Some(false), Some(Code::NothingRestorable)));
     assert!(check.detail.contains(WORKSPACE) && check.detail.contains("was not refreshed"), "{}", check.detail);
     assert!(check.remediation.unwrap().contains("storage"));
+}
+
+fn autosave_check(fixture: &Fixture) -> Option<HealthCheck> {
+    check_health(fixture).checks.into_iter().find(|check| check.name == HealthComponent::Autosaves)
+}
+
+#[test]
+fn health_names_a_workspace_whose_automatic_saves_fail() {
+    assert_eq!(autosave_check(&Fixture::with_workspace()), None);
+    let mut options = no_expiry();
+    options["autosave"] = serde_json::json!({ "everySeconds": 60 });
+    let fixture = Fixture::with_workspace_options(&options);
+    assert_eq!(autosave_check(&fixture).unwrap().ok, Some(true));
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    fixture.advance_with_alarms(2 * MINUTE);
+    let check = autosave_check(&fixture).unwrap();
+    assert_eq!((check.ok, check.code), (Some(false), Some(Code::BackupFailed)));
+    assert!(check.detail.contains(WORKSPACE), "{}", check.detail);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_eq!(autosave_check(&fixture).unwrap().ok, Some(true));
 }

@@ -72,7 +72,7 @@ pub fn workspace() -> WorkspaceRecord {
             inventory: "0".repeat(64),
             tree_bytes: 70,
             listing: "1".repeat(64),
-            mounted: None,
+            mounted: Some(handle(0).id().clone()),
         }),
         protected: Some(ProtectedSnapshot { snapshot_id: snapshot_id(8), until: minute_after_start(9) }),
         unverified: Some(UnverifiedContainer {
@@ -109,6 +109,7 @@ pub fn workspace() -> WorkspaceRecord {
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
             env_names: vec!["A_NAME".to_owned()],
             fingerprint: Some("commit 文件 🗂".into()),
+            incremental: Some(false),
             platform_snapshot: Some(platform_snapshot()),
             class_image: Some("{\"image\":\"it's\"}".into()),
             platform_content: Some("cd".repeat(32)),
