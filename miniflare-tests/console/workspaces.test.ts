@@ -206,7 +206,7 @@ describe('a workspace', () => {
     await createWorkspaces('by-hand', ['desk']);
     await fixture.world.snapshot(await fixture.world.workspace('desk', 'by-hand').sandboxId());
     await using tab = await fixture.signedIn('#/workspaces/by-hand');
-    await tab.page.getByRole('columnheader', { name: 'Saved at last stop' }).waitFor();
+    await tab.page.getByRole('columnheader', { name: 'Last saved' }).waitFor();
     assert.equal(await tab.page.getByText('Last snapshot').count(), 0);
   });
 

@@ -33,7 +33,7 @@ export const COMMANDS: Record<string, string> = {
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
   'tokens/list': 'snapshotter tokens list',
-  'tokens/revoke': 'snapshotter tokens revoke fraajt0kzdj8',
+  'tokens/revoke': 'snapshotter tokens revoke cj318wmghqk8',
   'tokens/current': 'snapshotter tokens current',
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\

@@ -76,17 +76,13 @@ impl Show for Page {
                 snapshot.snapshot_id.to_string(),
                 snapshot.label.to_string(),
                 snapshot.size_bytes.map_or_else(String::new, size),
-                form_word(snapshot).to_owned(),
                 relative_time(snapshot.created_at, now),
                 snapshot.expires_at.map_or_else(String::new, |end| relative_time(end, now)),
                 summary_state(snapshot),
             ]
         };
-        let rows = table_with_numbers(
-            2,
-            ["ID", "LABEL", "SIZE", "FORM", "TAKEN", "EXPIRES", "STATE"],
-            self.snapshots.iter().map(row),
-        );
+        let rows =
+            table_with_numbers(2, ["ID", "LABEL", "SIZE", "TAKEN", "EXPIRES", "STATE"], self.snapshots.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
@@ -221,7 +217,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
     ]
 }
 
-/// Returns the text in the form column of a list.
+/// Returns the form of a snapshot.
 const fn form_word(snapshot: &Summary) -> &'static str {
     match (snapshot.state, snapshot.form) {
         (SnapshotState::Creating, _) => "",
@@ -247,7 +243,9 @@ fn summary_state(snapshot: &Summary) -> String {
         count => format!("needed by {count}"),
     };
     let pinned = if snapshot.pinned { "pinned" } else { "" };
-    let words = [snapshot.state.as_str(), restorable, pinned, &needed];
+    let automatic = if snapshot.autosave { "automatic" } else { "" };
+    let delta = if snapshot.form == SnapshotForm::Delta { "delta" } else { "" };
+    let words = [snapshot.state.as_str(), automatic, delta, restorable, pinned, &needed];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 

@@ -94,7 +94,6 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
           <th scope="col">Name</th>
           <th scope="col">State</th>
           <th scope="col">Last saved</th>
-          <th scope="col">Saved at last stop</th>
           <th scope="col">Created</th>
           <th scope="col">State since</th>
           <th scope="col">Sandbox</th>
@@ -124,10 +123,8 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
         </td>
         <td data-name="Last saved">
           {lastSavedAt ? <Time at={lastSavedAt} /> : <span class="hint">never</span>}
+          {sizeBytes !== undefined && <span class="hint"> {size(sizeBytes)}</span>}
           {unsavedSince && <span class="hint"> saves fail</span>}
-        </td>
-        <td data-name="Saved at last stop">
-          {sizeBytes === undefined ? <span class="hint">none</span> : size(sizeBytes)}
         </td>
         <td data-name="Created">
           <Time at={createdAt} />
@@ -147,7 +144,7 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
       <WorkspaceFailures actions={actions}>
         {(failures) => (
           <tr class="troubles">
-            <td colSpan={8}>{failures}</td>
+            <td colSpan={7}>{failures}</td>
           </tr>
         )}
       </WorkspaceFailures>
