@@ -12,6 +12,7 @@ mod container;
 mod random;
 mod tree;
 
+use std::ops::Range;
 use std::path::Path;
 use std::{env, fs};
 
@@ -32,6 +33,11 @@ const MISTAKES: [(&str, u64, Mistake); 6] = [
     ("bits that a parent passes on are kept", 22, ("if ($mode & S_ISGID)", "if (0)")),
     ("the digest is of the changed entries", 1, ("print {$out} digest_line($first, @fields)", "print {$out} ''")),
 ];
+
+/// Runs cases, and prints each difference at once.
+fn find_differences(seeds: Range<u64>, run: impl Fn(u64) -> Result<(), String>) -> Vec<String> {
+    seeds.filter_map(|seed| run(seed).inspect_err(|difference| println!("{difference}")).err()).collect()
+}
 
 fn number(name: &str, default: u64) -> u64 {
     env::var(name)
@@ -112,7 +118,7 @@ fn files_restored_from_an_overlay_are_those_of_the_capture() {
         return;
     }
     let (seed, cases) = (number("DELTA_SEED", 1), number("DELTA_CASES", 20));
-    let found: Vec<String> = (seed..seed + cases).filter_map(|seed| run_overlay_case(seed).err()).collect();
+    let found = find_differences(seed..seed + cases, run_overlay_case);
     println!("{cases} cases of overlays, {} differences", found.len());
     assert_eq!(found, [""; 0]);
 }
@@ -120,7 +126,7 @@ fn files_restored_from_an_overlay_are_those_of_the_capture() {
 #[test]
 fn restored_files_are_those_of_the_capture() {
     let (seed, cases) = (number("DELTA_SEED", 1), number("DELTA_CASES", 20));
-    let found: Vec<String> = (seed..seed + cases).filter_map(|seed| run_case(seed, None).err()).collect();
+    let found = find_differences(seed..seed + cases, |seed| run_case(seed, None));
     println!("{cases} cases, {} differences", found.len());
     assert_eq!(found, [""; 0]);
 }
