@@ -47,6 +47,8 @@ for (const transport of ['rpc', 'http'] as const) {
         dir: '/workspace',
         createdAt: ref.ref.createdAt,
         sizeBytes: capture?.sizeBytes,
+        ownBytes: capture?.sizeBytes,
+        sharedBytes: 0,
         format: 'squashfs',
         lastUsedAt: ref.ref.createdAt,
         expiresAt: new Date(Date.parse(ref.ref.createdAt) + 30 * 24 * 3600_000).toISOString(),

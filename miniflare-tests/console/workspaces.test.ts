@@ -26,8 +26,8 @@ describe('the list', () => {
     await fixture.world.workspace('docs', 'listed').stop();
     await using tab = await fixture.signedIn('#/workspaces/listed');
     await row(tab, 'docs').getByText('stopped').waitFor();
-    assert.match(await row(tab, 'docs').innerText(), /stopped\s+3\d kB\s.*docs-\w{10}/s);
-    assert.match(await row(tab, 'shop').innerText(), /active\s+none/);
+    assert.match(await row(tab, 'docs').innerText(), /stopped\s+just now 3\d kB\s.*docs-\w{10}/s);
+    assert.match(await row(tab, 'shop').innerText(), /active\s+never/);
   });
 
   test('filters by tenant and by the beginning of the name', async () => {
