@@ -109,7 +109,6 @@ pub fn workspace() -> WorkspaceRecord {
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
             env_names: vec!["A_NAME".to_owned()],
             fingerprint: Some("commit 文件 🗂".into()),
-            incremental: Some(false),
             platform_snapshot: Some(platform_snapshot()),
             class_image: Some("{\"image\":\"it's\"}".into()),
             platform_content: Some("cd".repeat(32)),
