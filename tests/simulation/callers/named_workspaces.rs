@@ -86,9 +86,11 @@ fn pick_changes(world: &World) -> SettingsUpdate {
 
 fn pick_autosave(world: &World) -> Autosave {
     let rng = &world.rng;
+    // Saves of unchanged files, each minute for days, would take most steps of a schedule.
+    let (every_seconds, only_if_changed) = rng.pick(&[(0, true), (60, true), (300, true), (7200, false)]).unwrap();
     Autosave {
-        every_seconds: rng.pick(&[0, 60, 60, 300]).unwrap(),
-        only_if_changed: !rng.one_in(6),
+        every_seconds,
+        only_if_changed,
         after_turn: rng.one_in(2),
         keep_last: NonZeroU32::new(rng.pick(&[1, 2, 5]).unwrap()).unwrap(),
     }
