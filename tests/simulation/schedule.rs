@@ -6,8 +6,10 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use sandbox_snapshotter::model::named::Autosave;
 use sandbox_snapshotter::model::request::SweepRequest;
 use sandbox_snapshotter::model::{BackupOptions, SandboxId};
+use sandbox_snapshotter::ports::WorkspaceStore;
 use sandbox_snapshotter::service::sweep;
 
 use crate::callers;
@@ -113,6 +115,8 @@ fn quiesce(world: &Rc<World>) {
         world.run_for(4 * i64::from(MAX_LATE_MILLIS));
     }
     let done = run_to_completion(world, vec![callers::repeat_lost_calls(Rc::clone(world)).boxed_local()]);
+    // The rules are checked while no capture is in progress.
+    turn_automatic_saves_off(world);
     world.run_for(36 * HOUR);
     if world.profile.hang_rate == 0 {
         // A backup that waited behind several others may be so late that only the sweep finds it.
@@ -128,6 +132,16 @@ fn quiesce(world: &Rc<World>) {
     if world.violations.borrow().is_empty() {
         run_to_completion(world, vec![final_state::check_usable(Rc::clone(world)).boxed_local()]);
         run_to_completion(world, vec![final_workspaces::check_startable(Rc::clone(world)).boxed_local()]);
+    }
+}
+
+fn turn_automatic_saves_off(world: &World) {
+    let stores: Vec<_> = world.workspace_stores.borrow().values().cloned().collect();
+    for store in stores {
+        if let Some(mut record) = store.stored_record() {
+            record.settings.autosave = Autosave::default();
+            store.put_record(&record).unwrap();
+        }
     }
 }
 

@@ -74,13 +74,24 @@ impl<S: Scheduler> World<S> {
         expected: Option<ContainerIdentity>,
         act: impl FnOnce(&mut Container<S>, i64) -> T + 'static,
     ) -> Result<T, Failure> {
+        self.run_expected_command(method, id, expected, |world, id| world.with_container(id, act)).await
+    }
+
+    /// As [`run_command`](Self::run_command), but only in the expected container, if one is.
+    async fn run_expected_command<T: 'static>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        expected: Option<ContainerIdentity>,
+        act: impl FnOnce(&Rc<Self>, &SandboxId) -> T + 'static,
+    ) -> Result<T, Failure> {
         let Some(expected) = expected.filter(|_| self.owns_containers()) else {
-            return self.in_container(method, id, act).await;
+            return self.run_command(method, id, act).await;
         };
         let own = id.clone();
         let run = move |world: Rc<Self>| async move {
             world.expect_container(&own, |world| world.identity(&own) == Some(expected)).await?;
-            Ok(world.with_container(&own, act))
+            Ok(act(&world, &own))
         };
         S::call(&self.this(), method, id.as_str(), run).await
     }
@@ -467,12 +478,15 @@ impl<S: Scheduler> Sandboxes for World<S> {
         expected: Option<ContainerIdentity>,
     ) -> Result<Option<bool>, Failure> {
         let (dir, saved, next) = (dir.clone(), saved.map(str::to_owned), next.to_owned());
-        let check = move |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
-        let changed = self.in_expected_container(Method::ChangedSinceSave, id, expected, check).await?;
-        if changed == Some(false) {
-            S::observe(&self.this(), Event::Unchanged(id));
-        }
-        Ok(changed)
+        let check = move |world: &Rc<Self>, id: &SandboxId| {
+            let check = |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
+            let changed = world.with_container(id, check);
+            if changed == Some(false) {
+                S::observe(world, Event::Unchanged(id));
+            }
+            changed
+        };
+        self.run_expected_command(Method::ChangedSinceSave, id, expected, check).await
     }
 
     async fn run_hook(
