@@ -34,11 +34,13 @@ pub struct Candidate {
 pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate> {
     let ledger = world.ledger(id);
     let binding = ledger.workspace().unwrap().and_then(|workspace| workspace.binding);
-    let rows = ledger.live_snapshots();
+    // A base that deltas need is deleted at once, and its archive later.
+    let mut rows = [ledger.live_snapshots(), ledger.deleted_bases()].concat();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.created_at(), row.snapshot_id.clone())));
     let snapshot_exists = |row: &&SnapshotRecord| match &row.stage {
         Stage::Ready { .. } => true,
-        Stage::Deleting { removal, .. } => removal.at.as_millis() == now,
-        _ => false,
+        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => removal.at.as_millis() == now,
+        Stage::Creating(_) => false,
     };
     let row = |row: &SnapshotRecord| Candidate {
         id: row.snapshot_id.clone(),
