@@ -23,7 +23,7 @@ const HOUR: i64 = 3600 * 1000;
 const MAX_DURATION: i64 = 3 * 366 * 24 * HOUR;
 
 /// The maximum number of steps of a schedule, far above that of any schedule that ends.
-const MAX_STEPS: u64 = 2_000_000;
+const MAX_STEPS: u64 = 50_000_000;
 
 /// The result of a schedule.
 #[derive(Default)]
