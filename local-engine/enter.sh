@@ -4,7 +4,10 @@
 #
 #   enter.sh STATE NODE [PROGRAM…]
 #
-# STATE: the container's folder on the host; NODE: the node binary to run the server with; PROGRAM: runs instead of the server
+# STATE: the container's folder on the host, beside what skeleton.sh made; NODE: the node binary to run the server with;
+# PROGRAM: runs instead of the server
+#
+# Each program that a shell runs costs more than a mount, so this runs few: most mounts are lines of one table.
 set -euo pipefail
 umask 022
 state=$1 node=$2
@@ -15,40 +18,61 @@ root=$state/root tools=/opt/local-engine layers=/.local-engine
 read -r pid _ </proc/self/stat
 echo "$pid"
 
-# read_only TARGET: makes a mount read-only. In a user namespace its other flags must be repeated.
-read_only() {
-  mount -o remount,bind,ro "$1" 2>/dev/null ||
-    mount -o remount,bind,ro,nosuid,nodev "$1" 2>/dev/null ||
-    mount -o remount,bind,ro,nosuid,nodev,noatime "$1"
+# The mounts of the host, and their options.
+mounted=() options_of=()
+while read -r _ _ _ _ path options _; do
+  printf -v path '%b' "${path//\\/\\0}"
+  mounted+=("$path") options_of+=(",$options,")
+done </proc/self/mountinfo
+
+# find_kept PATH: sets `kept` to those options of a file's mount that a user namespace can't remove.
+find_kept() {
+  local i option length=0 options=
+  for i in "${!mounted[@]}"; do
+    case $1/ in
+      "${mounted[i]%/}"/*) if ((${#mounted[i]} >= length)); then length=${#mounted[i]} options=${options_of[i]}; fi ;;
+    esac
+  done
+  kept=
+  for option in nosuid nodev noexec noatime nodiratime; do
+    case $options in *,"$option",*) kept+=,$option ;; esac
+  done
 }
 
-# share SOURCE [TARGET]: mounts a file or a directory of the host, with all mounts below it, read-only into the private
-# root.
+table= # the mounts to make, in the form of fstab
+
+# add SOURCE TARGET OPTIONS [TYPE]: adds a mount of the private root to the table.
+add() {
+  local source=${1// /'\040'} target=$root$2 options=${3// /'\040'}
+  table+="$source ${target// /'\040'} ${4-none} $options 0 0"$'\n'
+}
+
+# share SOURCE [TARGET]: adds a read-only mount of a file or a directory of the host.
 share() {
-  local target=$root${2:-$1} mounted
-  if [ -d "$1" ]; then mkdir -p "$target"; else mkdir -p "${target%/*}" && : >"$target"; fi
-  mount --rbind "$1" "$target"
-  while read -r mounted; do
-    case $mounted in "$target" | "$target"/*) read_only "$mounted" ;; esac
-  done < <(mounts)
+  local kept
+  find_kept "$1"
+  add "$1" "${2:-$1}" "rbind,ro$kept"
 }
 
-# mounts: prints the directories and files that are mounted.
-mounts() {
-  local mounted
-  while read -r _ _ _ _ mounted _; do printf '%b\n' "${mounted//\\/\\0}"; done </proc/self/mountinfo
+# make_mounts: makes the mounts of the table.
+make_mounts() {
+  printf '%s' "$table" >"$state/fstab"
+  table=
+  mount --all --fstab "$state/fstab"
 }
 
-# layer PATH: mounts a directory of the host into the private root, where root of the host can change it. The changes are in
-# $layers, and so in snapshots. Fails if the kernel does not permit it.
-layer() {
-  local changes=$root$layers$1 work=$root$layers/work$1 mounted
-  mkdir -p "$root$1" "$changes" "$work"
-  mount -t overlay overlay -o "lowerdir=$1,upperdir=$changes,workdir=$work" "$root$1" 2>/dev/null || return
-  # An overlay does not have the mounts below the directory, such as Docker's of /etc/hosts.
-  while read -r mounted; do
-    case $mounted in "$1"/*) share "$mounted" ;; esac
-  done < <(mounts)
+# read_only_below PATH: mounts what the host has mounted below a directory read-only: an overlay does not have it, such as
+# Docker's mount of /etc/hosts, and otherwise it is writable.
+read_only_below() {
+  local path kept
+  for path in "${mounted[@]}"; do
+    case $path in
+      "$1"/*)
+        find_kept "$path"
+        mount -o "bind,ro$kept" "$path" "$root$path"
+        ;;
+    esac
+  done
 }
 
 mkdir "$root"
@@ -59,57 +83,62 @@ if [ -n "$LOCAL_ENGINE_DISK" ]; then
 else
   mount -t tmpfs -o mode=755 tmpfs "$root"
 fi
+skeletons=("$state/../skeleton/.")
+if [ $# = 0 ]; then skeletons+=("$state/../server/."); fi
+cp -a "${skeletons[@]}" "$root"
 if [ -f "$state/files.tar" ]; then # the files of a snapshot
   tar -xpf "$state/files.tar" --xattrs --xattrs-include='*' --numeric-owner -C "$root"
 fi
+
+directories=()
 for path in /usr /etc /bin /sbin /lib /lib32 /lib64 /libx32 /nix; do
-  if [ -L "$path" ]; then
-    cp -P "$path" "$root$path"
-  elif [ -d "$path" ]; then
-    { [ $# -gt 0 ] && layer "$path"; } || share "$path"
-  fi
+  if [ -d "$path" ] && [ ! -L "$path" ]; then directories+=("$path"); fi
 done
+overlays=
+if [ $# -gt 0 ]; then
+  # Overlays, so that root of the host can change the directories. The changes are in $layers, and so in snapshots.
+  mkdir -p "${directories[@]/#/$root$layers}" "${directories[@]/#/$root$layers/work}"
+  for path in "${directories[@]}"; do
+    add overlay "$path" "lowerdir=$path,upperdir=$root$layers$path,workdir=$root$layers/work$path" overlay
+  done
+  # The kernel may not permit overlays.
+  if make_mounts 2>/dev/null; then overlays=1; fi
+fi
+if [ -z "$overlays" ]; then
+  for path in "${directories[@]}"; do share "$path"; done
+fi
 for program in $LOCAL_ENGINE_HIDDEN; do
-  for path in "$root"/usr/{local/,}{s,}bin/"$program"; do
-    if [ -f "$path" ]; then mount --bind /dev/null "$path"; fi
+  for path in /usr/{local/,}{s,}bin/"$program"; do
+    if [ -f "$path" ]; then add /dev/null "$path" bind; fi
   done
 done
-resolv=$(readlink -f /etc/resolv.conf || true)
-if [ -f "$resolv" ] && [[ $resolv != /etc/* ]]; then share "$resolv"; fi
-
+for path in "$state"/../skeleton/dev/*; do
+  if [ -f "$path" ] && [ ! -L "$path" ]; then add "/dev/${path##*/}" "/dev/${path##*/}" bind; fi
+done
+if read -r path <"$state/../resolv"; then share "$path"; fi
 if [ $# = 0 ]; then
   share "$node" $tools/node
-  cp "$state/../server.cjs" "$root$tools/server.cjs"
-  mkdir "$root$tools/io"
-  mount --bind "$state/io" "$root$tools/io"
+  add "$state/io" $tools/io bind
 fi
-
-mkdir -p "$root"/{workspace,home,root,app,run,tmp,var/tmp,var/backups,proc,dev/pts,dev/shm}
-chmod 1777 "$root/tmp" "$root/var/tmp" "$root/dev/shm"
-for device in null zero full random urandom tty fuse; do
-  [ -e "/dev/$device" ] || continue
-  : >"$root/dev/$device"
-  mount --bind "/dev/$device" "$root/dev/$device"
-done
 if [ -f "$state/../ca.pem" ]; then
   # Production mode. Archives and the files that change after a restore are on the host's disk, as they are on a
   # container's disk.
   share "$state/../ca.pem" $tools/ca.pem
   mkdir "$state/backups"
-  mount --bind "$state/backups" "$root/var/backups"
+  add "$state/backups" /var/backups bind
   # As in the image: users other than root may read mounts.
   echo user_allow_other >"$state/fuse.conf"
-  if [ -f /etc/fuse.conf ]; then mount --bind "$state/fuse.conf" "$root/etc/fuse.conf"; fi
+  if [ -f /etc/fuse.conf ]; then add "$state/fuse.conf" /etc/fuse.conf bind; fi
 fi
-mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts" 2>/dev/null || true
-ln -s pts/ptmx "$root/dev/ptmx"
-ln -s /proc/self/fd "$root/dev/fd"
-for stream in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${stream%:*}" "$root/dev/${stream#*:}"; done
+make_mounts
+for path in "${directories[@]}"; do read_only_below "$path"; done
+
+add devpts /dev/pts newinstance,ptmxmode=0666 devpts
+add proc /proc defaults proc
 # Some hosts, such as most Docker containers, refuse a new /proc. The sandbox then has the host's /proc.
-mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
+make_mounts 2>/dev/null || [ -e "$root/proc/self" ] || mount --rbind /proc "$root/proc"
 
 cd "$root"
-mkdir .host
 pivot_root . .host
 umount --lazy /.host
 rmdir /.host

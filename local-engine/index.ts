@@ -11,6 +11,7 @@
  *
  * A development tool: it separates sandboxes so that tests are meaningful. It does not protect against hostile code.
  */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,7 @@ import { rootCertificates } from 'node:tls';
 import { build } from 'esbuild';
 import type { Call } from './container.ts';
 import { DockerApi } from './docker-api.ts';
-import { checkHost, unshareOptions } from './host.ts';
+import { checkHost, PATH, unshareOptions } from './host.ts';
 import type { StoredSnapshot } from './images.ts';
 import { startS3, type S3 } from './s3.ts';
 
@@ -88,6 +89,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const { certificate, disk = false, onCall } = options;
   const hasCertificates = certificate !== undefined;
   if (hasCertificates) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
+  execFileSync('bash', [join(import.meta.dirname, 'skeleton.sh'), folder], { env: { PATH } });
   const api = new DockerApi({ folder, unshare, hasCertificates, disk, onCall });
   const socket = join(folder, 'docker.sock');
   api.server.listen(socket);
