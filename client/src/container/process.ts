@@ -42,7 +42,7 @@ export interface Ran {
  * Runs a script with a shell. Its output goes to files that have no name, so that the call does not wait for processes
  * that the script leaves behind with its output open.
  */
-const COLLECT = `o=$(mktemp) && exec 3>"$o" 4<"$o" && rm -f "$o" && o=$(mktemp) && exec 5>"$o" 6<"$o" && rm -f "$o" || exit 126
+const COLLECT = `d=$(mktemp -d) && exec 3>"$d/1" 4<"$d/1" 5>"$d/2" 6<"$d/2" && rm -rf "$d" || exit 126
 cd -- "$1" || exit 126; shift
 "$@" >&3 2>&5 3>&- 4<&- 5>&- 6<&-; c=$?
 head -c ${MAX_OUTPUT_BYTES + 1} <&4; head -c ${MAX_OUTPUT_BYTES + 1} <&6 >&2; exit $c`;
