@@ -217,6 +217,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                         Some(session) => session.probe(dir).await,
                         None => self.sandboxes()?.probe(&self.id, dir).await,
                     };
+                    let probe = probe.inspect_err(|_| self.note_unanswered());
                     Ok((elapsed_at_call, probe.map_err(self.failed(During::Probe))?))
                 })
                 .await?;

@@ -168,6 +168,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(since)
     }
 
+    /// Notes a call without an answer, which may start a container later: no probe in progress can rule that out.
+    pub(super) fn note_unanswered(&self) {
+        let started_count = &self.in_process.probes_started;
+        started_count.set(started_count.get() + 1);
+    }
+
     /// Accepts the container that runs now as verified.
     pub(in crate::service) fn accept_unverified(&self) -> Result<()> {
         if self.may_start_container()? { Ok(()) } else { self.put_unverified(None) }

@@ -125,6 +125,17 @@ fn alarm_does_not_verify_container_while_a_probe_runs() {
 }
 
 #[test]
+fn probe_does_not_verify_container_that_an_unanswered_one_may_start() {
+    let fixture = with_failed_probe();
+    fixture.world.after(Method::Probe).nth(1).fail_transiently();
+    fixture.fire_alarm("agent-42").unwrap();
+    // The first probe of the alarm arrives only now: it finds no container and starts one.
+    fixture.world.replace_container("agent-42");
+    fixture.world.advance_clock(1000);
+    fixture.snapshot().expect_code(Code::SandboxReplaced);
+}
+
+#[test]
 fn container_stays_unverified_before_its_cause_is_over() {
     let fixture = with_failed_probe();
     fixture.crash_worker();
