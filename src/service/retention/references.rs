@@ -92,10 +92,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             && snapshot.state() == SnapshotState::Ready
         {
             self.save_snapshot(&self.workspace()?, snapshot)?;
-            let workspace = self.workspace()?;
-            if workspace.decommissioned_at.is_some() || !workspace.policy.is_time_only() {
-                self.schedule_alarm(self.now())?;
-            }
+            self.schedule_retention(&self.workspace()?)?;
         }
         Ok(())
     }

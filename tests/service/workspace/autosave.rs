@@ -222,6 +222,23 @@ fn saves_and_snapshots_of_a_person_do_not_evict_each_other() {
 }
 
 #[test]
+fn save_beyond_keep_last_goes_when_no_sandbox_needs_it_any_longer() {
+    let fixture = Fixture::with_workspace_options(&with(json!({ "everySeconds": 60, "keepLast": 1 })));
+    fixture.advance_with_alarms(2 * MINUTE);
+    let id = fixture.sandbox_of(WORKSPACE);
+    let list = || fixture.run(Operation::List, &json!({ "sandboxId": id, "check": false })).unwrap();
+    let save = list()["snapshots"][0].clone();
+    let branch = fixture.run(Operation::Branch, &json!({ "ref": save["ref"] })).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_eq!(saves(&fixture), 2, "the branch needs the first one");
+    fixture.snapshot_labelled(branch["ref"]["sandboxId"].as_str().unwrap(), "own");
+    fixture.world.finish_background();
+    fixture.advance_with_alarms(HOUR);
+    assert_eq!(saves(&fixture), 1);
+}
+
+#[test]
 fn ends_of_turns_share_one_save_soon() {
     let fixture = Fixture::with_workspace_options(&after_turn());
     let due: Vec<Value> = (0..5).map(|_| turn_ended(&fixture)["saveDueAt"].clone()).collect();
