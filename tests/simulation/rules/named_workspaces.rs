@@ -100,6 +100,10 @@ pub fn check_started(world: &Rc<World>, address: &Address, requested_at: i64, st
     if is_restored && (started.restored_from.is_none() || started.may_have_lost.is_none()) {
         world.report_violation("rule 17, a start says what it restored", &format_args!("{address}"));
     }
+    if started.how == StartOutcome::Empty {
+        // The caller allowed it, and sees that there are no files.
+        loss::note_reported(world, address);
+    }
     if let Some(may_have_lost) = started.may_have_lost {
         loss::check_answer(world, address, requested_at, may_have_lost);
     }
