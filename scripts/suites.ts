@@ -23,14 +23,14 @@ export const COLUMNS: [Column, ...Column[]] = [
     mode: 'production',
     fast: suites(
       '{adopt,coalescing,import,lineage,main-job,restore-files,sweep}',
-      'exec/workspaces',
+      'exec/{background,workspaces}',
       'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
     ),
   },
   {
     name: 'container',
     mode: 'container',
-    fast: suites('{main-job,restore-files}', 'exec/workspaces', 'workspaces/{lifecycle,recovery,stop}'),
+    fast: suites('{main-job,restore-files}', 'exec/{background,workspaces}', 'workspaces/{lifecycle,recovery,stop}'),
   },
 ];
 

@@ -4,6 +4,7 @@ import { ExecStream, type ExecStreamOptions } from './exec-stream.ts';
 import { answerLost, rpcUnsupported } from './failures.ts';
 import {
   CheckpointOperations,
+  CommandOperations,
   FileOperations,
   TokenOperations,
   ToolOperations,
@@ -40,6 +41,8 @@ export class SnapshotterClient extends SnapshotMethods {
   readonly workspaces: WorkspaceOperations;
   /** The operations on checkpoints: named states inside a sandbox that are cheap, local and lost with the container. */
   readonly checkpoints: CheckpointOperations;
+  /** The operations on background commands, which run while no caller waits for them. */
+  readonly commands: CommandOperations;
   /** The operations on the files of snapshots, and of running sandboxes and workspaces. */
   readonly files: FileOperations;
   /** The operations on tools for language models. */
@@ -58,6 +61,7 @@ export class SnapshotterClient extends SnapshotMethods {
     this.#newKey = newKey;
     this.workspaces = new WorkspaceOperations(this);
     this.checkpoints = new CheckpointOperations(this);
+    this.commands = new CommandOperations(this);
     this.files = new FileOperations(this);
     this.tools = new ToolOperations(this);
     this.tokens = new TokenOperations(this);

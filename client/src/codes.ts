@@ -70,6 +70,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   BACKUP_INTERRUPTED: 'conflict',
   SNAPSHOT_NOT_FOUND: 'not_found',
   WORKSPACE_NOT_FOUND: 'not_found',
+  COMMAND_NOT_FOUND: 'not_found',
   CHECKPOINT_NOT_FOUND: 'not_found',
   FILE_NOT_FOUND: 'not_found',
   TOOL_NOT_FOUND: 'not_found',

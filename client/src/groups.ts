@@ -3,6 +3,7 @@
 import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
 import {
   CheckpointMethods,
+  CommandMethods,
   FileMethods,
   TokenMethods,
   ToolMethods,
@@ -112,6 +113,9 @@ export class FileOperations extends FileMethods {
     return iteratePages(page, ({ files }) => files);
   }
 }
+
+/** The operations on background commands, which run while no caller waits for them. */
+export class CommandOperations extends CommandMethods {}
 
 /** The operations on access tokens. */
 export class TokenOperations extends TokenMethods {}

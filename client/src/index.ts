@@ -23,6 +23,7 @@ export {
 } from './exec-stream.ts';
 export type {
   CheckpointOperations,
+  CommandOperations,
   FileInput,
   FileOperations,
   TokenOperations,
@@ -45,4 +46,5 @@ export type { Call, DownloadCall, ExecCall, Transport } from './transport/transp
 export type * from './types.ts';
 export { WorkspaceHandle, type WithHandle, type WorkspaceSnapshotOptions } from './workspace.ts';
 export type { Address } from './workspace-address.ts';
+export type { BackgroundCommandOptions, WorkspaceCommands } from './workspace-commands.ts';
 export type { WorkspaceFiles } from './workspace-files.ts';

@@ -7,7 +7,7 @@ import type { OperationName, Options } from './operations.ts';
 const has = (options: Options, name: string) => (options[name] ?? undefined) !== undefined;
 
 /** Matches the tools that a second call repeats: they restore a checkpoint, run a command, or write a file. */
-const NOT_IDEMPOTENT_TOOL = /((^|__)snapshot_restore|(^workspace|_)_(exec|write_file))$/;
+const NOT_IDEMPOTENT_TOOL = /((^|__)snapshot_restore|(^workspace|_)_(exec|start_command|write_file))$/;
 
 /** Returns the effect of a second call with these options. */
 function repeatability(operation: OperationName, options: Options): Repeatability {

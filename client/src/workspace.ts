@@ -4,6 +4,7 @@ import type { SnapshotterClient } from './client.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, OperationName } from './operations.ts';
 import type { Address } from './workspace-address.ts';
+import { WorkspaceCommands } from './workspace-commands.ts';
 import { WorkspaceFiles } from './workspace-files.ts';
 
 /** The options of a call, without those that select the workspace. */
@@ -26,6 +27,7 @@ export class WorkspaceHandle {
   readonly #client: SnapshotterClient;
   readonly #address: Address;
   #files: WorkspaceFiles | undefined;
+  #commands: WorkspaceCommands | undefined;
 
   /** Creates the handle of a workspace, which need not exist. */
   constructor(client: SnapshotterClient, { name, tenant }: Address) {
@@ -36,6 +38,11 @@ export class WorkspaceHandle {
   /** The files of the workspace, which is started if it is not running. */
   get files(): WorkspaceFiles {
     return (this.#files ??= new WorkspaceFiles(this.#client, this.#address));
+  }
+
+  /** The background commands of the workspace. */
+  get commands(): WorkspaceCommands {
+    return (this.#commands ??= new WorkspaceCommands(this.#client, this.#address));
   }
 
   /** Runs a command in the workspace, which is started if it is not running. */

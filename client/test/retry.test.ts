@@ -90,6 +90,7 @@ describe('a call that is not repeatable', () => {
     rotateKey: (client) => client.rotateKey({ sandboxId: 'x' }),
     'tokens.create': (client) => client.tokens.create({ permissions: ['read'] }),
     exec: (client) => client.exec({ sandboxId: 'x', command: 'true' }),
+    'commands.start': (client) => client.commands.start({ sandboxId: 'x', command: 'true' }),
     'workspaces.update with a snapshot': (client) =>
       client.workspaces.update({ name: 'n', currentSnapshotId: 'snap' }),
     'workspaces.delete': (client) => client.workspaces.delete({ name: 'n' }),
@@ -99,6 +100,7 @@ describe('a call that is not repeatable', () => {
     'files.restore': (client) => client.files.restore({ sandboxId: 'x', label: 'y', paths: ['a'], to: 'x' }),
     'checkpoints.restore': (client) => client.checkpoints.restore({ sandboxId: 'x', name: 'n' }),
     'the tool that restores a checkpoint': tool('snapshot_restore'),
+    'the tool that starts a command': tool('workspace__n__start_command'),
     'the tool that writes a file': tool('workspace_write_file'),
     'the tool that writes a file of one workspace': tool('workspace__n__write_file'),
     'the tool that restores a checkpoint of one workspace': tool('workspace__n__snapshot_restore'),

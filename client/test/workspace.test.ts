@@ -46,6 +46,10 @@ describe('a handle', () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);
     await handle.exec({ argv: ['ls', '-l'], timeoutSeconds: 5 });
+    await handle.commands.start('npm run dev');
+    await handle.commands.list();
+    await handle.commands.output('c1', { offset: 7 });
+    await handle.commands.end('c1', { signal: 'INT' });
     await handle.start();
     await handle.turnEnded();
     await handle.stop();
@@ -55,6 +59,10 @@ describe('a handle', () => {
     await handle.delete();
     assert.deepEqual(sentTo(transport), [
       ['exec', { ...address, argv: ['ls', '-l'], timeoutSeconds: 5 }],
+      ['commands/start', { ...address, command: 'npm run dev' }],
+      ['commands/list', address],
+      ['commands/output', { ...address, commandId: 'c1', offset: 7 }],
+      ['commands/end', { ...address, commandId: 'c1', signal: 'INT' }],
       ['workspaces/start', address],
       ['workspaces/turnEnded', address],
       ['workspaces/stop', address],

@@ -11,6 +11,7 @@ use sandbox_snapshotter::model::answer::{
 };
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
 use sandbox_snapshotter::model::diff::SnapshotDiff;
+use sandbox_snapshotter::model::background::{CommandDescription, CommandList, CommandOutput};
 use sandbox_snapshotter::model::exec::ExecResult;
 use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;
@@ -65,6 +66,9 @@ fn check_answer(operation: &str, answer: &Value) {
         "retention" | "setRetention" | "applyRetention" => check_round_trip::<Retention>(answer),
         "rotateKey" => check_round_trip::<KeyRotation>(answer),
         "exec" => check_round_trip::<ExecResult>(answer),
+        "commands/start" | "commands/end" => check_round_trip::<CommandDescription>(answer),
+        "commands/list" => check_round_trip::<CommandList>(answer),
+        "commands/output" => check_round_trip::<CommandOutput>(answer),
         "tokens/create" => check_round_trip::<CreatedToken>(answer),
         "tokens/list" => check_round_trip::<TokenList>(answer),
         "tokens/revoke" => check_round_trip::<RevokedToken>(answer),

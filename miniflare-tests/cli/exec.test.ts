@@ -83,6 +83,28 @@ test('a command is killed with the program', async () => {
   }
 });
 
+test('a background command is started, followed and ended', async () => {
+  const line = 'echo first; until [ -e go ]; do sleep 0.05; done; echo second; exec sleep 300';
+  const id = await cli.id('exec', `@${NAME}`, '--detach', '--shell', line);
+  const follow = cli.begin(['commands', 'output', `@${NAME}`, id, '--follow']);
+  let printed = '';
+  const shows = (text: string) =>
+    new Promise<void>((resolve) => {
+      const check = () => printed.includes(text) && resolve();
+      follow.child.stdout?.on('data', (chunk) => ((printed += chunk), check()));
+      check();
+    });
+  await shows('first');
+  await exec(['touch', 'go']);
+  await shows('second');
+  assert.match(await cli.print('commands', 'list', `@${NAME}`), new RegExp(`${id} +running`));
+  assert.match(await cli.print('commands', 'end', `@${NAME}`, id), /killed \(143\)/);
+  await follow.ended;
+  assert.equal(printed, 'first\nsecond\n');
+  assert.equal(await cli.print('commands', 'output', `@${NAME}`, id), 'first\nsecond\n');
+  assert.deepEqual(await cli.code('commands', 'end', `@${NAME}`, 'unknown'), ['COMMAND_NOT_FOUND', 3]);
+});
+
 test('files are listed, printed and copied in both directions', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'snapshotter-cp-'));
   const local = (name: string) => join(folder, name);

@@ -49,6 +49,9 @@ VALUES = {
     "cwd": "/tmp",
     "/v1/exec name": "work",
     "/v1/exec timeoutSeconds": 10,
+    "/v1/commands/start timeoutSeconds": 10,
+    "/v1/commands/output waitSeconds": 0,
+    "/v1/commands/end graceSeconds": 0,
     "expiry": {"idleSeconds": 0, "maxSeconds": 0},
     "autosave": {"everySeconds": 300},
     "hooks": {"beforeStop": {"command": "true"}},
@@ -76,7 +79,7 @@ VALUES = {
 }
 
 # Operations that start a sandbox for a new name. All of their requests use these names.
-NAMES = {"workspaces/": "work", "files/": "work", "checkpoints/": "s1"}
+NAMES = {"workspaces/": "work", "files/": "work", "commands/": "work", "checkpoints/": "s1"}
 NEW_NAMES = {"/v1/workspaces/create": "play", "/v1/workspaces/getOrCreate": "play", "/v1/workspaces/fork newName": "sketch"}
 
 # The headers that must match the body.

@@ -35,6 +35,7 @@ const PATTERNS: Record<string, string> = {
   '^(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?(?:/(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?)*$':
     'no component `..`, no NUL character',
   '^[a-z0-9]{12}$': '12 lowercase letters or digits',
+  '^[a-z0-9]{1,32}$': '1–32 lowercase letters or digits',
   '^[0-7]{4}$': 'four octal digits',
   '^[0-7]{3,4}$': 'three or four octal digits',
   '^[0-9a-f]{64}$': '64 hexadecimal digits',

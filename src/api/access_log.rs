@@ -161,6 +161,10 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
         Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
+        Operation::StartCommand | Operation::ReadCommandOutput | Operation::EndCommand => {
+            &[("sandboxId", "/sandboxId"), ("commandId", "/commandId"), ("state", "/state"), ("exitCode", "/exitCode")]
+        }
+        Operation::ListCommands => &[("sandboxId", "/sandboxId")],
         Operation::Exec => &[("sandboxId", "/sandboxId"), ("exitCode", "/exitCode"), ("timedOut", "/timedOut")],
         Operation::Sweep => &[("counts", "")],
         Operation::Health => &[("ok", "/ok")],

@@ -9,6 +9,7 @@ pub use crate::model::operation::{Operation, Request, Target, requests};
 use crate::model::{Error, Result, json};
 use crate::ports::Ports;
 use crate::service::access::{self, Access};
+use crate::service::exec::background;
 use crate::service::files::in_sandbox;
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
@@ -96,6 +97,10 @@ pub async fn run_entrypoint<P: Ports>(
         Call::MakeDirectory(request) => to_json(&in_sandbox::make_directory(ports, request).await?),
         Call::MoveFile(request) => to_json(&in_sandbox::move_file(ports, request).await?),
         Call::RemoveFile(request) => to_json(&in_sandbox::remove(ports, request).await?),
+        Call::StartCommand(request) => to_json(&Box::pin(background::start(ports, request)).await?),
+        Call::ListCommands(request) => to_json(&background::list(ports, request).await?),
+        Call::ReadCommandOutput(request) => to_json(&background::output(ports, request).await?),
+        Call::EndCommand(request) => to_json(&background::end(ports, request).await?),
         Call::Exec(request) => to_json(&Box::pin(service::exec::exec(Rc::clone(ports), request, abort)).await?),
         Call::Sweep(request) => to_json(&service::sweep(&**ports, request).await?),
         Call::CreateToken(request) => to_json(&access::tokens::create(&**ports, request).await?),

@@ -39,6 +39,7 @@ pub fn status(code: Code) -> u16 {
         Code::BackupNotFound
         | Code::SnapshotNotFound
         | Code::WorkspaceNotFound
+        | Code::CommandNotFound
         | Code::CheckpointNotFound
         | Code::FileNotFound
         | Code::ToolNotFound

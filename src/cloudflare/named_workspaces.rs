@@ -41,6 +41,8 @@ pub enum NamedMessage {
         /// Whether to verify that the sandbox runs with the files in place.
         verify: bool,
     },
+    /// [`NamedWorkspaceClient::active_sandbox`]
+    ActiveSandbox,
     /// [`NamedWorkspaceClient::source_of`]
     SourceOf,
     /// [`NamedWorkspaceClient::origin_of`]
@@ -96,6 +98,10 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn resume(&self, address: &Address, verify: bool) -> Result<ResumedWorkspace> {
         self.named.call(&address.to_string(), &NamedMessage::Resume { verify }).await
+    }
+
+    async fn active_sandbox(&self, address: &Address) -> Result<SandboxId> {
+        self.named.call(&address.to_string(), &NamedMessage::ActiveSandbox).await
     }
 
     async fn source_of(&self, address: &Address) -> Result<Option<SandboxId>> {

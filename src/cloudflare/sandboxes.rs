@@ -23,9 +23,10 @@ use super::sandbox_command::{
 use super::sdk_session::SdkSession;
 use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
+use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::exec::OutputStream;
-use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
+use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
@@ -103,6 +104,32 @@ impl SandboxStubs {
         let options = json!({ "origin": "internal", "timeout": millis, "env": env });
         let arguments = [json!(command), json!(NO_SESSION), options];
         stdout_of(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
+    }
+}
+
+impl SandboxStubs {
+    /// Runs a command to its end, and returns its standard output.
+    async fn output_of(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+        what: &str,
+    ) -> Result<Result<Vec<u8>, CommandRefusal>, Failure> {
+        let mut running = self.run_command(id, container, command).await?;
+        let mut output = Vec::new();
+        while let Some(event) = running.next().await? {
+            match event {
+                CommandEvent::Refused(refusal) => return Ok(Err(refusal)),
+                CommandEvent::Output(OutputStream::Stdout, bytes) => output.extend(bytes),
+                CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
+                CommandEvent::Ended { timed_out: true, .. } => {
+                    return Err(Failure::timed_out(what, Duration::from_secs(command.timeout_seconds.into())));
+                }
+                CommandEvent::Ended { .. } => return Ok(Ok(output)),
+            }
+        }
+        Err(Failure::new("Error", "The container ended during the call.").with_code("OPERATION_INTERRUPTED"))
     }
 }
 
@@ -404,25 +431,26 @@ impl Sandboxes for SandboxStubs {
         container: &ExecContainer,
         call: &FileCall,
     ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        let command = scripts::file_command(call);
-        let mut running = self.run_command(id, container, &command).await?;
-        let mut output = Vec::new();
-        while let Some(event) = running.next().await? {
-            match event {
-                CommandEvent::Refused(refusal) => return Ok(Err(FileRefusal::Container(refusal))),
-                CommandEvent::Output(OutputStream::Stdout, bytes) => output.extend(bytes),
-                CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
-                CommandEvent::Ended { timed_out: true, .. } => {
-                    let limit = Duration::from_secs(command.timeout_seconds.into());
-                    return Err(Failure::timed_out("a call about files", limit));
-                }
-                CommandEvent::Ended { .. } => {
-                    let outcome = scripts::read_file_outcome(&output, call);
-                    return outcome.ok_or_else(|| unreadable("the output of a call about files"));
-                }
-            }
+        let output = self.output_of(id, container, &scripts::file_command(call), "a call about files").await?;
+        match output {
+            Err(refusal) => Ok(Err(FileRefusal::Container(refusal))),
+            Ok(output) => scripts::read_file_outcome(&output, call)
+                .ok_or_else(|| unreadable("the output of a call about files")),
         }
-        Err(Failure::new("Error", "The container ended during the call.").with_code("OPERATION_INTERRUPTED"))
+    }
+
+    async fn call_background(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &BackgroundCall,
+    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
+        let what = "a call about background commands";
+        match self.output_of(id, container, &scripts::background_command(call), what).await? {
+            Err(refusal) => Ok(Err(BackgroundRefusal::Container(refusal))),
+            Ok(output) => scripts::read_background_outcome(&output, call)
+                .ok_or_else(|| unreadable("the output of a call about background commands")),
+        }
     }
 
     async fn run_checkpoint(

@@ -98,6 +98,13 @@ pub enum Program {
     Argv(Vec<String>),
 }
 
+impl Program {
+    /// Returns what a request runs, which has either a command line or arguments.
+    pub fn of(line: Option<&String>, argv: &[String]) -> Self {
+        line.map_or_else(|| Self::Argv(argv.to_vec()), |line| Self::Shell(line.clone()))
+    }
+}
+
 /// The standard input of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandInput {

@@ -5,6 +5,7 @@
 //! types are pure: no I/O, no clock, no randomness.
 
 pub mod archive;
+pub mod background_call;
 pub mod backup_credentials;
 pub mod backup_location;
 pub mod backup_owner;

@@ -156,6 +156,9 @@ pub trait NamedWorkspaceClient {
     /// `verify`, also if its sandbox is not running with the files in place.
     fn resume(&self, address: &Address, verify: bool) -> impl Future<Output = Result<ResumedWorkspace>>;
 
+    /// Returns the sandbox of the workspace `address` if it is active. Starts nothing.
+    fn active_sandbox(&self, address: &Address) -> impl Future<Output = Result<SandboxId>>;
+
     /// Returns the sandbox of the snapshot that the workspace `address` was created from. Also for a workspace that was
     /// deleted a short time ago.
     fn source_of(&self, address: &Address) -> impl Future<Output = Result<Option<SandboxId>>>;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 
 use super::Ports;
+use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
@@ -304,6 +305,15 @@ pub trait Sandboxes {
     /// Kills a command of a caller with all processes of its group, or prevents that it starts. Starts the container if it
     /// is not running.
     fn kill_command(&self, id: &SandboxId, command_id: &str) -> impl Future<Output = Result<(), Failure>>;
+
+    /// Starts, lists, reads or ends background commands, or returns why the call was refused. In another container than
+    /// `container`, it is refused as [`run_command`](Self::run_command) is.
+    fn call_background(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &BackgroundCall,
+    ) -> impl Future<Output = Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure>>;
 
     /// Reads or changes files, or returns why the call was refused. In another container than `container`, it is refused as
     /// [`run_command`](Self::run_command) is.

@@ -6,6 +6,7 @@
 mod any_error;
 mod arguments;
 mod authorization;
+mod background;
 mod calls;
 mod definitions;
 mod files;

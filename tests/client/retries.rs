@@ -31,6 +31,7 @@ fn unsafe_calls() -> Vec<(Operation, Value)> {
     let others = [
         (Operation::RestoreFiles, json!({})),
         (Operation::Exec, json!({ "sandboxId": "agent-42", "command": "npm publish" })),
+        (Operation::StartCommand, json!({ "sandboxId": "agent-42", "command": "npm publish" })),
         (Operation::RotateKey, json!({ "sandboxId": "agent-42" })),
         (Operation::CreateToken, json!({ "permissions": ["read"] })),
         (Operation::UpdateWorkspace, json!({ "name": "work", "currentSnapshotId": "snap-abcdefghij012345" })),
@@ -40,6 +41,8 @@ fn unsafe_calls() -> Vec<(Operation, Value)> {
         tool("workspace__code__snapshot_restore"),
         tool("workspace__code__exec"),
         tool("workspace_exec"),
+        tool("workspace__code__start_command"),
+        tool("workspace_start_command"),
         tool("workspace__code__write_file"),
         tool("workspace_write_file"),
         (Operation::WriteFile, json!({ "sandboxId": "agent-42", "path": "a", "content": "" })),

@@ -1,8 +1,9 @@
 //! The handle of a workspace calls the operations by its name.
 
+use sandbox_snapshotter::model::background::CommandState;
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
-use sandbox_snapshotter::model::request::{ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest};
+use sandbox_snapshotter::model::request::{CommandOutputRequest, ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest};
 use sandbox_snapshotter::model::{Code, Label, RestoreRequest, Selection, SnapshotRequest};
 use sandbox_snapshotter_client::{Client, Error};
 
@@ -55,6 +56,26 @@ fn handle_reads_and_changes_files() {
         assert_eq!(files.stat("docs/b.txt").await?.attributes.size_bytes, 4);
         assert_eq!(files.read_range("docs/b.txt", 1, 2).await?.content, "ex");
         assert!(files.remove("docs", true).await?.removed);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn handle_starts_reads_and_ends_background_commands() {
+    let service = InMemoryTransport::new(Fixture::with_stopped_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    let commands = workspace.commands();
+    run_ready(async {
+        let started = commands.start("serve").await?;
+        assert_eq!(started.started.map(|started| started.how), Some(StartOutcome::Restored));
+        let id = started.command.command_id;
+        assert_eq!(commands.list().await?.commands[0].command_id, id);
+        let output = commands.output(&id, |request| CommandOutputRequest { wait_seconds: 1, ..request }).await?;
+        assert_eq!((output.description.command.state, output.next_offset), (CommandState::Running, 0));
+        let ended = commands.end(&id, |request| request).await?;
+        assert_eq!(ended.command.state, CommandState::Killed);
         Ok::<_, Error>(())
     })
     .unwrap();

@@ -66,7 +66,7 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::Retention, merged(&[of_sandbox(json!({})), scope.clone()])),
         (Operation::SetRetention, of_sandbox(policy)),
         (Operation::ApplyRetention, of_sandbox(json!({ "dryRun": false }))),
-        (Operation::RotateKey, merged(&[of_sandbox(json!({})), scope])),
+        (Operation::RotateKey, merged(&[of_sandbox(json!({})), scope.clone()])),
         (
             Operation::Exec,
             of_sandbox(json!({
@@ -74,6 +74,19 @@ fn valid_options() -> Vec<(Operation, Value)> {
                 "maxOutputBytes": 1,
             })),
         ),
+        (
+            Operation::StartCommand,
+            of_sandbox(json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 })),
+        ),
+        (Operation::ListCommands, merged(&[name.clone(), scope.clone()])),
+        (
+            Operation::ReadCommandOutput,
+            of_sandbox(json!({
+                "runtime": "container", "commandId": "c1", "stream": "stderr", "offset": 0, "length": 10,
+                "waitSeconds": 1,
+            })),
+        ),
+        (Operation::EndCommand, of_sandbox(json!({ "commandId": "c1", "signal": "INT", "graceSeconds": 0 }))),
         (Operation::Sweep, json!({ "dryRun": false, "graceSeconds": 0 })),
         (Operation::CreateWorkspace, create.clone()),
         (Operation::GetOrCreateWorkspace, merged(&[create, start.clone()])),
@@ -131,6 +144,9 @@ fn invalid_values() -> Vec<(&'static str, Code, Vec<Option<Value>>)> {
     refused(&["runtime"], InvalidArgument, json!([7, "", "sdk-1.0", ["container"]]));
     refused(&["backup"], InvalidArgument, json!([7, "x", []]));
     refused(&["graceSeconds"], InvalidArgument, json!([-1, 0.5, "0"]));
+    refused(&["commandId"], InvalidArgument, json!([7, "", "C1", "../x", "a b", long(33)]));
+    refused(&["stream", "signal"], InvalidArgument, json!([7, "", "both", "SIGTERM"]));
+    refused(&["waitSeconds"], InvalidArgument, json!([-1, 31, 0.5, "1"]));
     let flags = [
         ["replace", "gitignore", "wake", "fresh", "force", "check"],
         ["dryRun", "allowCrossLineage", "persistent", "allowEmpty", "acceptStale", "copyEnv"],
@@ -181,7 +197,7 @@ fn invalid_values() -> Vec<(&'static str, Code, Vec<Option<Value>>)> {
         InvalidArgument,
         json!([7, ["A=1"], { "A": 1 }, { "": "a" }, { "1A": "a" }, { "A-B": "a" }, { "A": "a\u{0}b" }, variables]),
     );
-    for required in ["name", "newLabel", "backup", "policy"] {
+    for required in ["name", "newLabel", "backup", "policy", "commandId"] {
         table.push((required, InvalidArgument, vec![None]));
     }
     table

@@ -85,6 +85,19 @@ fn answers_to_commands_match_their_schemas() {
 }
 
 #[test]
+fn answers_about_background_commands_match_their_schemas() {
+    let mut checked = SchemaChecker::of(Fixture::with_stopped_workspace());
+    let start = |command: &str| json!({ "name": WORKSPACE, "command": command });
+    let served = checked.run(Operation::StartCommand, &start("serve"));
+    assert_eq!(served["started"]["how"], json!("restored"));
+    checked.run(Operation::StartCommand, &start("exit 3"));
+    checked.run(Operation::ListCommands, &json!({ "name": WORKSPACE }));
+    let command = json!({ "name": WORKSPACE, "commandId": served["commandId"] });
+    checked.run(Operation::ReadCommandOutput, &command);
+    checked.run(Operation::EndCommand, &command);
+}
+
+#[test]
 fn answers_about_files_of_workspaces_match_their_schemas() {
     let mut checked = SchemaChecker::of(Fixture::with_stopped_workspace());
     let write = json!({ "name": WORKSPACE, "path": "src/main.rs", "content": "fn main() {}" });

@@ -28,6 +28,7 @@ pub fn example_session() -> Vec<Example> {
     recorder.tools();
     recorder.tokens();
     recorder.deployment();
+    recorder.background_commands();
     recorder.examples
 }
 
@@ -129,6 +130,18 @@ impl ExampleRecorder {
         self.run(Operation::MakeDirectory, json!({ "sandboxId": AGENT, "path": "dist" }));
         self.run(Operation::MoveFile, json!({ "sandboxId": AGENT, "path": "src/config.ts", "to": "src/settings.ts" }));
         self.run(Operation::RemoveFile, json!({ "sandboxId": AGENT, "path": "src/settings.ts" }));
+    }
+
+    /// Starts, reads and ends a background command.
+    fn background_commands(&mut self) {
+        self.fixture.world.plan_command("npm run dev", |_, _| CommandResult::exit(0, "Ready on port 8080.\n"));
+        let start = json!({ "sandboxId": AGENT, "argv": ["npm", "run", "dev"], "timeoutSeconds": 7200 });
+        let started = self.run(Operation::StartCommand, start);
+        let command = json!({ "sandboxId": AGENT, "commandId": started["commandId"] });
+        self.run(Operation::ListCommands, json!({ "sandboxId": AGENT }));
+        self.run(Operation::ReadCommandOutput, command.clone());
+        self.fixture.world.advance_clock(HOUR);
+        self.run(Operation::EndCommand, command);
     }
 
     /// Creates, stops, starts, forks and deletes named workspaces. A reader has the workspace `notebook` after the first call

@@ -27,6 +27,10 @@ fn forms(operation: Operation) -> Vec<Value> {
         let place = json!({ "runtime": "container", "dir": "/workspace" });
         [&workspace, &sandbox].map(|target| with(&[target, &place, &lineage_scope, &others])).to_vec()
     };
+    let in_running_sandboxes = |others: &Value| -> Vec<Value> {
+        let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container" });
+        [&workspace, &sandbox].map(|target| with(&[target, &lineage_scope, others])).to_vec()
+    };
     let in_all_places = |others: Value| [selected(others.clone()), in_sandboxes(others)].concat();
     match operation {
         Operation::Snapshot => vec![with(&[
@@ -48,6 +52,18 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::WriteFile => in_sandboxes(json!({
             "path": "src/main.rs", "content": "fn main() {}", "encoding": "utf8", "mode": "0644", "ifMatch": "0f".repeat(32),
         })),
+        Operation::StartCommand => {
+            let options = json!({ "cwd": "src", "env": { "CI": "1" }, "stdin": "yes\n", "timeoutSeconds": 7200 });
+            let (line, argv) = (json!({ "command": "npm run dev" }), json!({ "argv": ["npm", "run", "dev"] }));
+            in_running_sandboxes(&options).iter().flat_map(|own| [with(&[own, &line]), with(&[own, &argv])]).collect()
+        }
+        Operation::ListCommands => in_running_sandboxes(&json!({})),
+        Operation::ReadCommandOutput => in_running_sandboxes(&json!({
+            "commandId": "k3f9x2ab", "stream": "stderr", "offset": 100, "length": 1000, "waitSeconds": 10,
+        })),
+        Operation::EndCommand => {
+            in_running_sandboxes(&json!({ "commandId": "k3f9x2ab", "signal": "INT", "graceSeconds": 0 }))
+        }
         Operation::MakeDirectory => in_sandboxes(json!({ "path": "src" })),
         Operation::MoveFile => in_sandboxes(json!({ "path": "src/main.rs", "to": "src/lib.rs", "overwrite": true })),
         Operation::RemoveFile => in_sandboxes(json!({ "path": "src", "recursive": true })),

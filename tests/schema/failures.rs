@@ -95,6 +95,10 @@ impl FaultyCaller {
             (Operation::Label, &json!({ "sandboxId": AGENT, "label": "nightly", "newLabel": "daily" })),
             (Operation::Delete, &json!({ "sandboxId": AGENT, "label": "daily" })),
             (Operation::Exec, &json!({ "sandboxId": AGENT, "command": "true" })),
+            (Operation::StartCommand, &json!({ "sandboxId": AGENT, "command": "true" })),
+            (Operation::ListCommands, &sandbox),
+            (Operation::ReadCommandOutput, &json!({ "sandboxId": AGENT, "commandId": "c1" })),
+            (Operation::EndCommand, &json!({ "sandboxId": AGENT, "commandId": "c1" })),
             (Operation::ListFiles, &sandbox),
             (Operation::StatFile, &json!({ "sandboxId": AGENT, "path": "notes.txt" })),
             (Operation::ReadFile, &json!({ "sandboxId": AGENT, "path": "notes.txt" })),
@@ -131,6 +135,7 @@ impl FaultyCaller {
         self.call(Operation::ListWorkspaces, &json!({}));
         self.call(Operation::TurnEnded, &address);
         self.call(Operation::Exec, &json!({ "name": "project", "command": "true" }));
+        self.call(Operation::ListCommands, &address);
         self.call(Operation::StopWorkspace, &address);
         self.call(Operation::ReadFile, &json!({ "name": "project", "path": "notes.txt" }));
         self.call(Operation::StartWorkspace, &address);

@@ -15,6 +15,7 @@ use sandbox_snapshotter::model::{
 use sha2::{Digest, Sha256};
 
 use super::Scheduler;
+use super::background::MemoryBackgroundCommand;
 use super::checkpoints::StoredCheckpoint;
 use super::deltas::DeltaState;
 
@@ -101,6 +102,8 @@ pub struct Container<S: Scheduler> {
     pub archive_format: ArchiveFormat,
     /// The number of commands of callers that run.
     pub commands: usize,
+    /// The background commands, newest first.
+    pub(super) background: Vec<MemoryBackgroundCommand>,
     /// The ids of the commands that callers cancelled before they started.
     pub cancelled: BTreeSet<String>,
     /// The backup that is mounted, in production mode.
@@ -142,6 +145,7 @@ impl<S: Scheduler> Container<S> {
             image: image.version,
             archive_format: image.archive_format,
             commands: 0,
+            background: Vec::new(),
             cancelled: BTreeSet::new(),
             mounted: None,
             process_below: None,

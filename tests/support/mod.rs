@@ -8,7 +8,7 @@
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `deltas`: the scripts of incremental snapshots in containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
-//! - `exec`: the commands of callers
+//! - `exec`: the commands of callers; `background`: those that run in the background
 //! - `bucket`: the backups in R2
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
 //! - `objects`: the Durable Objects that run the service, and their ports
@@ -20,6 +20,7 @@
 mod alarm;
 mod bucket;
 mod checkpoints;
+mod background;
 mod commands;
 mod containers;
 mod deltas;

@@ -207,6 +207,10 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         self.ask_named(Method::Resume, address, verify, |own, verify| async move { own.resume(verify).await }).await
     }
 
+    async fn active_sandbox(&self, address: &Address) -> Result<SandboxId> {
+        self.ask_named(Method::ActiveSandbox, address, (), |own, ()| async move { own.active_sandbox() }).await
+    }
+
     async fn source_of(&self, address: &Address) -> Result<Option<SandboxId>> {
         self.ask_named(Method::SourceOf, address, (), |own, ()| async move { own.creation_source() }).await
     }

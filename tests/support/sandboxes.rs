@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
@@ -464,7 +465,9 @@ impl<S: Scheduler> Sandboxes for World<S> {
         let dir = dir.clone();
         let check = move |container: &mut Container<S>, now| {
             let changed = container.watch(cursor, now);
-            changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())))
+            let is_used = container.commands > 0 || container.running_in_background() > 0;
+            (cursor == ChangeCursor::Idle && is_used)
+                || changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())))
         };
         self.in_expected_container(Method::ChangedSinceWatch, id, expected, check).await
     }
@@ -581,6 +584,17 @@ impl<S: Scheduler> Sandboxes for World<S> {
             }
         };
         self.in_container(Method::KillCommand, id, kill).await
+    }
+
+    async fn call_background(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &BackgroundCall,
+    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
+        let (own, container, call) = (id.clone(), container.clone(), call.clone());
+        let run = |world: Rc<Self>| async move { world.run_background_call(&own, &container, &call).await };
+        S::call(&self.this(), Method::CallBackground, id.as_str(), run).await
     }
 
     async fn call_files(

@@ -12,6 +12,7 @@ Examples:
   snapshotter exec @notebook --shell 'make && ./run > out.txt'
   tar c src | snapshotter exec agent-42 -- tar x
   snapshotter exec @notebook --cwd src -e CI=1 --timeout 10m -- make check
+  snapshotter exec @notebook --detach -- npm run dev
 
 The exit status is that of the command; 255 if it did not run, or if its end is
 not known.")]
@@ -25,6 +26,9 @@ pub struct Exec {
     /// A command line for the shell of the image, instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "argv")]
     pub shell: Option<String>,
+    /// Start the command in the background and print its id. Its standard input is empty. See `snapshotter commands`
+    #[arg(long, short, conflicts_with = "no_stdin")]
+    pub detach: bool,
     /// The working directory [default: the directory of the workspace]
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,

@@ -1,7 +1,7 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`workspace`], [`retention`], [`checkpoint`], [`tools`],
+//! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`commands`], [`workspace`], [`retention`], [`checkpoint`], [`tools`],
 //!   [`tokens`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
@@ -9,6 +9,7 @@
 #![allow(clippy::doc_markdown)] // Help is not Markdown.
 
 pub mod checkpoint;
+pub mod commands;
 pub mod common;
 pub mod diff;
 pub mod download;
@@ -88,7 +89,7 @@ pub struct Global {
     #[arg(long, global = true)]
     pub allow_http: bool,
     /// The time limit of a call, including retries; 0 means no limit [default: 15m]. With `exec`, that of the command: 1s–1h
-    /// [default: 60s]
+    /// [default: 60s], and with `--detach` 1s–24h [default: 1h]
     #[arg(long, global = true, value_name = "TIME")]
     pub timeout: Option<DurationArg>,
 }
@@ -119,6 +120,9 @@ pub enum Command {
     RestoreFiles(files::RestoreFiles),
     /// Run a command in a sandbox, or in a named workspace, which is started if necessary
     Exec(exec::Exec),
+    /// List, read and end background commands, which `exec --detach` starts
+    #[command(subcommand)]
+    Commands(commands::Commands),
     /// Manage named workspaces, whose files persist across sandboxes
     #[command(subcommand)]
     Workspace(Box<workspace::Workspace>),

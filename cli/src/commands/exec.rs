@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 
 use sandbox_snapshotter_client as client;
+use sandbox_snapshotter_client::model::background::CommandDescription;
 use sandbox_snapshotter_client::model::exec::{ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream};
-use sandbox_snapshotter_client::model::request::ExecRequest;
+use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandRequest};
 
 use super::context::Context;
 use super::target::Target;
@@ -25,6 +26,11 @@ pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Resu
 }
 
 fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<i32> {
+    if command.detach {
+        let request = detached(to_request(context, command, limit)?, limit);
+        context.show::<CommandDescription>(&context.call_mutating("commands/start", &request)?)?;
+        return Ok(0);
+    }
     let no_stdin = command.no_stdin;
     let request = to_request(context, command, limit)?;
     if context.output.json {
@@ -42,7 +48,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 }
 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
-    let Exec { target, argv, shell, cwd, env, no_stdin: _, lineage_scope } = command;
+    let Exec { target, argv, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
     let request = match Target::parse(&target)? {
         Target::Named(address) => ExecRequest::named(address, ""),
         Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
@@ -59,6 +65,26 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
         lineage_scope: context.lineage_scope(&lineage_scope)?,
         ..request
     })
+}
+
+/// Returns the request to start the same command in the background.
+fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandRequest {
+    let ExecRequest { name, tenant, sandbox_id, runtime, command, argv, cwd, env, timeout_seconds, lineage_scope, .. } =
+        request;
+    let timeout_seconds = limit.map_or(StartCommandRequest::DEFAULT_TIMEOUT, |_| timeout_seconds);
+    StartCommandRequest {
+        name,
+        tenant,
+        sandbox_id,
+        runtime,
+        command,
+        argv,
+        cwd,
+        env,
+        stdin: None,
+        timeout_seconds,
+        lineage_scope,
+    }
 }
 
 fn parse_variable(pair: &str) -> Result<(String, String)> {

@@ -4,11 +4,12 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
-//!   [`tokens`], [`health`], [`exec`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`], [`commands`]: the text output of each answer
 
 pub mod answer;
 mod changes;
 pub mod checkpoints;
+mod commands;
 pub mod diff;
 mod exec;
 pub mod files;

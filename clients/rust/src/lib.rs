@@ -43,17 +43,19 @@ mod service_binding;
 pub mod timer;
 mod transport;
 mod workspace;
+mod workspace_commands;
 mod workspace_files;
 
 pub use download::Download;
 pub use error::{Error, ErrorCode, Result};
-pub use operations::{Checkpoints, Files, Tokens, Tools, Workspaces};
+pub use operations::{Checkpoints, Commands, Files, Tokens, Tools, Workspaces};
 pub use options::Options;
 pub use retry::RetryPolicy;
 #[cfg(feature = "service-binding")]
 pub use service_binding::ServiceBinding;
 pub use transport::{HttpResponse, StreamTransport, StreamedResponse, Transport, TransportError};
 pub use workspace::WorkspaceHandle;
+pub use workspace_commands::WorkspaceCommands;
 pub use workspace_files::WorkspaceFiles;
 
 use serde::de::DeserializeOwned;
@@ -87,6 +89,11 @@ impl<T: Transport> Client<T> {
     /// Returns the operations on named workspaces, whose files persist across sandboxes.
     pub const fn workspaces(&self) -> Workspaces<'_, T> {
         Workspaces(self)
+    }
+
+    /// Returns the operations on background commands, which run while no caller waits for them.
+    pub const fn commands(&self) -> Commands<'_, T> {
+        Commands(self)
     }
 
     /// Returns the operations on the files of snapshots, which start no container.

@@ -23,6 +23,10 @@ pub struct Workspaces<'a, T>(pub(crate) &'a Client<T>);
 #[derive(Debug)]
 pub struct Checkpoints<'a, T>(pub(crate) &'a Client<T>);
 
+/// The operations on background commands, which run while no caller waits for them.
+#[derive(Debug)]
+pub struct Commands<'a, T>(pub(crate) &'a Client<T>);
+
 /// The operations on the files of snapshots, and of running sandboxes and workspaces.
 #[derive(Debug)]
 pub struct Files<'a, T>(pub(crate) &'a Client<T>);
@@ -111,6 +115,12 @@ impl<T: Transport> Checkpoints<'_, T> {
         })
     }
 
+    const fn client(&self) -> &Client<T> {
+        self.0
+    }
+}
+
+impl<T: Transport> Commands<'_, T> {
     const fn client(&self) -> &Client<T> {
         self.0
     }

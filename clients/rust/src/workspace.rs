@@ -10,6 +10,7 @@ use crate::model::request::{
     CreateRequest, ExecRequest, ForkRequest, GetOrCreateRequest, SettingsUpdate, SnapshotRequest, StartRequest,
     UpdateRequest,
 };
+use crate::workspace_commands::WorkspaceCommands;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Client, Result, Transport};
 
@@ -55,6 +56,11 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Returns the files of the workspace, which is started if it is not running.
     pub fn files(&self) -> WorkspaceFiles<'_, T> {
         WorkspaceFiles::new(self.client, self.address.clone())
+    }
+
+    /// Returns the background commands of the workspace.
+    pub fn commands(&self) -> WorkspaceCommands<'_, T> {
+        WorkspaceCommands::new(self.client, self.address.clone())
     }
 
     /// Runs a command line in the workspace, which is started if it is not running.

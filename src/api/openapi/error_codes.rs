@@ -164,6 +164,10 @@ const fn runs_in_container(operation: Operation) -> bool {
     matches!(
         operation,
         Operation::Exec
+            | Operation::StartCommand
+            | Operation::ListCommands
+            | Operation::ReadCommandOutput
+            | Operation::EndCommand
             | Operation::ListFiles
             | Operation::StatFile
             | Operation::ReadFile
@@ -261,7 +265,12 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
         Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
         Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
-        Operation::Exec | Operation::CurrentToken | Operation::Health => &[],
+        Operation::ReadCommandOutput | Operation::EndCommand => &[&[Code::CommandNotFound]],
+        Operation::Exec
+        | Operation::StartCommand
+        | Operation::ListCommands
+        | Operation::CurrentToken
+        | Operation::Health => &[],
     };
     let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
     let exec: &[&[Code]] = if runs_in_container(operation) { EXEC } else { &[] };

@@ -73,6 +73,7 @@ fn tag(operation: Operation) -> &'static str {
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",
         (_, Some(("files", _))) => "files",
+        (_, Some(("commands", _))) => "commands",
         (_, Some(("tokens", _))) => "tokens",
         (_, Some(_)) => "tools",
         (_, None) => "snapshots",

@@ -105,21 +105,40 @@ async fn run_tool(
             let options = json!({ "name": name, "maxBytes": arguments.max_bytes });
             operations.execute(Operation::DiffCheckpoint, in_sandbox(options)).await
         }
-        Tool::Exec | Tool::ReadFile | Tool::WriteFile | Tool::ListFiles => Err(Error::internal()),
+        _ => Err(Error::internal()),
     }
 }
 
 /// The maximum length of each output of a command, in bytes.
 const MAX_OUTPUT: u32 = 64 * 1024;
 
-/// The maximum number of bytes that a model reads from a file, unless it asks for another.
+/// The maximum number of bytes that a model reads from a file or an output, unless it asks for another.
 const MAX_READ: u64 = 64 * 1024;
 
 /// Returns the operation of a tool that works in a sandbox, and its options except for the sandbox.
 fn call_in_sandbox(tool: Tool, declared: &ToolWorkspace, arguments: &ToolArguments) -> Result<(Operation, Value)> {
     let in_dir = |further| merge(json!({ "path": arguments.path, "dir": declared.dir }), further);
     Ok(match tool {
-        Tool::Exec => (Operation::Exec, exec_options(declared, arguments)),
+        Tool::Exec => {
+            let limit = json!({ "maxOutputBytes": MAX_OUTPUT });
+            (Operation::Exec, merge(command_options(declared, arguments), limit))
+        }
+        Tool::StartCommand => (Operation::StartCommand, command_options(declared, arguments)),
+        Tool::ListCommands => (Operation::ListCommands, json!({})),
+        Tool::ReadCommandOutput => {
+            let part = json!({
+                "commandId": arguments.command_id,
+                "stream": arguments.stream,
+                "offset": arguments.offset,
+                "length": arguments.length.unwrap_or(MAX_READ),
+                "waitSeconds": arguments.wait_seconds,
+            });
+            (Operation::ReadCommandOutput, part)
+        }
+        Tool::EndCommand => {
+            let options = json!({ "commandId": arguments.command_id, "signal": arguments.signal });
+            (Operation::EndCommand, options)
+        }
         Tool::ReadFile => {
             let length = arguments.length.unwrap_or(MAX_READ);
             (Operation::ReadFile, in_dir(json!({ "offset": arguments.offset, "length": length })))
@@ -135,7 +154,7 @@ fn call_in_sandbox(tool: Tool, declared: &ToolWorkspace, arguments: &ToolArgumen
     })
 }
 
-/// Returns the arguments that select the sandbox in which a tool works. A named workspace is started if it is not running.
+/// Returns the arguments that select the sandbox in which a tool works.
 async fn running_target(
     operations: &impl OperationExecutor,
     tool: Tool,
@@ -152,7 +171,7 @@ async fn running_target(
     }
 }
 
-fn exec_options(declared: &ToolWorkspace, arguments: &ToolArguments) -> Value {
+fn command_options(declared: &ToolWorkspace, arguments: &ToolArguments) -> Value {
     let cwd = match (&declared.dir, &arguments.cwd) {
         (Some(dir), Some(cwd)) if !cwd.starts_with('/') => Some(format!("{dir}/{cwd}")),
         (dir, cwd) => cwd.clone().or_else(|| dir.as_ref().map(ToString::to_string)),
@@ -162,7 +181,6 @@ fn exec_options(declared: &ToolWorkspace, arguments: &ToolArguments) -> Value {
         "cwd": cwd,
         "stdin": arguments.stdin,
         "timeoutSeconds": arguments.timeout_seconds,
-        "maxOutputBytes": MAX_OUTPUT,
     })
 }
 
@@ -179,7 +197,10 @@ const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {
         Tool::CheckpointCreate => &["name", "description", "workspace"],
         Tool::CheckpointRestore => &["name", "workspace"],
         Tool::CheckpointDiff => &["name", "maxBytes", "workspace"],
-        Tool::Exec => &["command", "cwd", "stdin", "timeoutSeconds", "workspace"],
+        Tool::Exec | Tool::StartCommand => &["command", "cwd", "stdin", "timeoutSeconds", "workspace"],
+        Tool::ListCommands => &["workspace"],
+        Tool::ReadCommandOutput => &["commandId", "stream", "offset", "length", "waitSeconds", "workspace"],
+        Tool::EndCommand => &["commandId", "signal", "workspace"],
         Tool::ReadFile => &["path", "offset", "length", "workspace"],
         Tool::WriteFile => &["path", "content", "ifMatch", "workspace"],
         Tool::ListFiles => &["path", "limit", "cursor", "workspace"],

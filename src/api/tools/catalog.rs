@@ -58,6 +58,14 @@ tools! {
     CheckpointDiff = "snapshot_diff";
     /// Runs a command.
     Exec = "exec";
+    /// Starts a background command.
+    StartCommand = "start_command";
+    /// Lists background commands.
+    ListCommands = "list_commands";
+    /// Reads an output of a background command.
+    ReadCommandOutput = "read_command_output";
+    /// Ends a background command.
+    EndCommand = "end_command";
     /// Reads a file.
     ReadFile = "read_file";
     /// Writes a file.
@@ -72,14 +80,31 @@ impl Tool {
         matches!(self, Self::CheckpointCreate | Self::CheckpointList | Self::CheckpointRestore | Self::CheckpointDiff)
     }
 
-    /// Returns whether the tool runs in the sandbox of the workspace, which is started if it is not running.
+    /// Returns whether the tool runs in the sandbox of the workspace. Those that are not about existing background commands
+    /// start a workspace that is not running.
     pub const fn works_in_sandbox(self) -> bool {
-        matches!(self, Self::Exec | Self::ReadFile | Self::WriteFile | Self::ListFiles)
+        self.is_about_commands() || matches!(self, Self::ReadFile | Self::WriteFile | Self::ListFiles)
+    }
+
+    const fn is_about_commands(self) -> bool {
+        matches!(
+            self,
+            Self::Exec | Self::StartCommand | Self::ListCommands | Self::ReadCommandOutput | Self::EndCommand
+        )
     }
 
     /// Returns whether the tool changes nothing.
     pub const fn is_read_only(self) -> bool {
-        matches!(self, Self::List | Self::CheckpointList | Self::CheckpointDiff | Self::ReadFile | Self::ListFiles)
+        matches!(
+            self,
+            Self::List
+                | Self::CheckpointList
+                | Self::CheckpointDiff
+                | Self::ListCommands
+                | Self::ReadCommandOutput
+                | Self::ReadFile
+                | Self::ListFiles
+        )
     }
 
     /// Returns whether a workspace has the tool.

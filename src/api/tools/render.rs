@@ -28,6 +28,10 @@ pub(super) fn render(tool: Tool, answer: &Value) -> String {
         Tool::CheckpointRestore => restored(answer),
         Tool::CheckpointDiff => diff(answer),
         Tool::Exec => command(answer),
+        Tool::StartCommand => started(answer),
+        Tool::ListCommands => background_commands(answer),
+        Tool::ReadCommandOutput => output(answer),
+        Tool::EndCommand => format!("The command {}.", state(answer)),
         Tool::ReadFile => content(answer),
         Tool::WriteFile => {
             format!("Wrote {:?}: {} bytes.{}", text(answer, "path"), number(answer, "sizeBytes"), start_note(answer))
@@ -60,6 +64,50 @@ fn command(answer: &Value) -> String {
         lines.push("… the end of an output is left out".to_owned());
     }
     lines.join("\n")
+}
+
+/// Returns the state of a background command, as the end of a sentence.
+fn state(command: &Value) -> String {
+    let code = member(command, "exitCode").as_i64().map(|code| format!(" (exit code {code})")).unwrap_or_default();
+    match text(command, "state") {
+        "running" => "runs".to_owned(),
+        "killed" if flag(command, "timedOut") => format!("exceeded its time limit and was killed{code}"),
+        "killed" => format!("was killed{code}"),
+        _ => format!("exited{code}"),
+    }
+}
+
+fn started(answer: &Value) -> String {
+    format!("Started the command {}. It {}.{}", text(answer, "commandId"), state(answer), start_note(answer))
+}
+
+/// Returns a row for each background command: its id, its state and its command line.
+fn background_commands(answer: &Value) -> String {
+    let row = |command: &Value| {
+        let line = text(command, "command").split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{}\t{}\t{line}", text(command, "commandId"), state(command))
+    };
+    let rows: Vec<String> = list(answer, "commands").iter().map(row).collect();
+    if rows.is_empty() { "no background commands".to_owned() } else { rows.join("\n") }
+}
+
+/// Returns a part of an output. It comes first and unchanged, because programs show it as the output.
+fn output(answer: &Value) -> String {
+    let total = number(answer, &format!("{}Bytes", text(answer, "stream")));
+    let next = number(answer, "nextOffset");
+    let mut notes = if next < total || text(answer, "state") == "running" {
+        format!("… The command {}. The output continues at the offset {next}.", state(answer))
+    } else {
+        format!("… The command {}.", state(answer))
+    };
+    if text(answer, "encoding") == "base64" {
+        notes.push_str(" The output is not UTF-8, and is written in Base64.");
+    }
+    match text(answer, "content") {
+        "" => notes,
+        content if content.ends_with('\n') => format!("{content}{notes}"),
+        content => format!("{content}\n{notes}"),
+    }
 }
 
 /// The note about a workspace that was started without its newest files.

@@ -98,6 +98,14 @@ esac
 
 /// Returns the words of a command, quoted.
 fn words<'a>(program: &Program, env: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+    program_words(program, env).iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the words of a command.
+pub(super) fn program_words<'a>(
+    program: &Program,
+    env: impl Iterator<Item = (&'a String, &'a String)>,
+) -> Vec<String> {
     let mut words: Vec<String> = env.map(|(name, value)| format!("{name}={value}")).collect();
     if !words.is_empty() {
         words.insert(0, "env".to_owned());
@@ -106,7 +114,7 @@ fn words<'a>(program: &Program, env: impl Iterator<Item = (&'a String, &'a Strin
         Program::Shell(line) => words.extend(["bash", "-c", "--", line].map(str::to_owned)),
         Program::Argv(argv) => words.extend(argv.iter().cloned()),
     }
-    words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
+    words
 }
 
 /// Returns the commands that open the standard input as file 9.

@@ -3,6 +3,7 @@
 //! The SDK's server runs each command with `bash -c`. The programs that it starts are those of Debian or of Alpine's
 //! busybox.
 //!
+//! - [`background`]: background commands; [`background_outcome`]: the output of a call about them
 //! - [`container`]: the age and the marker of a container, and the content of its directory
 //! - [`arrival`]: the check that the files of a backup are in place
 //! - [`file_call`]: a call of a caller about files; [`file_outcome`]: its output
@@ -13,6 +14,8 @@
 //! - [`delta`]: incremental snapshots
 
 mod arrival;
+mod background;
+mod background_outcome;
 mod container;
 pub(crate) mod delta;
 mod exec;
@@ -25,6 +28,8 @@ mod hook;
 
 pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
+pub(super) use background::background_command;
+pub(crate) use background_outcome::read_background_outcome;
 pub(super) use container::{begin_restore, probe, set_replaced_note, update_marker, write_disk_token};
 pub(crate) use container::{read_marker_update, read_probe, read_restore_begun};
 pub(crate) use delta::{read_capture_begun, read_carrier_released, read_inventory, read_restore_finished};

@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, PromoteFrom, SandboxFiles,
-    Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, ListCommandsRequest, PromoteFrom,
+    SandboxFiles, Selection, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -102,6 +102,10 @@ fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
     use requests::Entrypoint as Call;
     Ok(match request {
         Call::Exec(it) => in_target(it.target()?, &it.lineage_scope),
+        Call::StartCommand(it) => in_target(it.target()?, &it.lineage_scope),
+        Call::ListCommands(it) => in_commands(it)?,
+        Call::ReadCommandOutput(it) => in_commands(&it.sandbox)?,
+        Call::EndCommand(it) => in_commands(&it.sandbox)?,
         Call::WriteFile(it) => in_files(&it.sandbox)?,
         Call::MakeDirectory(it) => in_files(&it.sandbox)?,
         Call::MoveFile(it) => in_files(&it.sandbox)?,
@@ -157,6 +161,10 @@ fn files(source: &FileSource) -> Result<Vec<Reached>> {
 
 fn in_files(files: &SandboxFiles) -> Result<Vec<Reached>> {
     Ok(in_target(files.target()?, &files.lineage_scope))
+}
+
+fn in_commands(commands: &ListCommandsRequest) -> Result<Vec<Reached>> {
+    Ok(in_target(commands.target()?, &commands.lineage_scope))
 }
 
 fn in_target(target: ExecTarget, lineage_scope: &LineageScope) -> Vec<Reached> {

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
+use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
@@ -413,6 +414,16 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
 
     async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
         with_timeout(&*self.clock, CallKind::Command, self.sandboxes.kill_command(id, command_id)).await
+    }
+
+    async fn call_background(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &BackgroundCall,
+    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
+        let kind = CallKind::Exec(call.wait_seconds());
+        with_timeout(&*self.clock, kind, self.sandboxes.call_background(id, container, call)).await
     }
 
     async fn call_files(

@@ -1,6 +1,7 @@
 //! Runs the commands of callers in sandboxes.
 //!
 //! - [`attempts`]: the attempts to run something in the container of a sandbox
+//! - [`background`]: commands that run while no caller waits for them
 //! - [`prepare`]: in which container of a sandbox a command may run
 //! - [`running`]: a command that runs, and its end
 //!
@@ -9,6 +10,7 @@
 //! anything: a container that ended in the meantime is reported.
 
 pub(super) mod attempts;
+pub mod background;
 mod prepare;
 mod running;
 
@@ -132,10 +134,7 @@ fn container_command<P: Ports>(
     env.extend(request.env.clone().unwrap_or_default());
     Ok(ContainerCommand {
         id: draw_random(ports, ShortId::from_random)?.as_str().to_owned(),
-        program: match &request.command {
-            Some(line) => Program::Shell(line.clone()),
-            None => Program::Argv(request.argv.clone()),
-        },
+        program: Program::of(request.command.as_ref(), &request.argv),
         dir: prepared.dir.clone(),
         cwd: request.cwd.clone(),
         env,

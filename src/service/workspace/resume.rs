@@ -1,7 +1,7 @@
 //! Returns the sandbox of a workspace for a command, and starts the workspace if it is not running.
 
 use super::NamedWorkspace;
-use crate::model::Result;
+use crate::model::{Error, Result, SandboxId};
 use crate::model::exec::StartedForExec;
 use crate::model::named::State;
 use crate::model::named::answer::StartOutcome;
@@ -39,5 +39,19 @@ impl<P: Ports> NamedWorkspace<P> {
             env: self.existing()?.settings.env,
             started: (start.how != StartOutcome::Running).then_some(start),
         })
+    }
+
+    /// Returns the sandbox of the workspace if it is active. Starts nothing, and does not count as a use of the workspace.
+    ///
+    /// # Errors
+    /// [`Code::SandboxNotRunning`](crate::model::Code::SandboxNotRunning)
+    pub fn active_sandbox(&self) -> Result<SandboxId> {
+        self.ensure_configured()?;
+        let record = self.existing()?;
+        if record.state == State::Active && !record.restore_unconfirmed {
+            Ok(record.sandbox_id)
+        } else {
+            Err(Error::commands_not_running(&record.sandbox_id))
+        }
     }
 }

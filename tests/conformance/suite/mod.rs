@@ -3,7 +3,7 @@
 //! - `ledger`: the ledger of one sandbox
 //! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces,
 //!   `token_store`: the access tokens
-//! - `sandboxes`, with `container`, `changes`, `checkpoints`, `file_calls` and `file_parts`: the calls to sandboxes
+//! - `sandboxes`, with `container`, `changes`, `checkpoints`, `background`, `file_calls` and `file_parts`: the calls to sandboxes
 //! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
 //! - `world`: the environment of the cases
 //!
@@ -35,6 +35,7 @@ macro_rules! case {
     };
 }
 
+pub mod background;
 pub mod backups;
 pub mod changes;
 pub mod checkpoints;

@@ -113,6 +113,10 @@ fn foreign_sandbox_is_refused_like_one_that_does_not_exist() {
             (Operation::SetRetention, json!({ "policy": {} })),
             (Operation::ApplyRetention, json!({})),
             (Operation::Exec, json!({ "command": "true" })),
+            (Operation::StartCommand, json!({ "command": "true" })),
+            (Operation::ListCommands, json!({})),
+            (Operation::ReadCommandOutput, json!({ "commandId": "c1" })),
+            (Operation::EndCommand, json!({ "commandId": "c1" })),
             (Operation::ListCheckpoints, json!({})),
             (Operation::CreateCheckpoint, json!({ "name": "a" })),
             (Operation::RestoreCheckpoint, json!({ "name": "a" })),
@@ -147,6 +151,10 @@ fn foreign_workspace_is_refused_like_one_that_does_not_exist() {
             (Operation::MigrateWorkspace, json!({ "runtime": "container" })),
             (Operation::DeleteWorkspace, json!({})),
             (Operation::Exec, json!({ "command": "true" })),
+            (Operation::StartCommand, json!({ "command": "true" })),
+            (Operation::ListCommands, json!({})),
+            (Operation::ReadCommandOutput, json!({ "commandId": "c1" })),
+            (Operation::EndCommand, json!({ "commandId": "c1" })),
         ] {
             it.refuses(operation, &merged(&json!({ "name": name }), &more));
         }

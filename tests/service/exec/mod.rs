@@ -1,5 +1,6 @@
 //! Commands of callers: in which container they run, what their callers get, and when they are killed.
 
+mod background;
 mod containers;
 mod named;
 

@@ -41,7 +41,9 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
             sandbox(json!({ "name": "before" }))
         }
-        Operation::Exec => sandbox(json!({ "command": "true" })),
+        Operation::ListCommands => sandbox(json!({})),
+        Operation::ReadCommandOutput | Operation::EndCommand => sandbox(json!({ "commandId": "c1" })),
+        Operation::Exec | Operation::StartCommand => sandbox(json!({ "command": "true" })),
         Operation::SetRetention => sandbox(json!({ "policy": {} })),
         Operation::Import => sandbox(json!({ "backup": { "id": backup_id(1), "dir": "/workspace" } })),
         Operation::CreateWorkspace

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
+use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
@@ -288,6 +289,10 @@ impl Sandboxes for PlantedSandboxes {
         run_command(container: &ExecContainer, command: &ContainerCommand) -> Self::RunningCommand;
         write_input(path: &str, input: Self::Input) -> ();
         kill_command(command_id: &str) -> ();
+        call_background(
+            container: &ExecContainer,
+            call: &BackgroundCall
+        ) -> Result<BackgroundOutcome, BackgroundRefusal>;
         call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>;
         platform_image() -> Option<String>;
         take_platform_snapshot(marker: &ContainerMarker, token: &str) -> Option<StoredDisk>;

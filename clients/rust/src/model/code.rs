@@ -152,6 +152,8 @@ codes! {
     LedgerTooNew = "LEDGER_TOO_NEW", Unsupported;
     /// The checkpoint's name is invalid.
     InvalidCheckpointName = "INVALID_CHECKPOINT_NAME", Permanent;
+    /// The sandbox has no background command with this id, or not any more.
+    CommandNotFound = "COMMAND_NOT_FOUND", NotFound;
     /// The sandbox has no checkpoint with this name.
     CheckpointNotFound = "CHECKPOINT_NOT_FOUND", NotFound;
     /// Git could not make, compare or restore the checkpoint.
@@ -248,6 +250,7 @@ impl Code {
                 | Self::SnapshotNotFound
                 | Self::InvalidWorkspaceName
                 | Self::InvalidCheckpointName
+                | Self::CommandNotFound
                 | Self::CheckpointNotFound
                 | Self::CheckpointFailed
                 | Self::FileNotFound

@@ -55,12 +55,25 @@ pub struct StartedForExec {
 }
 
 /// The outputs of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum OutputStream {
     /// The standard output.
+    #[default]
     Stdout,
     /// The standard error.
     Stderr,
+}
+
+impl OutputStream {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        }
+    }
 }
 
 /// The end of a command, in a stream of events.
@@ -137,7 +150,7 @@ impl ExecEventWriter {
 }
 
 /// Returns the number of bytes without a character at the end that may be incomplete.
-fn complete_len(bytes: &[u8]) -> usize {
+pub(super) fn complete_len(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() && bytes.len() - error.valid_up_to() <= MAX_INCOMPLETE => {
             error.valid_up_to()
@@ -150,17 +163,13 @@ fn output_text(stream: OutputStream, bytes: Vec<u8>) -> String {
     if bytes.is_empty() {
         return String::new();
     }
-    let name = match stream {
-        OutputStream::Stdout => "stdout",
-        OutputStream::Stderr => "stderr",
-    };
     let data = match String::from_utf8(bytes) {
         Ok(data) => OutputData { data, encoding: None },
         Err(error) => {
             OutputData { data: Base64::encode_string(error.as_bytes()), encoding: Some(ContentEncoding::Base64) }
         }
     };
-    event_text(name, &json!(data))
+    event_text(stream.name(), &json!(data))
 }
 
 fn event_text(name: &str, data: &Value) -> String {

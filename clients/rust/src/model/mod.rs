@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod archive_format;
+pub mod background;
 pub mod backup;
 pub mod checkpoint;
 pub mod code;

@@ -14,6 +14,7 @@ pub mod types {
     pub use crate::model::answer::{
         Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
     };
+    pub use crate::model::background::{CommandDescription, CommandList, CommandOutput};
     pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
     pub use crate::model::diff::SnapshotDiff;
     pub use crate::model::exec::ExecResult;
@@ -24,13 +25,13 @@ pub mod types {
     };
     pub use crate::model::named::{Address, TurnEnded};
     pub use crate::model::request::{
-        ApplyRetentionRequest, CallToolRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
-        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, ExecRequest, ForkRequest,
+        ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
+        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, EndCommandRequest, ExecRequest, ForkRequest,
         GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
-        ListCheckpointsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
+        ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
         MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest, RemoveFileRequest,
         RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, RevokeTokenRequest, SandboxRequest, Selection,
-        SetRetentionRequest, SnapshotRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
+        SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
         UpdateRequest, WriteFileRequest,
     };
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
@@ -172,6 +173,21 @@ macro_rules! operations {
                 /// Compares the files of a running sandbox with a checkpoint.
                 DiffCheckpoint = "checkpoints/diff", fn diff(DiffCheckpointRequest) -> CheckpointDiff,
                     in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
+            }
+            Commands<'_, T> {
+                // A second call starts a second command.
+                /// Starts a command in the background of a sandbox, or of a workspace, which is started if it is not running.
+                StartCommand = "commands/start", fn start(StartCommandRequest) -> CommandDescription,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
+                /// Lists the background commands of a running sandbox, newest first.
+                ListCommands = "commands/list", fn list(ListCommandsRequest) -> CommandList,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: Idempotent;
+                /// Returns a part of an output of a background command, while it runs and after it has ended.
+                ReadCommandOutput = "commands/output", fn output(CommandOutputRequest) -> CommandOutput,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: Idempotent;
+                /// Ends a background command, with all processes of its session. Changes nothing if it has ended.
+                EndCommand = "commands/end", fn end(EndCommandRequest) -> CommandDescription,
+                    in Entrypoint, permission: WORK, needs_bucket: false, repeat: Idempotent;
             }
             Files<'_, T> {
                 /// Lists the files in a directory of a snapshot or of a running sandbox, sorted by name.

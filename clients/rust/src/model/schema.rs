@@ -8,6 +8,7 @@ use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
+use super::background::CommandId;
 use super::directory::ALLOWED_ROOTS;
 use super::files::FilePath;
 use super::{
@@ -224,6 +225,7 @@ string_schemas! {
         "pattern": concat!("^[^\\-", controls!(), "](?:[^", controls!(), "]*[^\\-", controls!(), "])?$"),
         "not": { "type": "string", "pattern": "^(?:[wW]{3}|[aA][pP][iI]|[aA][dD][mM][iI][nN]|[rR][oO]{2}[tT]|[sS][yY][sS][tT][eE][mM]|[cC][lL][oO][uU][dD][fF][lL][aA][rR][eE]|[wW][oO][rR][kK][eE][rR][sS])$" },
     }
+    CommandId { "pattern": "^[a-z0-9]{1,32}$" }
     SnapshotId { "pattern": "^snap-[a-z0-9]{16}$" }
     BackupId { "pattern": "^[A-Za-z0-9_-]{1,128}$" }
     Label {

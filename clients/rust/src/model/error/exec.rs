@@ -1,5 +1,6 @@
 //! Errors about commands of callers.
 
+use crate::model::background::CommandId;
 use crate::model::{Code, Error, SandboxId};
 
 impl Error {
@@ -78,6 +79,43 @@ impl Error {
             Code::Aborted,
             "The caller cancelled the command, and it was killed.",
             "Run the command again, with a longer time limit of the caller if necessary.",
+        )
+    }
+
+    /// [`Code::SandboxNotRunning`], for the background commands of a sandbox that has no running container.
+    pub fn commands_not_running(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!("The sandbox {:?} is not running, and its background commands ended with its container.", id.as_str()),
+            "Start the command again. With the `name` of a workspace, `commands.start` starts the workspace first.",
+        )
+    }
+
+    /// [`Code::CommandNotFound`], for an id that no background command in the container has.
+    pub fn command_not_found(id: &SandboxId, command_id: &CommandId) -> Self {
+        Self::new(
+            Code::CommandNotFound,
+            format!(
+                "The container of the sandbox {:?} has no background command {:?}.",
+                id.as_str(),
+                command_id.as_str()
+            ),
+            "List the background commands. They end with their container, and of those that ended, the newest 16 are kept.",
+        )
+    }
+
+    /// [`Code::SandboxBusy`], when the sandbox runs the maximum number of background commands.
+    pub fn too_many_background_commands(id: &SandboxId, most: usize) -> Self {
+        Self::busy(&format!("{most} background commands run in the sandbox {:?}.", id.as_str()))
+            .with_remediation("End one of them, or wait until one ends.")
+    }
+
+    /// [`Code::SandboxFailed`], when the container can't start a background command.
+    pub fn background_command_failed(id: &SandboxId, output: &str) -> Self {
+        Self::new(
+            Code::SandboxFailed,
+            format!("A background command can't be started in the sandbox {:?}: {output}", id.as_str()),
+            "Free space in the container if its disk is full. The image needs bash, coreutils, flock and setsid.",
         )
     }
 }

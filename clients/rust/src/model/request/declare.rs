@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::SnapshotCursor;
 use super::fields::Fields;
+use crate::model::background::{CommandId, Signal};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
 use crate::model::diff::DiffCursor;
 use crate::model::files::{FileCursor, FilePath};
@@ -174,6 +175,8 @@ options! {
     Option<FilePath> as Option<String>, string, |raw| optional(raw.as_deref(), FilePath::parse);
     Option<FileCursor> as Option<String>, string, |raw| optional(raw.as_deref(), FileCursor::parse);
     Option<DiffCursor> as Option<String>, string, |raw| optional(raw.as_deref(), DiffCursor::parse);
+    CommandId as String, required, |raw| Self::parse(&raw);
+    Signal as Option<String>, string, |raw| Ok(optional(raw.as_deref(), Self::parse)?.unwrap_or_default());
     BackupHandle as Option<BackupHandle>, object;
     Policy as Option<Policy>, object;
     Option<Compression> as Option<Compression>, object, Ok;

@@ -155,7 +155,7 @@ impl ExecRequest {
     }
 }
 
-fn check_command(command: Option<String>) -> Result<Option<String>> {
+pub(super) fn check_command(command: Option<String>) -> Result<Option<String>> {
     if command.as_ref().is_some_and(|command| command.is_empty() || command.contains('\0')) {
         return Err(Error::invalid_argument("`command` is empty, or contains a null byte", "Pass a command line."));
     }
@@ -163,12 +163,12 @@ fn check_command(command: Option<String>) -> Result<Option<String>> {
     Ok(command)
 }
 
-fn check_stdin(stdin: Option<String>) -> Result<Option<String>> {
+pub(super) fn check_stdin(stdin: Option<String>) -> Result<Option<String>> {
     stdin.iter().try_for_each(|stdin| check_text("stdin", stdin))?;
     Ok(stdin)
 }
 
-fn check_argv(argv: Vec<String>) -> Result<Vec<String>> {
+pub(super) fn check_argv(argv: Vec<String>) -> Result<Vec<String>> {
     if argv.iter().any(|argument| argument.contains('\0')) {
         return Err(Error::invalid_argument(
             "`argv` has an argument with a null byte",
@@ -178,7 +178,7 @@ fn check_argv(argv: Vec<String>) -> Result<Vec<String>> {
     Ok(argv)
 }
 
-fn check_cwd(cwd: Option<String>) -> Result<Option<String>> {
+pub(super) fn check_cwd(cwd: Option<String>) -> Result<Option<String>> {
     if cwd.as_ref().is_some_and(|cwd| cwd.is_empty() || cwd.len() > ExecRequest::MAX_CWD || cwd.contains('\0')) {
         return Err(Error::invalid_argument(
             format!("`cwd` is empty, longer than {} bytes, or contains a null byte", ExecRequest::MAX_CWD),
@@ -190,13 +190,13 @@ fn check_cwd(cwd: Option<String>) -> Result<Option<String>> {
 
 /// Requires environment variables that a command can have.
 #[cfg(feature = "schema")]
-fn variables(schema: &mut schemars::Schema) {
+pub(super) fn variables(schema: &mut schemars::Schema) {
     schema.insert("maxProperties".into(), MAX_VARIABLES.into());
     schema.insert("propertyNames".into(), serde_json::json!({ "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }));
     schema.insert("additionalProperties".into(), serde_json::json!({ "type": "string", "pattern": NO_NULL }));
 }
 
-fn check_env(env: Option<BTreeMap<String, String>>) -> Result<Option<BTreeMap<String, String>>> {
+pub(super) fn check_env(env: Option<BTreeMap<String, String>>) -> Result<Option<BTreeMap<String, String>>> {
     let is_valid = |env: &BTreeMap<String, String>| {
         env.len() <= MAX_VARIABLES
             && env.keys().all(|name| is_variable_name(name))
@@ -210,7 +210,19 @@ fn check_env(env: Option<BTreeMap<String, String>>) -> Result<Option<BTreeMap<St
 
 fn check_request(request: &ExecRequest) -> Result<()> {
     request.target()?;
-    if request.command.is_some() != request.argv.is_empty() {
+    let ExecRequest { command, argv, cwd, env, stdin, .. } = request;
+    check_words(command.as_ref(), argv, cwd.as_ref(), env.as_ref(), stdin.as_ref())
+}
+
+/// Verifies that there is exactly one command, and that the shell accepts its length.
+pub(super) fn check_words(
+    command: Option<&String>,
+    argv: &[String],
+    cwd: Option<&String>,
+    env: Option<&BTreeMap<String, String>>,
+    stdin: Option<&String>,
+) -> Result<()> {
+    if command.is_some() != argv.is_empty() {
         return Err(Error::invalid_argument(
             "The arguments must contain exactly one command",
             "Pass a command line as `command`, or a program and its arguments as `argv`.",
@@ -218,8 +230,8 @@ fn check_request(request: &ExecRequest) -> Result<()> {
     }
     // All of it passes to the shell in one argument, which quotes it.
     let quoted = |text: &String| text.len() + 3 * text.matches('\'').count() + 3;
-    let env = request.env.iter().flatten().map(|(name, value)| quoted(name) + quoted(value));
-    let words = request.command.iter().chain(&request.argv).chain(&request.cwd).chain(&request.stdin).map(quoted);
+    let env = env.into_iter().flatten().map(|(name, value)| quoted(name) + quoted(value));
+    let words = command.into_iter().chain(argv).chain(cwd).chain(stdin).map(quoted);
     if env.chain(words).sum::<usize>() > ExecRequest::MAX_BYTES {
         return Err(Error::exec_too_long(ExecRequest::MAX_BYTES));
     }

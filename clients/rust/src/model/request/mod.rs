@@ -5,7 +5,7 @@
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
 //! - [`DiffRequest`]: compares two snapshots
-//! - [`ExecRequest`]: runs a command
+//! - [`ExecRequest`]: runs a command; [`StartCommandRequest`] and the requests about background commands
 //! - [`ListFilesRequest`] and the requests about the files of a [`FileSource`]; [`WriteFileRequest`] and those that change
 //!   files of a sandbox
 //! - [`ListRequest`] and the other requests about a whole workspace
@@ -15,6 +15,7 @@
 //! - [`HealthRequest`]: checks the deployment
 //! - [`CreateRequest`] and the other requests about named workspaces
 
+mod background;
 mod checkpoint;
 mod create;
 mod declare;
@@ -34,6 +35,7 @@ mod tokens;
 mod tools;
 mod workspace;
 
+pub use background::{CommandOutputRequest, EndCommandRequest, ListCommandsRequest, StartCommandRequest};
 pub use checkpoint::{
     CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
     RestoreCheckpointRequest,

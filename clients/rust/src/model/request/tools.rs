@@ -336,11 +336,19 @@ pub struct ToolArguments {
     pub stdin: Option<String>,
     /// The time limit of a command, in seconds.
     pub timeout_seconds: Option<u64>,
+    /// The id of a background command.
+    pub command_id: Option<String>,
+    /// The output of a background command.
+    pub stream: Option<String>,
+    /// How long to wait for the output of a background command, in seconds.
+    pub wait_seconds: Option<u64>,
+    /// The signal that ends a background command.
+    pub signal: Option<String>,
     /// The path of a file.
     pub path: Option<String>,
-    /// The offset of the first byte of a file.
+    /// The offset of the first byte of a file or an output.
     pub offset: Option<u64>,
-    /// The maximum number of bytes of a file.
+    /// The maximum number of bytes of a file or an output.
     pub length: Option<u64>,
     /// The content of a file.
     pub content: Option<String>,
@@ -370,6 +378,10 @@ impl ToolArguments {
                 "cwd" => arguments.cwd = fields.string(field)?,
                 "stdin" => arguments.stdin = fields.string(field)?,
                 "timeoutSeconds" => arguments.timeout_seconds = fields.number(field)?,
+                "commandId" => arguments.command_id = fields.string(field)?,
+                "stream" => arguments.stream = fields.string(field)?,
+                "waitSeconds" => arguments.wait_seconds = fields.number(field)?,
+                "signal" => arguments.signal = fields.string(field)?,
                 "path" => arguments.path = fields.string(field)?,
                 "offset" => arguments.offset = fields.number(field)?,
                 "length" => arguments.length = fields.number(field)?,

@@ -1,0 +1,74 @@
+//! `commands`: lists, reads and ends background commands.
+
+use sandbox_snapshotter_client::model::background::{
+    CommandDescription, CommandId, CommandList, CommandOutput, CommandState, Signal,
+};
+use sandbox_snapshotter_client::model::escape::escape;
+use sandbox_snapshotter_client::model::exec::OutputStream;
+use sandbox_snapshotter_client::model::request::{CommandOutputRequest, EndCommandRequest, ListCommandsRequest};
+
+use super::context::Context;
+use super::target::Target;
+use crate::args::commands::{self, Commands, CommandsOf};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::{is_terminal, print, print_bytes};
+
+/// How long a call waits for further output, in seconds.
+const WAIT_SECONDS: u32 = 20;
+
+/// `commands`
+pub fn run(context: &Context, command: Commands) -> Result<Exit> {
+    match command {
+        Commands::List(of) => {
+            context.show::<CommandList>(&context.call_read_only("commands/list", &select(context, &of)?)?)
+        }
+        Commands::Output(command) => output(context, &command),
+        Commands::End(command) => end(context, &command),
+    }
+}
+
+fn select(context: &Context, of: &CommandsOf) -> Result<ListCommandsRequest> {
+    let request = match Target::parse(&of.target)? {
+        Target::Named(address) => ListCommandsRequest::named(address),
+        Target::Sandbox(id) => ListCommandsRequest::sandbox(id),
+    };
+    Ok(ListCommandsRequest { lineage_scope: context.lineage_scope(&of.lineage_scope)?, ..request })
+}
+
+/// Prints the output part by part. In JSON mode, prints the answer with the first part.
+fn output(context: &Context, command: &commands::CommandOutput) -> Result<Exit> {
+    let id = CommandId::parse(&command.command_id)?;
+    let mut request = CommandOutputRequest::of(select(context, &command.commands)?, id);
+    request.stream = if command.stderr { OutputStream::Stderr } else { OutputStream::Stdout };
+    loop {
+        let answer = context.call_read_only::<CommandOutput>("commands/output", &request)?;
+        if context.output.json {
+            return context.show(&answer);
+        }
+        let part = answer.value;
+        let bytes = part.bytes().ok_or_else(|| Failure::foreign_answer("an output that is not valid"))?;
+        // A terminal would execute control characters.
+        if is_terminal() { print(&escape(&String::from_utf8_lossy(&bytes))) } else { print_bytes(&bytes) }?;
+        let own = &part.description.command;
+        let total = if command.stderr { own.stderr_bytes } else { own.stdout_bytes };
+        let continues = command.follow && own.state == CommandState::Running;
+        if part.next_offset >= total && !continues {
+            return Ok(Exit::Done);
+        }
+        request.offset = part.next_offset;
+        request.wait_seconds = if command.follow { WAIT_SECONDS } else { 0 };
+    }
+}
+
+fn end(context: &Context, command: &commands::EndCommand) -> Result<Exit> {
+    let id = CommandId::parse(&command.command_id)?;
+    let mut request = EndCommandRequest::of(select(context, &command.commands)?, id);
+    if let Some(signal) = &command.signal {
+        request.signal = Signal::parse(signal.strip_prefix("SIG").unwrap_or(signal))?;
+    }
+    if let Some(grace) = command.grace {
+        request.grace_seconds = u32::try_from(grace.0).unwrap_or(u32::MAX);
+    }
+    context.show::<CommandDescription>(&context.call_mutating("commands/end", &request)?)
+}
