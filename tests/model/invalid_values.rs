@@ -31,6 +31,10 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::Restore, of_snapshot(json!({ "idempotencyKey": "key" }))),
         (Operation::Branch, of_snapshot(json!({ "idempotencyKey": "key" }))),
         (
+            Operation::Revive,
+            merged(&[of_sandbox(json!({ "onDiverged": "rescue", "idempotencyKey": "key" })), scope.clone()]),
+        ),
+        (
             Operation::List,
             merged(&[of_sandbox(json!({ "limit": 10, "labelPrefix": "a", "check": false })), scope.clone()]),
         ),

@@ -39,6 +39,10 @@ fn forms(operation: Operation) -> Vec<Value> {
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
+        Operation::Revive => vec![with(&[
+            &lineage_scope,
+            &json!({ "sandboxId": "agent-42", "onDiverged": "rescue", "idempotencyKey": "k" }),
+        ])],
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             selected(json!({}))
         }

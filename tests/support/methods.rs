@@ -67,6 +67,7 @@ pub enum Method {
     LocateSnapshot,
     NewestSnapshot,
     TakeSnapshot,
+    Revive,
     AskChangedSinceWatch,
     Autosave,
     LastSavedAt,

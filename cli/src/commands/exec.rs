@@ -42,7 +42,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 }
 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
-    let Exec { target, argv, shell, cwd, env, no_stdin: _, lineage_scope } = command;
+    let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, lineage_scope } = command;
     let request = match Target::parse(&target)? {
         Target::Named(address) => ExecRequest::named(address, ""),
         Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
@@ -51,6 +51,7 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
     let timeout_seconds =
         limit.map_or(ExecRequest::DEFAULT_TIMEOUT, |DurationArg(seconds)| u32::try_from(seconds).unwrap_or(u32::MAX));
     Ok(ExecRequest {
+        revive,
         command: shell,
         argv,
         cwd,

@@ -2,6 +2,7 @@
 
 mod containers;
 mod named;
+mod revived;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Result};

@@ -44,7 +44,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
     let Some(workspace) = ledger.workspace().unwrap() else { return };
     let Some(binding) = workspace.binding else { return };
-    if let Some(task) = binding.restore_task {
+    if let Some(task) = binding.start.restore_task {
         world.report_violation(
             "rule 16, no transition or task is left",
             &format_args!("{id} has the restore task {task:?}"),
@@ -58,7 +58,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
         // application wrote into the container before its marker.
         let seems_written = |container: &Container| {
             let hash = container.content_hash(DIR);
-            hash.is_some() && (binding.image.as_ref() != Some(&container.image) || binding.baseline != hash)
+            hash.is_some() && (binding.start.image.as_ref() != Some(&container.image) || binding.start.baseline != hash)
         };
         sandbox.container.as_ref().is_some_and(|container| {
             // A container that a start was about to adopt keeps running if the start fails. So does one whose files were written
@@ -68,7 +68,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
             let is_protected = match &container.marker {
                 Some(ContainerMarker::Adopted(_)) => seems_written(container),
                 Some(ContainerMarker::Restoring(nonce)) => {
-                    seems_written(container) && binding.restore_nonce.as_ref() != Some(nonce)
+                    seems_written(container) && binding.start.restore_nonce.as_ref() != Some(nonce)
                 }
                 _ => false,
             };

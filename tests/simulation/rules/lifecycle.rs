@@ -70,7 +70,7 @@ pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord
 /// selects it.
 pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
     let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
-    let sources = binding.filter(|binding| binding.restore_task.is_some()).map(|_| expected_sources(world, id));
+    let sources = binding.filter(|binding| binding.start.restore_task.is_some()).map(|_| expected_sources(world, id));
     world.with_sandbox(id, |sandbox, now| match sources {
         None => sandbox.notes.source_snapshots.clear(),
         Some(sources) if sandbox.notes.source_snapshots.last().is_some_and(|(_, last)| *last == sources) => {}
@@ -92,7 +92,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
         let same = platform.same_archive();
         return vec![disk_files(&platform), archive.filter(|(id, _)| same.is_some() && id.as_ref() == same)];
     }
-    let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.dir));
+    let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.start.dir));
     // A removed snapshot no longer leads to its platform snapshot.
     let parent = workspace.parent.filter(|_| !is_own && archive.is_some()).map(|parent| parent.snapshot_id);
     let rows = world.platform_rows.borrow();
@@ -104,7 +104,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
 pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSnapshot> {
     let binding = world.ledger(id).workspace().unwrap()?.binding?;
     let made_at =
-        |row: SnapshotRecord| row.stored().filter(|_| can_restore(&row, &binding.dir)).map(|row| row.created_at);
+        |row: SnapshotRecord| row.stored().filter(|_| can_restore(&row, &binding.start.dir)).map(|row| row.created_at);
     let ready = world.ledger(id).live_snapshots().into_iter().filter(|row| row.state() == SnapshotState::Ready);
     let newest = ready.filter_map(made_at).max();
     binding.platform_snapshot.filter(|platform| {
@@ -116,7 +116,7 @@ pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSna
 fn expected_archive(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
     let ledger = world.ledger(id);
     let workspace = ledger.workspace().unwrap()?;
-    let dir = workspace.binding?.dir;
+    let dir = workspace.binding?.start.dir;
     let own =
         ledger.live_snapshots().into_iter().find(|row| row.state() == SnapshotState::Ready && can_restore(row, &dir));
     let row = match (own, workspace.parent) {
@@ -169,7 +169,7 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
         ContainerMarker::Restored(_) => check_restored_files(world, id),
         ContainerMarker::Ready(_) if !world.has_binding(id) => {}
         ContainerMarker::Ready(_) => {
-            let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.baseline);
+            let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.start.baseline);
             let is_empty = world.with_sandbox(id, |sandbox, _| {
                 sandbox.notes.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();

@@ -48,7 +48,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
                 world.count("snapshots completed after a crash");
             }
             let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
-            if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.dir)) {
+            if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.start.dir)) {
                 world.history.borrow_mut().captured.insert(id.clone());
             }
             loss::note_saved(world, id, stored);

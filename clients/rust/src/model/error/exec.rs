@@ -49,8 +49,8 @@ impl Error {
         Self::new(
             Code::SandboxNotRunning,
             format!("The sandbox {:?} is not running, and a command in it would start an empty one.", id.as_str()),
-            "Pass the `name` of its workspace, which is started then. Otherwise restore its newest snapshot, or start the \
-             sandbox as the application does.",
+            "Pass the `name` of its workspace, which is started then. Otherwise pass `revive: true` to restore its newest \
+             snapshot first, or start the sandbox as the application does.",
         )
     }
 
