@@ -18,6 +18,7 @@ use sandbox_snapshotter::model::named::TurnEnded;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
 };
+use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
 use sandbox_snapshotter::model::tool::{ToolGrant, ToolList, ToolResult};
 use sandbox_snapshotter::model::{TakenSnapshot, WorkspaceRef, json as text};
@@ -55,6 +56,7 @@ fn check_answer(operation: &str, answer: &Value) {
     match operation {
         "snapshot" | "import" => check_round_trip::<TakenSnapshot>(answer),
         "restore" | "branch" => check_round_trip::<WorkspaceRef>(answer),
+        "revive" => check_round_trip::<RevivedSandbox>(answer),
         "list" => check_round_trip::<Page>(answer),
         "get" | "label" | "pin" | "unpin" => check_round_trip::<Summary>(answer),
         "manifest" => check_round_trip::<Manifest>(answer),

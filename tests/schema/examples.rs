@@ -85,7 +85,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             let options = json!({
                 "cwd": "src", "env": { "CI": "1" }, "stdin": "yes\n", "timeoutSeconds": 10, "maxOutputBytes": 1000,
             });
-            let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container" });
+            let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container", "revive": true });
             let (line, argv) = (json!({ "command": "npm test" }), json!({ "argv": ["npm", "test"] }));
             [(&workspace, &line), (&workspace, &argv), (&sandbox, &line), (&sandbox, &argv)]
                 .map(|(target, command)| with(&[target, command, &options, &lineage_scope]))

@@ -15,7 +15,7 @@ pub struct Revive {
     /// The sandbox. That of a named workspace is started with `workspace start`
     #[arg(value_name = "SANDBOX")]
     pub target: String,
-    /// How to handle files that were written since the sandbox woke without its own [default: fail]
+    /// How to handle files that were written since the sandbox cold-started without its own [default: fail]
     #[arg(long, value_name = "ACTION")]
     pub on_diverged: Option<DivergedAction>,
     /// The idempotency key.

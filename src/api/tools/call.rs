@@ -163,6 +163,8 @@ fn exec_options(declared: &ToolWorkspace, arguments: &ToolArguments) -> Value {
         "stdin": arguments.stdin,
         "timeoutSeconds": arguments.timeout_seconds,
         "maxOutputBytes": MAX_OUTPUT,
+        // A model cannot restore the sandbox that it works in.
+        "revive": true,
     })
 }
 

@@ -6,7 +6,7 @@
 //! | the sandbox                            | the container is recognized by                         |
 //! | -------------------------------------- | ------------------------------------------------------ |
 //! | belongs to a named workspace           | a ready marker, which only its starts write            |
-//! | is of a class that reports identities  | its identity                                           |
+//! | is of a class that reports identities  | its identity, from its first capture on                |
 //! | was captured or restored before        | the recorded marker                                    |
 //! | is new to the ledger                   | its age: it ran before this Worker observed it         |
 
@@ -36,7 +36,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         this.ensure_not_restoring()?;
         let container = if workspace.binding.is_some() {
             ExecContainer::Ready
-        } else if let Some(identity) = status.identity() {
+        } else if let Some(identity) = status.identity().filter(|_| {
+            // Restores leave only a marker.
+            workspace.container.is_some() || workspace.marker.is_none()
+        }) {
             this.verify_accepted(&observation).map_err(|error| this.adapt_exec_error(error))?;
             if workspace.container.is_some_and(|own| own != identity) {
                 return Err(this.replaced_error("is not the one that was captured or restored"));

@@ -263,7 +263,11 @@ fn call_repeated_after_abort_gets_its_own_answer() {
         assert_eq!(fixture.run(operation, &arguments).unwrap(), answer, "{call:?}");
         fixture.advance_with_alarms(3 * HOUR);
         fixture.assert_nothing_pending();
-        let expected = if call == KeyedOperation::Snapshot { (2, 1) } else { (1, 2) };
+        let expected = match call {
+            KeyedOperation::Snapshot => (2, 1),
+            KeyedOperation::Restore | KeyedOperation::Branch => (1, 2),
+            KeyedOperation::Revive => (1, 1),
+        };
         assert_eq!(resource_counts(&fixture), expected, "{call:?}");
     }
 }

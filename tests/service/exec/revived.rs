@@ -35,7 +35,7 @@ fn command_runs_in_a_sandbox_that_slept() {
 }
 
 #[test]
-fn command_runs_in_a_sandbox_that_woke_empty() {
+fn command_runs_in_a_sandbox_that_cold_started() {
     let (fixture, _) = Fixture::with_snapshot();
     fixture.world.replace_container("agent-42");
     assert_eq!(fixture.exec_revived().unwrap()["started"]["how"], "restored");

@@ -43,13 +43,10 @@ pub fn check_final_workspaces(world: &Rc<World>) {
 fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
     let Some(workspace) = ledger.workspace().unwrap() else { return };
-    let Some(binding) = workspace.binding else { return };
-    if let Some(task) = binding.start.restore_task {
-        world.report_violation(
-            "rule 16, no transition or task is left",
-            &format_args!("{id} has the restore task {task:?}"),
-        );
+    if workspace.is_restoring() {
+        world.report_violation("rule 16, no transition or task is left", &format_args!("{id} has a restore task"));
     }
+    let Some(binding) = workspace.binding else { return };
     let record = world.workspace_store(&binding.address).stored_record().filter(NamedRecord::exists);
     let is_current = record.as_ref().is_some_and(|record| record.sandboxes().any(|own| own == id));
     let runs = record.is_some_and(|record| record.sandbox_id == *id && record.state == State::Active);

@@ -1,6 +1,6 @@
 //! `revive`: restores the files of a sandbox that belongs to no named workspace, under its own id.
 //!
-//! The sandbox has lost its files: its container ended, or woke without them. The steps are those of the start of a named
+//! The sandbox has lost its files: its container ended, or cold-started without them. The steps are those of the start of a named
 //! workspace. Two things differ: the Worker does not know the directory before it has found the snapshot, so it finds the
 //! snapshot before it touches the container; and the container is recognized by the marker in the ledger, which captures and
 //! restores write, too.

@@ -56,7 +56,7 @@ fn sandbox_that_slept_gets_its_newest_snapshot_under_its_own_id() {
 }
 
 #[test]
-fn sandbox_that_woke_empty_gets_its_files() {
+fn sandbox_that_cold_started_gets_its_files() {
     for runtime in [Runtime::Sdk012, Runtime::Container] {
         let fixture = Fixture::with_sleeping_sandbox(runtime);
         fixture.world.replace_container(SANDBOX);
@@ -114,7 +114,7 @@ fn revived_sandbox_is_captured_as_before() {
 }
 
 #[test]
-fn container_that_woke_after_a_revival_is_not_captured_as_the_sandboxs_own() {
+fn container_that_cold_started_after_a_revival_is_not_captured_as_the_sandboxs_own() {
     for runtime in [Runtime::Sdk012, Runtime::Container] {
         let fixture = Fixture::with_sleeping_sandbox(runtime);
         fixture.revive(json!({})).unwrap();
@@ -147,7 +147,7 @@ fn snapshot_of_another_directory_is_restored_where_it_was_taken() {
 }
 
 #[test]
-fn files_written_since_the_container_woke_are_kept_by_default() {
+fn files_written_since_the_cold_start_are_kept_by_default() {
     let (fixture, _) = Fixture::with_diverged_sandbox();
     let error = fixture.revive(json!({})).expect_code(Code::WorkspaceDiverged);
     assert!(["rescue", "adopt", "discard"].iter().all(|choice| error.remediation().contains(choice)), "{error}");

@@ -19,7 +19,7 @@ request! {
     pub struct ReviveRequest {
         /// The id of the sandbox. It belongs to no named workspace.
         pub sandbox_id: SandboxId,
-        /// How to handle files that were written since the sandbox woke without its own.
+        /// How to handle files that were written since the sandbox cold-started without its own.
         pub on_diverged: OnDiverged,
         /// An idempotency key: a repeated call with the same key gets the same answer.
         #[serde(skip_serializing_if = "Option::is_none")]
