@@ -31,6 +31,7 @@ const WORKSPACE = { name: 'existing', tenant: 'default' };
 /** Valid options of the other operations. The tests of checkpoints and of tools have those of their operations. */
 const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   snapshot: { ...SANDBOX, label: 'new', idempotencyKey: 'key' },
+  revive: { ...SANDBOX, onDiverged: 'rescue', lineageScope: 'origin' },
   list: { ...SANDBOX, limit: 10 },
   diff: { from: { ...SANDBOX, label: 'kept' }, to: { ...SANDBOX, label: 'kept' } },
   import: { ...SANDBOX, backup: { id: '00000000-0000-4000-8000-000000000000', dir: '/workspace' } },

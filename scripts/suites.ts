@@ -22,7 +22,7 @@ export const COLUMNS: [Column, ...Column[]] = [
     name: '0.12-production',
     mode: 'production',
     fast: suites(
-      '{adopt,coalescing,import,lineage,main-job,restore-files,sweep}',
+      '{adopt,coalescing,import,lineage,main-job,restore-files,revive,sweep}',
       'exec/{background,workspaces}',
       'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
     ),
@@ -30,14 +30,18 @@ export const COLUMNS: [Column, ...Column[]] = [
   {
     name: 'container',
     mode: 'container',
-    fast: suites('{main-job,restore-files}', 'exec/{background,workspaces}', 'workspaces/{lifecycle,recovery,stop}'),
+    fast: suites(
+      '{main-job,restore-files,revive}',
+      'exec/{background,workspaces}',
+      'workspaces/{lifecycle,recovery,stop}',
+    ),
   },
 ];
 
 /** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery. */
 export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,coalescing,concurrent-calls,diff,downloads,excludes,failures,fidelity,idempotency,import,incremental,ledger,lineage,main-job,recovery,restore-files,retention,short-refs,sweep,unanswered';
+    'abort,adopt,coalescing,concurrent-calls,diff,downloads,excludes,failures,fidelity,idempotency,import,incremental,ledger,lineage,main-job,recovery,restore-files,retention,revive,short-refs,sweep,unanswered';
   return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*');
 }
 

@@ -180,6 +180,7 @@ describe('the idempotency key', () => {
     snapshot: (client, key) => client.snapshot({ sandboxId: 'x', ...given(key) }),
     restore: (client, key) => client.restore({ sandboxId: 'x', label: 'y', ...given(key) }),
     branch: (client, key) => client.branch({ sandboxId: 'x', label: 'y', ...given(key) }),
+    revive: (client, key) => client.revive({ sandboxId: 'x', ...given(key) }),
     'workspaces/create': (client, key) => client.workspaces.create({ name: 'n', ...given(key) }),
     'workspaces/getOrCreate': (client, key) => client.workspaces.getOrCreate({ name: 'n', ...given(key) }),
     'workspaces/promote': (client, key) => client.workspaces.promote({ name: 'n', from: 'm', ...given(key) }),

@@ -9,9 +9,9 @@ use futures_executor::block_on;
 use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
+use sandbox_snapshotter::model::background::{CommandDescription, CommandList, CommandOutput};
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
 use sandbox_snapshotter::model::diff::SnapshotDiff;
-use sandbox_snapshotter::model::background::{CommandDescription, CommandList, CommandOutput};
 use sandbox_snapshotter::model::exec::ExecResult;
 use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;
@@ -19,6 +19,7 @@ use sandbox_snapshotter::model::named::TurnEnded;
 use sandbox_snapshotter::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
 };
+use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
 use sandbox_snapshotter::model::tool::{ToolGrant, ToolList, ToolResult};
 use sandbox_snapshotter::model::{TakenSnapshot, WorkspaceRef, json as text};
@@ -56,6 +57,7 @@ fn check_answer(operation: &str, answer: &Value) {
     match operation {
         "snapshot" | "import" => check_round_trip::<TakenSnapshot>(answer),
         "restore" | "branch" => check_round_trip::<WorkspaceRef>(answer),
+        "revive" => check_round_trip::<RevivedSandbox>(answer),
         "list" => check_round_trip::<Page>(answer),
         "get" | "label" | "pin" | "unpin" => check_round_trip::<Summary>(answer),
         "manifest" => check_round_trip::<Manifest>(answer),

@@ -86,7 +86,7 @@ NEW_NAMES = {"/v1/workspaces/create": "play", "/v1/workspaces/getOrCreate": "pla
 DERIVED_HEADERS = {"MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"}
 
 # Operations with an idempotency key, so that a repeated request creates nothing new.
-KEYED = {"/v1/restore", "/v1/branch", "/v1/workspaces/fork", "/v1/snapshot"}
+KEYED = {"/v1/restore", "/v1/branch", "/v1/revive", "/v1/workspaces/fork", "/v1/snapshot"}
 
 
 def replace_value(path, name, value):

@@ -8,6 +8,7 @@ export const COMMANDS: Record<string, string> = {
   --idempotency-key 5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11`,
   restore: "snapshotter restore agent-42 'before the refactoring'",
   branch: "snapshotter branch agent-42 'before the refactoring'",
+  revive: 'snapshotter revive agent-42 --on-diverged rescue',
   list: 'snapshotter snapshot list agent-42 --limit 20',
   manifest: "snapshotter snapshot show agent-42 'before the refactoring'",
   verify: "snapshotter snapshot verify agent-42 'before the refactoring'",

@@ -145,6 +145,13 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
             &[("snapshotId", "/ref/snapshotId"), ("originId", "/ref/originId"), ("rootId", "/ref/rootId")]
         }
         Operation::Restore | Operation::Branch => &[("sandboxId", "/ref/sandboxId"), ("rootId", "/ref/rootId")],
+        Operation::Revive => &[
+            ("sandboxId", "/sandboxId"),
+            ("how", "/how"),
+            ("snapshotId", "/restoredFrom/snapshotId"),
+            ("snapshotAgeSeconds", "/restoredFrom/ageSeconds"),
+            ("mayHaveLost", "/mayHaveLost"),
+        ],
         Operation::Get
         | Operation::Manifest
         | Operation::Label

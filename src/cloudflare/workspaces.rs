@@ -19,7 +19,8 @@ use crate::model::named::messages::{
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
-use crate::model::request::LineageScope;
+use crate::model::request::{LineageScope, ReviveRequest};
+use crate::model::revive::RevivedSandbox;
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp, json,
@@ -204,6 +205,13 @@ impl SandboxLedgerClient for WorkspaceObjects {
         let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
         let answer =
             self.0.run(request.sandbox_id.as_str(), Operation::Snapshot, &arguments, &JsValue::UNDEFINED).await?;
+        answer.parse().map_err(Error::message_unreadable)
+    }
+
+    async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {
+        let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
+        let answer =
+            self.0.run(request.sandbox_id.as_str(), Operation::Revive, &arguments, &JsValue::UNDEFINED).await?;
         answer.parse().map_err(Error::message_unreadable)
     }
 

@@ -16,7 +16,8 @@ use crate::model::named::messages::{
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::record::RestoreSource;
-use crate::model::request::{CreateRequest, ListWorkspacesRequest};
+use crate::model::request::{CreateRequest, ListWorkspacesRequest, ReviveRequest};
+use crate::model::revive::RevivedSandbox;
 use crate::model::token_record::TokenMessage;
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
@@ -75,6 +76,9 @@ pub trait SandboxLedgerClient {
 
     /// Takes a snapshot.
     fn take_snapshot(&self, request: &SnapshotRequest) -> impl Future<Output = Result<TakenSnapshot>>;
+
+    /// Revives a sandbox that belongs to no named workspace.
+    fn revive(&self, request: &ReviveRequest) -> impl Future<Output = Result<RevivedSandbox>>;
 
     /// Sets the retention policy of `id`.
     fn set_policy(&self, id: &SandboxId, policy: &Policy) -> impl Future<Output = Result<()>>;

@@ -13,7 +13,9 @@ use futures_util::lock::Mutex;
 
 use super::calls::queue::Queue;
 use super::snapshot::coalesce::SnapshotCoalescer;
-use crate::model::{SandboxId, SnapshotId};
+use crate::model::named::settings::OnDiverged;
+use crate::model::revive::RevivedSandbox;
+use crate::model::{Error, SandboxId, SnapshotId};
 
 /// The maximum number of concurrent restores and branches of one sandbox. Each of them starts a container.
 const MAX_CONCURRENT_RESTORES: usize = 128;
@@ -24,8 +26,10 @@ pub(super) struct InProcessState {
     pub coalescer: Rc<SnapshotCoalescer>,
     /// The recovery of what an earlier instance of this object left.
     pub recovery: RefCell<Recovery>,
-    /// Locked while the sandbox of a named workspace is started or ended.
+    /// Locked while a sandbox is started or ended.
     pub lifecycle_lock: Mutex<()>,
+    /// The revivals of the sandbox that run, each for the callers that treat written files in the same way.
+    pub revivals: Revivals,
     /// Locked while an automatic save checks and captures the sandbox.
     pub save_lock: Mutex<()>,
     /// The calls that work on the checkpoints in the sandbox, or wait to do so.
@@ -43,6 +47,12 @@ pub(super) struct InProcessState {
     leased: RefCell<Vec<WorkKey>>,
     keys: RefCell<Vec<(String, Shared<oneshot::Receiver<()>>)>>,
 }
+
+/// The revivals of a sandbox that run. Weak, because a revival owns this state; only its callers own it.
+pub(super) type Revivals = RefCell<Vec<(OnDiverged, WeakShared<Revival>)>>;
+
+/// A revival of the sandbox.
+pub(super) type Revival = LocalBoxFuture<'static, Result<RevivedSandbox, Error>>;
 
 /// The progress of the recovery of what an earlier instance of this object left.
 #[derive(Default)]
@@ -73,6 +83,7 @@ impl Default for InProcessState {
             coalescer: Rc::default(),
             recovery: RefCell::default(),
             lifecycle_lock: Mutex::default(),
+            revivals: Revivals::default(),
             save_lock: Mutex::default(),
             checkpoint_queue: Queue::default(),
             checkpoint_lock: Mutex::default(),

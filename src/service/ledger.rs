@@ -32,6 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             traced_base: None,
             protected: None,
             binding: None,
+            start: None,
             decommissioned_at: None,
         })
     }

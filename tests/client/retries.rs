@@ -10,10 +10,11 @@ use super::fake_transport::{FakeTransport, error_reply, lost_reply, ok_reply};
 use super::in_memory::run_ready;
 
 /// Operations that take an idempotency key.
-const KEYED_OPERATIONS: [Operation; 8] = [
+const KEYED_OPERATIONS: [Operation; 9] = [
     Operation::Snapshot,
     Operation::Restore,
     Operation::Branch,
+    Operation::Revive,
     Operation::CreateWorkspace,
     Operation::GetOrCreateWorkspace,
     Operation::ForkWorkspace,

@@ -31,6 +31,10 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::Restore, of_snapshot(json!({ "idempotencyKey": "key" }))),
         (Operation::Branch, of_snapshot(json!({ "idempotencyKey": "key" }))),
         (
+            Operation::Revive,
+            merged(&[of_sandbox(json!({ "onDiverged": "rescue", "idempotencyKey": "key" })), scope.clone()]),
+        ),
+        (
             Operation::List,
             merged(&[of_sandbox(json!({ "limit": 10, "labelPrefix": "a", "check": false })), scope.clone()]),
         ),
@@ -76,7 +80,9 @@ fn valid_options() -> Vec<(Operation, Value)> {
         ),
         (
             Operation::StartCommand,
-            of_sandbox(json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 })),
+            of_sandbox(
+                json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 }),
+            ),
         ),
         (Operation::ListCommands, merged(&[name.clone(), scope.clone()])),
         (

@@ -335,8 +335,8 @@ fn only_a_complete_snapshot_is_restorable_for_a_named_workspace() {
         stored.retain(|field, _| !field.to_lowercase().contains("damage"));
         let row: SnapshotRecord = serde_json::from_value(whole).unwrap();
         assert!(row.candidate(None, Vec::new(), at(LATER)).restorable, "an unnamed sandbox can restore it");
-        assert_eq!(row.is_whole(&binding.dir), row.candidate(Some(&binding), Vec::new(), at(LATER)).restorable);
-        row.is_whole(&binding.dir)
+        assert_eq!(row.is_whole(&binding.start.dir), row.candidate(Some(&binding), Vec::new(), at(LATER)).restorable);
+        row.is_whole(&binding.start.dir)
     };
     assert!(is_restorable(json!({})));
     assert!(is_restorable(json!({ "gitignore": false })));

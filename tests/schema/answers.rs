@@ -73,6 +73,10 @@ fn answers_about_snapshots_match_their_schemas() {
     checked.run(Operation::Delete, &json!({ "sandboxId": "agent-42", "snapshotId": id, "force": true }));
     checked.run(Operation::Manifest, &json!({ "sandboxId": "agent-42", "snapshotId": id }));
     checked.run(Operation::Sweep, &json!({ "graceSeconds": 0 }));
+    checked.fixture.world.replace_container("agent-42");
+    checked.fixture.world.write_file("agent-42", "/workspace/added.txt", "since");
+    checked.run(Operation::Revive, &json!({ "sandboxId": "agent-42", "onDiverged": "rescue" }));
+    checked.run(Operation::Revive, &sandbox);
 }
 
 #[test]

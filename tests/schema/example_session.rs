@@ -27,6 +27,7 @@ pub fn example_session() -> Vec<Example> {
     recorder.workspaces();
     recorder.tools();
     recorder.tokens();
+    recorder.revival();
     recorder.deployment();
     recorder.background_commands();
     recorder.examples
@@ -119,6 +120,14 @@ impl ExampleRecorder {
         self.run(Operation::ListCheckpoints, json!({ "sandboxId": AGENT }));
         self.run(Operation::DiffCheckpoint, checkpoint.clone());
         self.run(Operation::RestoreCheckpoint, checkpoint);
+    }
+
+    /// Revives the sandbox, whose container was replaced.
+    fn revival(&mut self) {
+        self.fixture.world.replace_container(AGENT);
+        self.fixture.world.write_file(AGENT, FILE, "written since");
+        self.fixture.world.advance_clock(HOUR);
+        self.run(Operation::Revive, json!({ "sandboxId": AGENT, "onDiverged": "rescue" }));
     }
 
     /// Runs a command, and changes files.

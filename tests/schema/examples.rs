@@ -43,6 +43,10 @@ fn forms(operation: Operation) -> Vec<Value> {
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
+        Operation::Revive => vec![with(&[
+            &lineage_scope,
+            &json!({ "sandboxId": "agent-42", "onDiverged": "rescue", "idempotencyKey": "k" }),
+        ])],
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             selected(json!({}))
         }
@@ -97,7 +101,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             let options = json!({
                 "cwd": "src", "env": { "CI": "1" }, "stdin": "yes\n", "timeoutSeconds": 10, "maxOutputBytes": 1000,
             });
-            let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container" });
+            let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container", "revive": true });
             let (line, argv) = (json!({ "command": "npm test" }), json!({ "argv": ["npm", "test"] }));
             [(&workspace, &line), (&workspace, &argv), (&sandbox, &line), (&sandbox, &argv)]
                 .map(|(target, command)| with(&[target, command, &options, &lineage_scope]))

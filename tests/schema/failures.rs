@@ -113,6 +113,8 @@ impl FaultyCaller {
         ] {
             self.call(operation, options);
         }
+        self.fixture.world.end_container(AGENT);
+        self.call(Operation::Revive, &sandbox);
     }
 
     fn call_workspaces(&mut self) {

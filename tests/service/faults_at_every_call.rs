@@ -6,8 +6,8 @@ use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
 use super::support::{
-    Fixture, HOUR, SCENARIOS, Scenario, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
-    for_every_call,
+    FILE, Fixture, HOUR, SCENARIOS, Scenario, crash_at_every_call, fail_every_call_permanently,
+    fail_every_call_transiently, for_every_call,
 };
 
 /// Asserts that after 3 hours of alarms no task is pending and all snapshots can be restored.
@@ -63,6 +63,10 @@ fn assert_answered_once(scenario: &Scenario, answer: &Value) {
     match scenario.operation {
         Operation::Restore | Operation::Branch => {
             assert!(minted_running(&scenario.fixture).iter().eq([answer["ref"]["sandboxId"].as_str().unwrap()]));
+            assert_eq!(scenario.fixture.run(scenario.operation, &scenario.arguments).unwrap(), *answer);
+        }
+        Operation::Revive => {
+            assert_eq!(scenario.fixture.world.files("agent-42").unwrap()[FILE], "first");
             assert_eq!(scenario.fixture.run(scenario.operation, &scenario.arguments).unwrap(), *answer);
         }
         Operation::Snapshot => {

@@ -68,6 +68,7 @@ pub enum Method {
     LocateSnapshot,
     NewestSnapshot,
     TakeSnapshot,
+    Revive,
     AskChangedSinceWatch,
     Autosave,
     LastSavedAt,

@@ -13,7 +13,8 @@ use sandbox_snapshotter::model::named::messages::{
     SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
-use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest};
+use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest, ReviveRequest};
+use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token_record::TokenMessage;
 use sandbox_snapshotter::model::{
     BackupLocation, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
@@ -106,6 +107,11 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         let mut arguments = serde_json::to_value(request).unwrap();
         arguments["idempotencyKey"] = json!(request.idempotency_key);
         self.run_operation(Method::TakeSnapshot, &request.sandbox_id, Operation::Snapshot, arguments).await
+    }
+
+    async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {
+        let arguments = serde_json::to_value(request).unwrap();
+        self.run_operation(Method::Revive, &request.sandbox_id, Operation::Revive, arguments).await
     }
 
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {

@@ -11,23 +11,28 @@ Examples:
   snapshotter exec @notebook -- npm test
   snapshotter exec @notebook --shell 'make && ./run > out.txt'
   tar c src | snapshotter exec agent-42 -- tar x
+  snapshotter exec agent-42 --revive -- npm test
   snapshotter exec @notebook --cwd src -e CI=1 --timeout 10m -- make check
   snapshotter exec @notebook --detach -- npm run dev
 
 The exit status is that of the command; 255 if it did not run, or if its end is
 not known.")]
 pub struct Exec {
-    /// The sandbox, which must be running, or @NAME for a named workspace, which is started if necessary
+    /// The sandbox, which must be running unless --revive is set, or @NAME for a named workspace, which is started if
+    /// necessary
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
     /// The program and its arguments
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "shell")]
     pub argv: Vec<String>,
+    /// Revive the sandbox first if its files are gone: its newest snapshot is restored
+    #[arg(long)]
+    pub revive: bool,
     /// A command line for the shell of the image, instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "argv")]
     pub shell: Option<String>,
     /// Start the command in the background and print its id. Its standard input is empty. See `snapshotter commands`
-    #[arg(long, short, conflicts_with = "no_stdin")]
+    #[arg(long, short, conflicts_with_all = ["no_stdin", "revive"])]
     pub detach: bool,
     /// The working directory [default: the directory of the workspace]
     #[arg(long, value_name = "DIR")]

@@ -19,6 +19,7 @@ pub mod files;
 pub mod maintenance;
 pub mod policy;
 pub mod retention;
+pub mod revive;
 pub mod shell;
 pub mod snapshot;
 pub mod tokens;
@@ -104,6 +105,8 @@ pub enum Command {
     Restore(snapshot::Restore),
     /// Create a sandbox with the files of a snapshot, to try an alternative
     Branch(snapshot::Restore),
+    /// Restore the newest snapshot of a sandbox that has lost its files, in the same sandbox
+    Revive(revive::Revive),
     /// List the files in a directory of a running sandbox, or of a snapshot, which starts no container
     Ls(files::Ls),
     /// Show the attributes of a file of a running sandbox, or of a snapshot, which starts no container

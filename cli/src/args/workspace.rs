@@ -9,6 +9,7 @@ use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime
 use super::duration::DurationArg;
 use super::policy::Policy;
 use sandbox_snapshotter_client::model::Runtime;
+use sandbox_snapshotter_client::model::named::settings::OnDiverged;
 
 /// The commands for named workspaces. A name is `NAME` or `TENANT/NAME`, with or without a leading `@`.
 #[derive(Subcommand)]
@@ -261,6 +262,17 @@ pub enum DivergedAction {
     Rescue,
     /// Discard the files, and restore the newest snapshot
     Discard,
+}
+
+impl From<DivergedAction> for OnDiverged {
+    fn from(action: DivergedAction) -> Self {
+        match action {
+            DivergedAction::Fail => Self::Fail,
+            DivergedAction::Adopt => Self::Adopt,
+            DivergedAction::Rescue => Self::Rescue,
+            DivergedAction::Discard => Self::Discard,
+        }
+    }
 }
 
 /// `workspace list`

@@ -48,7 +48,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 }
 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
-    let Exec { target, argv, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
+    let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
     let request = match Target::parse(&target)? {
         Target::Named(address) => ExecRequest::named(address, ""),
         Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
@@ -57,6 +57,7 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
     let timeout_seconds =
         limit.map_or(ExecRequest::DEFAULT_TIMEOUT, |DurationArg(seconds)| u32::try_from(seconds).unwrap_or(u32::MAX));
     Ok(ExecRequest {
+        revive,
         command: shell,
         argv,
         cwd,
@@ -69,8 +70,9 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
 
 /// Returns the request to start the same command in the background.
 fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandRequest {
-    let ExecRequest { name, tenant, sandbox_id, runtime, command, argv, cwd, env, timeout_seconds, lineage_scope, .. } =
-        request;
+    let ExecRequest {
+        name, tenant, sandbox_id, runtime, command, argv, cwd, env, timeout_seconds, lineage_scope, ..
+    } = request;
     let timeout_seconds = limit.map_or(StartCommandRequest::DEFAULT_TIMEOUT, |_| timeout_seconds);
     StartCommandRequest {
         name,

@@ -14,6 +14,7 @@ mod lineage;
 mod lists;
 mod maintenance;
 mod retention;
+mod revive;
 mod sandbox_copy;
 mod settings;
 mod shell;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Snapshot(command) => snapshot::run(&context()?, command),
         Command::Restore(command) => snapshot::restore(&context()?, "restore", command),
         Command::Branch(command) => snapshot::restore(&context()?, "branch", command),
+        Command::Revive(command) => revive::run(&context()?, command),
         Command::Ls(command) => files::list(&context()?, command),
         Command::Stat(command) => files::stat(&context()?, command),
         Command::Cat(command) => files::cat(&context()?, command),

@@ -7,7 +7,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
     WorkspacePage,
 };
-use sandbox_snapshotter_client::model::named::settings::{OnDiverged, StartSettings};
+use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest, PromoteFrom,
@@ -22,9 +22,7 @@ use super::lists;
 use super::settings::settings_update;
 use super::snapshot;
 use super::target::{parse_address, read_selector};
-use crate::args::workspace::{
-    Create, Delete, DivergedAction, Fork, List, Promote, Source, Start, StartOptions, Update, Workspace,
-};
+use crate::args::workspace::{Create, Delete, Fork, List, Promote, Source, Start, StartOptions, Update, Workspace};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
 use crate::output::print_failure;
@@ -112,12 +110,7 @@ fn start_options(given: &StartOptions) -> Result<StartSettings> {
         Ok((path.to_owned(), hash.to_owned()))
     });
     Ok(StartSettings {
-        on_diverged: match given.on_diverged {
-            None | Some(DivergedAction::Fail) => OnDiverged::Fail,
-            Some(DivergedAction::Adopt) => OnDiverged::Adopt,
-            Some(DivergedAction::Rescue) => OnDiverged::Rescue,
-            Some(DivergedAction::Discard) => OnDiverged::Discard,
-        },
+        on_diverged: given.on_diverged.map(Into::into).unwrap_or_default(),
         allow_empty: given.allow_empty,
         accept_stale: given.accept_stale,
         expect: expect.collect::<Result<BTreeMap<_, _>>>()?,

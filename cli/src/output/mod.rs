@@ -4,7 +4,7 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
-//!   [`tokens`], [`health`], [`exec`], [`commands`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`]: the text output of each answer
 
 pub mod answer;
 mod changes;
@@ -16,6 +16,7 @@ pub mod files;
 pub mod health;
 pub mod render;
 pub mod retention;
+mod revive;
 pub mod sanitize;
 pub mod snapshots;
 pub mod spinner;

@@ -1,12 +1,12 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter_client::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, HookRun, StartOutcome, StartedWorkspace, StoppedWorkspace,
+    DeletedWorkspace, ForkedWorkspaces, HookRun, RestoredFrom, StartOutcome, StartedWorkspace, StoppedWorkspace,
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
-use sandbox_snapshotter_client::model::{Policy, Runtime, Timestamp};
+use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use super::Show;
 use super::render::{
@@ -55,7 +55,7 @@ impl Show for WorkspaceDescription {
             ("variables", self.env_names.join(", ")),
             ("created", exact_time(self.created_at, now)),
             ("started", self.started_at.map_or_else(String::new, |time| exact_time(time, now))),
-            ("restored from", restored_from(self)),
+            ("restored from", restored_from(self.restored_from.as_ref())),
             ("may be lost", possible_loss(self.may_have_lost)),
             ("active", exact_time(self.active_at, now)),
             ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -101,29 +101,16 @@ impl Show for StartedWorkspace {
 
     fn text(&self, now: Timestamp) -> String {
         let described = &self.description;
-        let restored = restored_from(described);
-        let files = match self.how {
-            StartOutcome::Running if restored.is_empty() => "already in place".to_owned(),
-            StartOutcome::Running => format!("already in place, restored from {restored}"),
-            StartOutcome::Restored => format!("restored from {restored}"),
-            StartOutcome::Empty => "none".to_owned(),
-            StartOutcome::Adopted => "adopted, as written after the cold start".to_owned(),
-        };
         let rows = [
             ("workspace", address(described)),
             ("sandbox", described.sandbox_id.to_string()),
-            ("files", files),
+            ("files", files(self.how, described.restored_from.as_ref())),
             (
                 "platform snapshot",
                 self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
             ),
             ("may be lost", possible_loss(described.may_have_lost)),
-            (
-                "rescue snapshot",
-                self.rescue_snapshot_id
-                    .as_ref()
-                    .map_or_else(String::new, |id| format!("{id}, with the files from before the restore")),
-            ),
+            ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
             ("ends", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
         ];
@@ -328,8 +315,8 @@ fn address(described: &WorkspaceDescription) -> String {
 }
 
 /// Returns the snapshot from which the last start restored the files, with its age at that time.
-fn restored_from(described: &WorkspaceDescription) -> String {
-    described.restored_from.as_ref().map_or_else(String::new, |from| {
+fn restored_from(from: Option<&RestoredFrom>) -> String {
+    from.map_or_else(String::new, |from| {
         let source = match (from.storage, &from.snapshot_id) {
             (Storage::Platform, Some(id)) => format!("a platform snapshot with the files of {id}"),
             (Storage::Archive, Some(id)) => id.to_string(),
@@ -339,7 +326,24 @@ fn restored_from(described: &WorkspaceDescription) -> String {
     })
 }
 
+/// Returns how a sandbox got its files.
+pub(super) fn files(how: StartOutcome, from: Option<&RestoredFrom>) -> String {
+    let restored = restored_from(from);
+    match how {
+        StartOutcome::Running if restored.is_empty() => "already in place".to_owned(),
+        StartOutcome::Running => format!("already in place, restored from {restored}"),
+        StartOutcome::Restored => format!("restored from {restored}"),
+        StartOutcome::Empty => "none".to_owned(),
+        StartOutcome::Adopted => "adopted, as written after the cold start".to_owned(),
+    }
+}
+
+/// Returns which snapshot has the files from before a restore.
+pub(super) fn rescue(id: Option<&SnapshotId>) -> String {
+    id.map_or_else(String::new, |id| format!("{id}, with the files from before the restore"))
+}
+
 /// Returns which files may be lost.
-fn possible_loss(may_have_lost: Option<bool>) -> String {
+pub(super) fn possible_loss(may_have_lost: Option<bool>) -> String {
     if may_have_lost == Some(true) { "files that were newer than the snapshot".to_owned() } else { String::new() }
 }

@@ -2,6 +2,8 @@
 
 import { useState } from 'preact/hooks';
 
+import { useAction } from '../action.ts';
+import { create } from '../idempotency.ts';
 import { DEFAULT_TENANT, href, type Tab } from '../routes.ts';
 import { count } from '../format.ts';
 import type { SandboxNode } from '../tree/nodes.ts';
@@ -9,6 +11,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts } from '../ui/facts.tsx';
+import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Checkpoints } from './checkpoints.tsx';
 import type { DetailsProps } from './details.ts';
@@ -73,6 +76,23 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
   const [isTaking, setTaking] = useState(false);
   const isFormer = page?.formerSandboxIds.includes(sandboxId) ?? false;
   const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
+  const canRevive =
+    running === false && workspace === undefined && (snapshots.length > 0 || parent !== undefined);
+  const title = (
+    <>
+      The revival of <Name of={sandboxId} />
+    </>
+  );
+  const reviving = useAction({ operation: 'revive', subject: sandboxId, title }, async () => {
+    const { how } = await create('revive', { sandboxId });
+    return {
+      message: (
+        <>
+          <Name of={sandboxId} /> is running with {how === 'restored' ? 'its newest snapshot' : 'its files'}.
+        </>
+      ),
+    };
+  });
   return (
     <>
       {problem && (
@@ -92,12 +112,18 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
         >
           Take a snapshot…
         </Button>
+        {canRevive && (
+          <Button needs="revive" icon="restore" busy={reviving.busy} onClick={() => void reviving.run()}>
+            Revive
+          </Button>
+        )}
         {sandboxId !== current && (
           <a class="button" href={href({ at: 'sandbox', sandboxId })}>
             Open this sandbox
           </a>
         )}
       </div>
+      <Failure of={reviving.failure} retry={reviving.retry} />
       <Facts>
         <Fact name="Id">
           <Id of={sandboxId} what="sandbox id" />

@@ -194,6 +194,19 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Restore | Operation::Branch => {
             &[DURABLE_OBJECT, SELECTION, IDEMPOTENCY, BACKUP, SANDBOX_CALL, RESTORE, &[Code::Unsupported]]
         }
+        Operation::Revive => &[
+            DURABLE_OBJECT,
+            SANDBOX,
+            START,
+            IDEMPOTENCY,
+            BACKUP,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            CAPTURE,
+            RESTORE,
+            LABEL,
+            &[Code::Unsupported],
+        ],
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }

@@ -120,8 +120,9 @@ fn call_in_sandbox(tool: Tool, declared: &ToolWorkspace, arguments: &ToolArgumen
     let in_dir = |further| merge(json!({ "path": arguments.path, "dir": declared.dir }), further);
     Ok(match tool {
         Tool::Exec => {
-            let limit = json!({ "maxOutputBytes": MAX_OUTPUT });
-            (Operation::Exec, merge(command_options(declared, arguments), limit))
+            // A model cannot restore the sandbox that it works in.
+            let options = json!({ "maxOutputBytes": MAX_OUTPUT, "revive": true });
+            (Operation::Exec, merge(command_options(declared, arguments), options))
         }
         Tool::StartCommand => (Operation::StartCommand, command_options(declared, arguments)),
         Tool::ListCommands => (Operation::ListCommands, json!({})),

@@ -7,74 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{Address, PlatformSnapshot, Storage};
 use crate::model::named::answer::RestoredFrom;
-use crate::model::{ContainerId, Directory, PendingTask, SnapshotId, Timestamp};
+use crate::model::record::StartState;
+use crate::model::{ContainerId, Directory, SnapshotId, Timestamp};
 
 /// The binding of a sandbox that belongs to a named workspace. The ledger of the sandbox stores it.
-#[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceBinding {
     /// The workspace that the sandbox belongs to.
     pub address: Address,
-    /// The directory that persists.
-    pub dir: Directory,
-    /// Set while a start or stop works on the container, and after one was interrupted. The task reconciles the
-    /// container. Until then only rescue snapshots are captured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(alias = "filling")]
-    pub restore_task: Option<PendingTask>,
-    /// A restore into the sandbox began, and its completion was not observed. The restore may continue in another
-    /// container.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[serde(alias = "restoring")]
-    pub restore_unconfirmed: bool,
-    /// The sandbox did not answer the request to destroy its container in time. The request may take effect at any
-    /// later time, also on a container that is started after it. Therefore no start returns this sandbox any more.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[serde(alias = "endUnanswered")]
-    pub destroy_unconfirmed: bool,
-    /// The sandbox did not answer a call in time, or the calling Worker was terminated. The call may arrive late and
-    /// start a container that no start or stop has observed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[serde(alias = "late")]
-    pub call_unconfirmed: bool,
-    /// The nonce of the last container marker that a start wrote, with confirmation, before its restore. No restore has
-    /// begun in a container whose marker has another nonce.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(alias = "begun")]
-    pub restore_nonce: Option<String>,
+    /// The starts of the sandbox.
+    #[serde(flatten)]
+    pub start: StartState,
     /// The workspace continues in another sandbox. Whatever runs in this one is captured and destroyed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "former")]
     pub superseded: bool,
-    /// When a start first returned the sandbox. From then on the sandbox starts empty only on explicit request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(alias = "openedAt")]
-    pub first_started_at: Option<Timestamp>,
-    /// When a start last adopted files that were written into a cold-started container. A capture that began before
-    /// this time shows the container before it became the workspace's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[serde(alias = "keptAt")]
-    pub adopted_at: Option<Timestamp>,
-    /// The snapshot that has all files of the sandbox; absent if a container may have held newer files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved: Option<SavedFiles>,
-    /// The state of the files that the last automatic save captured, as the container names it; absent if no snapshot is
-    /// known to have the files with which the container was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved_state: Option<String>,
     /// The number of newest automatic snapshots that stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autosave_keep: Option<NonZeroU32>,
-    /// The last restore into the sandbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_restore: Option<LastRestore>,
-    /// The image of the container.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image: Option<String>,
-    /// A hash of what the image contains in the directory; absent if that is nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<String>,
     /// The files that are hashed with each snapshot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -87,20 +38,9 @@ pub struct WorkspaceBinding {
     /// The version of the workspace's record at the last start or stop. Requests of earlier versions are refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub version: u64,
-    /// The names of the environment variables that may be set.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[serde(alias = "variables")]
-    pub env_names: Vec<String>,
     /// The platform snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_snapshot: Option<PlatformSnapshot>,
-    /// The image with which the class of the sandbox started the container, if it has platform snapshots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class_image: Option<String>,
-    /// A hash of the directory in the platform snapshot that a start last began to restore. A container without a marker that
-    /// has exactly this content has no files of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform_content: Option<String>,
     /// Until when the platform may keep snapshots of the sandbox. It has no call to delete them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_data_until: Option<Timestamp>,
@@ -209,29 +149,14 @@ impl WorkspaceBinding {
     pub fn new(address: Address, dir: Directory) -> Self {
         Self {
             address,
-            dir,
-            restore_task: None,
-            restore_unconfirmed: false,
-            destroy_unconfirmed: false,
-            call_unconfirmed: false,
-            restore_nonce: None,
+            start: StartState::new(dir),
             superseded: false,
-            first_started_at: None,
-            adopted_at: None,
-            saved: None,
-            saved_state: None,
             autosave_keep: None,
-            last_restore: None,
-            image: None,
-            baseline: None,
             files: Vec::new(),
             fingerprint: None,
             incremental: None,
             version: 0,
-            env_names: Vec::new(),
             platform_snapshot: None,
-            class_image: None,
-            platform_content: None,
             platform_data_until: None,
         }
     }

@@ -18,8 +18,9 @@ use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId, Timestamp};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EnsureRunningRequest {
-    /// The workspace that the sandbox belongs to.
-    pub address: Address,
+    /// The workspace that the sandbox belongs to. Absent for a sandbox that is revived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Address>,
     /// The settings of the workspace.
     pub settings: Settings,
     /// The start options of the caller.

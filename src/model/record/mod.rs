@@ -4,6 +4,7 @@
 //! rows that were written before it.
 
 mod snapshot;
+mod start_state;
 
 use std::num::NonZeroU32;
 
@@ -13,6 +14,7 @@ use serde_json::Value;
 pub use self::snapshot::{
     CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification,
 };
+pub use self::start_state::StartState;
 use super::delta::TracedBase;
 use super::named::PlatformSnapshot;
 use super::named::binding::{Dependencies, WorkspaceBinding};
@@ -74,6 +76,9 @@ pub struct WorkspaceRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "standing")]
     pub binding: Option<WorkspaceBinding>,
+    /// The starts of a sandbox that belongs to no named workspace, from its first `revive` on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartState>,
     /// When the workspace was decommissioned. Since then it keeps only snapshots that have dependents or are pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "retiredAt")]
@@ -81,6 +86,21 @@ pub struct WorkspaceRecord {
 }
 
 impl WorkspaceRecord {
+    /// Returns the state of the starts of the sandbox, whether it belongs to a named workspace or not.
+    pub fn start_state(&self) -> Option<&StartState> {
+        self.binding.as_ref().map(|binding| &binding.start).or(self.start.as_ref())
+    }
+
+    /// As [`start_state`](Self::start_state), to change it.
+    pub fn start_state_mut(&mut self) -> Option<&mut StartState> {
+        self.binding.as_mut().map(|binding| &mut binding.start).or(self.start.as_mut())
+    }
+
+    /// Returns whether a start or stop works on the container, or was interrupted.
+    pub fn is_restoring(&self) -> bool {
+        self.start_state().is_some_and(|start| start.restore_task.is_some())
+    }
+
     /// Returns the number of newest automatic snapshots that stay, if there may be automatic snapshots.
     pub fn autosave_keep(&self) -> Option<NonZeroU32> {
         self.binding.as_ref().and_then(|binding| binding.autosave_keep)

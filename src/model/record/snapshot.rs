@@ -389,7 +389,7 @@ impl SnapshotRecord {
         dependents: Vec<SandboxId>,
         now: Timestamp,
     ) -> RetentionCandidate {
-        let is_whole = !self.rescue && binding.is_none_or(|binding| self.is_whole(&binding.dir));
+        let is_whole = !self.rescue && binding.is_none_or(|binding| self.is_whole(&binding.start.dir));
         let usable = |stored: &StoredBackup| is_whole && stored.known_damage().is_none() && stored.usable_until > now;
         RetentionCandidate {
             snapshot_id: self.snapshot_id.clone(),

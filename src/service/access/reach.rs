@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, ListCommandsRequest, PromoteFrom,
-    SandboxFiles, Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, ListCommandsRequest,
+    PromoteFrom, SandboxFiles, Selection, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -42,6 +42,7 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
     Ok(match request {
         Call::Snapshot(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::Restore(it) | Call::Branch(it) => selected(&it.selection),
+        Call::Revive(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::List(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::Get(it) | Call::Manifest(it) | Call::Verify(it) | Call::Pin(it) | Call::Unpin(it) => selected(it),
         Call::Diff(it) => [selected(&it.from.0), selected(&it.to.0)].concat(),

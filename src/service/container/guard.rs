@@ -44,8 +44,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<Result<T, R>> {
         let since = self.now();
         let status = self.running_status().await?;
+        self.ensure_not_restoring()?;
         if self.workspace()?.binding.is_some() {
-            self.ensure_not_restoring()?;
             return send(RequiredContainer::Ready).await;
         }
         let probe = ActiveProbe::begin(self)?;

@@ -149,7 +149,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::SandboxReplaced`] when a start adopted the files after the capture began.
     pub(in crate::service) fn verify_was_own(&self, expectation: &ContainerExpectation) -> Result<()> {
         let ContainerExpectation::ReadyBefore(since) = expectation else { return Ok(()) };
-        match self.workspace()?.binding.and_then(|binding| binding.adopted_at) {
+        match self.workspace()?.start_state().and_then(|start| start.adopted_at) {
             Some(adopted_at) if adopted_at >= *since => Err(Error::adopted_during_capture(&self.id)),
             _ => Ok(()),
         }

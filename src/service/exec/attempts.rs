@@ -7,24 +7,34 @@ use futures_util::FutureExt;
 
 use crate::model::exec_call::{CommandRefusal, ExecContainer, ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::ResumedWorkspace;
-use crate::model::request::{ExecTarget, LineageScope};
+use crate::model::request::{ExecTarget, LineageScope, ReviveRequest};
 use crate::model::{Code, Error, Result, Runtime, SandboxId};
 use crate::ports::{Background, NamedWorkspaceClient, Ports, SandboxLedgerClient};
 
 /// The longest time from the start of a container until a command runs in it, in milliseconds.
 const MAX_START_MILLIS: i64 = 20_000;
 
-/// Runs `work` in the sandbox of `target`. Starts the workspace if it is not active. If its container had ended, so that
-/// nothing ran, starts the workspace and runs `work` again. `once` prevents that: the workspace is then verified first.
+/// The sandbox that something is to run in.
+pub(in crate::service) struct Destination {
+    /// The sandbox, or the workspace that it belongs to.
+    pub target: ExecTarget,
+    /// The request to revive the sandbox if its files are gone.
+    pub revive: Option<ReviveRequest>,
+    /// Whether there can be only one attempt: the sandbox is then verified first.
+    pub once: bool,
+}
+
+/// Runs `work` in the sandbox of a destination. Starts the workspace if it is not active. If its container had ended, so that
+/// nothing ran, starts the workspace, or revives the sandbox, and runs `work` again.
 pub(in crate::service) async fn in_sandbox<P: Ports, T>(
     ports: &P,
-    target: &ExecTarget,
-    once: bool,
+    destination: &Destination,
     mut work: impl AsyncFnMut(ResumedWorkspace) -> Result<T>,
 ) -> Result<T> {
-    match work(find_sandbox(ports, target, once).await?).await {
-        Err(error) if is_gone(&error) && matches!(target, ExecTarget::Named(_)) && !once => {
-            work(find_sandbox(ports, target, true).await?).await
+    let Destination { target, revive, once } = destination;
+    match work(find_sandbox(ports, destination, *once).await?).await {
+        Err(error) if is_gone(&error) && (matches!(target, ExecTarget::Named(_)) || revive.is_some()) && !once => {
+            work(find_sandbox(ports, destination, true).await?).await
         }
         outcome => outcome,
     }
@@ -34,13 +44,18 @@ fn is_gone(error: &Error) -> bool {
     matches!(error.code(), Code::SandboxNotRunning | Code::SandboxReplaced | Code::SandboxStarting)
 }
 
-/// Returns the sandbox of a target. Starts the workspace if it is not active; with `verify`, also if its sandbox is not
-/// running with the files in place.
-async fn find_sandbox<P: Ports>(ports: &P, target: &ExecTarget, verify: bool) -> Result<ResumedWorkspace> {
-    match target {
-        ExecTarget::Named(address) => ports.named_workspaces()?.resume(address, verify).await,
-        ExecTarget::Sandbox(id) => Ok(ResumedWorkspace { sandbox_id: id.clone(), env: BTreeMap::new(), started: None }),
-    }
+/// Returns the sandbox of a destination. Starts the workspace if it is not active; with `verify`, also if its sandbox is not
+/// running with the files in place, and revives a sandbox whose files are gone.
+async fn find_sandbox<P: Ports>(ports: &P, destination: &Destination, verify: bool) -> Result<ResumedWorkspace> {
+    let id = match &destination.target {
+        ExecTarget::Named(address) => return ports.named_workspaces()?.resume(address, verify).await,
+        ExecTarget::Sandbox(id) => id,
+    };
+    let started = match &destination.revive {
+        Some(request) if verify => ports.sandbox_ledgers()?.revive(request).await?.started(),
+        _ => None,
+    };
+    Ok(ResumedWorkspace { sandbox_id: id.clone(), env: BTreeMap::new(), started })
 }
 
 /// Returns in which container of a sandbox a command may run.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::attempts::{in_container, in_sandbox, prepare};
+use super::attempts::{Destination, in_container, in_sandbox, prepare};
 use super::refusal_error;
 use crate::model::background::{BackgroundCommand, CommandDescription, CommandId, CommandList, CommandOutput};
 use crate::model::background_call::{
@@ -22,9 +22,9 @@ use crate::service::draw_random;
 
 /// Starts a command. A workspace that is not running is started first.
 pub async fn start<P: Ports>(ports: &Rc<P>, request: StartCommandRequest) -> Result<CommandDescription> {
-    let target = request.target()?;
+    let destination = Destination { target: request.target()?, revive: None, once: false };
     let work = async |found| start_in(ports, &request, found).await;
-    in_sandbox(&**ports, &target, false, work).await
+    in_sandbox(&**ports, &destination, work).await
 }
 
 async fn start_in<P: Ports>(

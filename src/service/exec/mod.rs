@@ -22,6 +22,7 @@ use futures_util::future::{Either, select};
 
 pub use self::running::Execution;
 
+use self::attempts::Destination;
 use self::running::KillGuard;
 use super::calls::failures::{During, from_sandbox};
 use super::{CancellationToken, draw_random};
@@ -30,7 +31,7 @@ use crate::model::exec_call::{
     CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, PreparedExec, Program,
 };
 use crate::model::named::messages::ResumedWorkspace;
-use crate::model::request::ExecRequest;
+use crate::model::request::{ExecRequest, ReviveRequest};
 use crate::model::{Error, Result, SandboxId, ShortId};
 use crate::ports::{InputOf, Ports, RunningCommand, Sandboxes};
 
@@ -68,11 +69,17 @@ pub async fn start<P: Ports>(
     mut input: Option<InputOf<P>>,
     abort: CancellationToken,
 ) -> Result<Execution<P>> {
-    let target = request.target()?;
     // A stream is read only once, so there is no second attempt.
-    let once = input.is_some();
+    let destination =
+        Destination { target: request.target()?, revive: revive_request(&request), once: input.is_some() };
     let work = async |found| start_in(&ports, &request, found, input.take(), &abort).await;
-    attempts::in_sandbox(&*ports, &target, once, work).await
+    attempts::in_sandbox(&*ports, &destination, work).await
+}
+
+/// Returns the request to revive the sandbox of a command, if its caller wants that.
+fn revive_request(request: &ExecRequest) -> Option<ReviveRequest> {
+    let sandbox_id = request.sandbox_id.clone().filter(|_| request.revive)?;
+    Some(ReviveRequest { lineage_scope: request.lineage_scope.clone(), ..ReviveRequest::of(sandbox_id) })
 }
 
 /// Starts a command in the running container of a sandbox.

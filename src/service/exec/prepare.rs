@@ -6,7 +6,7 @@
 //! | the sandbox                            | the container is recognized by                         |
 //! | -------------------------------------- | ------------------------------------------------------ |
 //! | belongs to a named workspace           | a ready marker, which only its starts write            |
-//! | is of a class that reports identities  | its identity                                           |
+//! | is of a class that reports identities  | its identity, from its first capture on                |
 //! | was captured or restored before        | the recorded marker                                    |
 //! | is new to the ledger                   | its age: it ran before this Worker observed it         |
 
@@ -33,10 +33,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let workspace = this.workspace()?;
         let observation = ContainerObservation::new(status, since);
         let mut observed = None;
+        this.ensure_not_restoring()?;
         let container = if workspace.binding.is_some() {
-            this.ensure_not_restoring()?;
             ExecContainer::Ready
-        } else if let Some(identity) = status.identity() {
+        } else if let Some(identity) = status.identity().filter(|_| {
+            // Restores leave only a marker.
+            workspace.container.is_some() || workspace.marker.is_none()
+        }) {
             this.verify_accepted(&observation).map_err(|error| this.adapt_exec_error(error))?;
             if workspace.container.is_some_and(|own| own != identity) {
                 return Err(this.replaced_error("is not the one that was captured or restored"));
@@ -53,7 +56,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Some(ObservedForExec { last_change: status.last_change, observed_at: since, number, runs: false });
             ExecContainer::OlderThan { millis: this.now().millis_since(unverified_since) }
         };
-        let dir = workspace.binding.map_or_else(|| this.config.default_dir.clone(), |binding| binding.dir);
+        let dir = workspace.binding.map_or_else(|| this.config.default_dir.clone(), |binding| binding.start.dir);
         Ok(PreparedExec { container, runtime: this.runtime()?, dir, observed })
     }
 
@@ -95,8 +98,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Code::SandboxNotRunning => Error::exec_not_running(&self.id),
             Code::SandboxStarting => error.with_remediation("Try again when it is running."),
             Code::SandboxReplaced => error.with_remediation(
-                "If the sandbox belongs to a named workspace, start the workspace. Otherwise restore its newest snapshot, \
-                 and continue in the new sandbox.",
+                "If the sandbox belongs to a named workspace, start the workspace. Otherwise pass `revive: true` to restore \
+                 its newest snapshot first.",
             ),
             _ => error,
         }

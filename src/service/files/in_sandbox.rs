@@ -16,7 +16,7 @@ use crate::model::{Directory, Error, Result, SandboxId, ShortId};
 use crate::ports::{InputOf, Ports, Sandboxes};
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::draw_random;
-use crate::service::exec::attempts::{in_container, in_sandbox, prepare};
+use crate::service::exec::attempts::{Destination, in_container, in_sandbox, prepare};
 use crate::service::exec::{INPUT_FILE, refusal_error};
 
 /// Returns a page of the files in a directory.
@@ -140,9 +140,9 @@ async fn call_with_input<P: Ports>(
     mut input: Option<InputOf<P>>,
 ) -> Result<(FileLocation, FileOutcome)> {
     // A stream is read only once, so there is no second attempt.
-    let once = input.is_some();
+    let destination = Destination { target: files.target()?, revive: None, once: input.is_some() };
     let work = async |found| call_in(ports, files, found, path, action.clone(), input.take()).await;
-    Box::pin(in_sandbox(&**ports, &files.target()?, once, work)).await
+    Box::pin(in_sandbox(&**ports, &destination, work)).await
 }
 
 async fn call_in<P: Ports>(

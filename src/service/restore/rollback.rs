@@ -63,8 +63,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Destroys the container of a sandbox. For a named workspace, records whether the call timed out, because the
-    /// container may then end later.
+    /// Destroys the container of a sandbox. For a sandbox that this Worker starts, records whether the call timed out,
+    /// because the container may then end later.
     pub(in crate::service) async fn destroy(&self, id: &SandboxId) -> Result<()> {
         let ended = self
             .retry(async || {
@@ -77,8 +77,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             })
             .await;
         let is_unanswered = ended.as_ref().is_err_and(|error| error.code() == Code::SandboxTimeout);
-        if *id == *self.id && (is_unanswered || ended.is_ok()) && self.workspace()?.binding.is_some() {
-            self.update_binding(|binding| binding.destroy_unconfirmed = is_unanswered)?;
+        if *id == *self.id && (is_unanswered || ended.is_ok()) && self.workspace()?.start_state().is_some() {
+            self.update_start(|start| start.destroy_unconfirmed = is_unanswered)?;
         }
         ended
     }

@@ -124,7 +124,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that the snapshot is not the one from which a stopped workspace starts.
     fn check_not_only_copy(&self, snapshot: &SnapshotRecord) -> Result<()> {
         let binding = self.binding()?;
-        let newest = self.newest_restorable(&binding.dir)?;
+        let newest = self.newest_restorable(&binding.start.dir)?;
         if newest.is_none_or(|newest| newest.snapshot_id != snapshot.snapshot_id) {
             return Ok(());
         }

@@ -272,8 +272,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             workspace.marked_at = Some(record.began_at);
             self.ledger.put_workspace(&workspace)?;
         }
-        if let (Some(state), Some(binding)) = (saved_state, &mut workspace.binding) {
-            binding.saved_state = Some(state);
+        if let (Some(state), Some(start)) = (saved_state, workspace.start_state_mut()) {
+            start.saved_state = Some(state);
             self.ledger.put_workspace(&workspace)?;
         }
         if let Some(traced) = finished.traced {
@@ -290,7 +290,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let snapshot = self.save_snapshot(&workspace, record)?;
         self.schedule_retention(&workspace)?;
-        let is_whole = |binding: &WorkspaceBinding| snapshot.is_whole(&binding.dir);
+        let is_whole = |binding: &WorkspaceBinding| snapshot.is_whole(&binding.start.dir);
         if !snapshot.rescue && workspace.binding.as_ref().is_none_or(is_whole) {
             self.release_parent(&mut workspace)?;
         }
@@ -325,10 +325,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Some(binding) = self.workspace()?.binding else { return Ok(None) };
         let mut files = BTreeMap::new();
         if !binding.files.is_empty() {
-            let hashes = self.sandboxes()?.hash_files(&self.id, &binding.dir, &binding.files).await;
+            let hashes = self.sandboxes()?.hash_files(&self.id, &binding.start.dir, &binding.files).await;
             files = hashes.map_err(self.failed(During::Probe))?;
         }
-        Ok(Some(Dependencies { files, fingerprint: binding.fingerprint, image: binding.image }))
+        Ok(Some(Dependencies { files, fingerprint: binding.fingerprint, image: binding.start.image }))
     }
 
     /// Refuses the capture of a sandbox that files are restored into, or that is decommissioned.

@@ -105,7 +105,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let calls = ledger.unanswered_calls()?.into_iter();
         let calls = calls.map(|row| (row.at.plus_millis(RETRY_DELAY_MILLIS), Task::UnansweredCall(row.key)));
         let refresh_due = Self::refresh_due(&workspace);
-        let restore_task = workspace.binding.and_then(|binding| binding.restore_task);
+        let restore_task = workspace.start_state().and_then(|start| start.restore_task);
         let of_workspace = [
             restore_task.map(|task| (task.due_at, Task::StartOrStop)),
             refresh_due.map(|due_at| (due_at, Task::PlatformRefresh)),

@@ -88,11 +88,11 @@ impl<P: Ports> NamedWorkspace<P> {
         for _ in 0..MAX_ID_ATTEMPTS {
             let id = self.draw_id(None)?;
             self.update_record(|record| record.add_task(Task::Decommission(id.clone())))?;
-            let binding = WorkspaceBinding {
-                first_started_at: record.started_at,
+            let mut binding = WorkspaceBinding {
                 platform_snapshot: platform.cloned(),
                 ..WorkspaceBinding::new((*self.address).clone(), record.settings.dir.clone())
             };
+            binding.start.first_started_at = record.started_at;
             if self.claim_empty(&id, binding, record.runtime).await? {
                 return Ok(id);
             }

@@ -191,7 +191,7 @@ impl<P: Ports> NamedWorkspace<P> {
 }
 
 fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> EnsureRunningRequest {
-    let (address, settings) = (record.address.clone(), record.settings.clone());
+    let (address, settings) = (Some(record.address.clone()), record.settings.clone());
     let may_have_lost = record.may_have_lost_elsewhere();
     EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost }
 }

@@ -46,7 +46,7 @@ impl<P: Ports> NamedWorkspace<P> {
         accept_stale: bool,
     ) -> EnsureRunningRequest {
         EnsureRunningRequest {
-            address: (*self.address).clone(),
+            address: Some((*self.address).clone()),
             settings: settings.clone(),
             start: StartSettings { accept_stale, ..StartSettings::default() },
             version: record.version,

@@ -110,6 +110,6 @@ fn hashes_that_a_caller_expects_are_compared_case_insensitively() {
 fn row_of_an_earlier_release_is_read() {
     let least = json!({ "address": { "tenant": "t", "name": "n" }, "dir": "/workspace" });
     let binding: WorkspaceBinding = serde_json::from_value(least.clone()).unwrap();
-    assert_eq!(binding, WorkspaceBinding::new(binding.address.clone(), binding.dir.clone()));
+    assert_eq!(binding, WorkspaceBinding::new(binding.address.clone(), binding.start.dir.clone()));
     assert_eq!(serde_json::to_value(binding).unwrap(), least);
 }

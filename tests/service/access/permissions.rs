@@ -15,6 +15,7 @@ const TABLE: &[(&str, &str)] = &[
     ("snapshot", "-s-a"),
     ("restore", "-s-a"),
     ("branch", "-s-a"),
+    ("revive", "-s-a"),
     ("list", "rswa"),
     ("get", "rswa"),
     ("manifest", "rswa"),

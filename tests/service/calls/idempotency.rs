@@ -18,10 +18,11 @@ enum KeyedOperation {
     Snapshot,
     Restore,
     Branch,
+    Revive,
 }
 
-const KEYED_OPERATIONS: [KeyedOperation; 3] =
-    [KeyedOperation::Snapshot, KeyedOperation::Restore, KeyedOperation::Branch];
+const KEYED_OPERATIONS: [KeyedOperation; 4] =
+    [KeyedOperation::Snapshot, KeyedOperation::Restore, KeyedOperation::Branch, KeyedOperation::Revive];
 
 impl KeyedOperation {
     /// Returns a fixture for the operation, and its arguments with the key `k`.
@@ -31,6 +32,10 @@ impl KeyedOperation {
             Self::Snapshot => (Operation::Snapshot, json!({ "sandboxId": "agent-42" })),
             Self::Restore => (Operation::Restore, by_ref(&snapshot)),
             Self::Branch => (Operation::Branch, by_ref(&snapshot)),
+            Self::Revive => {
+                fixture.world.end_container("agent-42");
+                (Operation::Revive, json!({ "sandboxId": "agent-42" }))
+            }
         };
         arguments["idempotencyKey"] = json!("k");
         (fixture, operation, arguments)
@@ -40,7 +45,7 @@ impl KeyedOperation {
     const fn work_method(self) -> Method {
         match self {
             Self::Snapshot => Method::CreateBackup,
-            Self::Restore | Self::Branch => Method::RestoreBackup,
+            Self::Restore | Self::Branch | Self::Revive => Method::RestoreBackup,
         }
     }
 }
@@ -258,7 +263,11 @@ fn call_repeated_after_abort_gets_its_own_answer() {
         assert_eq!(fixture.run(operation, &arguments).unwrap(), answer, "{call:?}");
         fixture.advance_with_alarms(3 * HOUR);
         fixture.assert_nothing_pending();
-        let expected = if call == KeyedOperation::Snapshot { (2, 1) } else { (1, 2) };
+        let expected = match call {
+            KeyedOperation::Snapshot => (2, 1),
+            KeyedOperation::Restore | KeyedOperation::Branch => (1, 2),
+            KeyedOperation::Revive => (1, 1),
+        };
         assert_eq!(resource_counts(&fixture), expected, "{call:?}");
     }
 }

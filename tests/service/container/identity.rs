@@ -45,7 +45,7 @@ fn files_are_reported_gone_only_of_sandbox_with_record() {
     fixture.world.end_container("agent-42");
     let ended = fixture.snapshot().expect_code(Code::SandboxNotRunning);
     assert!(ended.message().contains("its files are gone"), "{}", ended.message());
-    assert!(ended.remediation().contains("Restore an earlier snapshot"), "{}", ended.remediation());
+    assert!(ended.remediation().contains("Revive the sandbox"), "{}", ended.remediation());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod background;
 mod containers;
 mod named;
+mod revived;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Result};

@@ -32,6 +32,7 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         Operation::Label => merged(by_ref(snapshot), json!({ "newLabel": "another" })),
         Operation::Delete => merged(by_ref(snapshot), json!({ "force": true })),
         Operation::Snapshot
+        | Operation::Revive
         | Operation::List
         | Operation::Lineage
         | Operation::Retention

@@ -88,6 +88,16 @@ impl Fixture {
         (fixture, snapshot)
     }
 
+    /// Creates the sandbox `agent-42` with a snapshot, whose container was replaced since, and has a file of its own.
+    pub fn with_diverged_sandbox() -> (Self, SnapshotRef) {
+        let (fixture, snapshot) = Self::with_snapshot();
+        fixture.world.replace_container("agent-42");
+        fixture.world.write_file("agent-42", FILE, "second");
+        fixture.world.advance_clock(60_000);
+        fixture.world.reset_calls();
+        (fixture, snapshot)
+    }
+
     /// Starts a sandbox with a file, and advances the clock by 1 minute.
     pub fn start_sandbox(&self, id: &str) {
         self.world.write_file(id, FILE, "first");
@@ -191,8 +201,9 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let (world, access) = (Rc::clone(&self.world), access.clone());
         let request = Request::decode(operation, arguments);
-        let in_background =
-            ["workspaces/", "checkpoints/", "files/", "exec"].iter().any(|area| operation.name().starts_with(area));
+        let in_background = ["workspaces/", "checkpoints/", "files/", "exec", "revive"]
+            .iter()
+            .any(|area| operation.name().starts_with(area));
         let work = async move {
             // The entrypoint checks the permission and the deployment before the arguments.
             access.check_operation(operation)?;

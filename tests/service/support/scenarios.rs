@@ -12,7 +12,7 @@ use super::{CallPhase, CancellationSource, Fixture, Gate, MINUTE, Method, Pendin
 /// Prepares a fixture, an operation and its arguments.
 pub type Setup = fn() -> (Fixture, Operation, Value);
 
-pub const SCENARIOS: [(&str, Setup); 9] = [
+pub const SCENARIOS: [(&str, Setup); 11] = [
     ("snapshot", || (Fixture::with_sandbox(), Operation::Snapshot, labelled_snapshot())),
     ("snapshot that replaces a label", || {
         let fixture = Fixture::with_sandbox();
@@ -44,6 +44,16 @@ pub const SCENARIOS: [(&str, Setup); 9] = [
         let (fixture, snapshot) = Fixture::with_snapshot();
         fixture.world.after(Method::RestoreBackup).nth(1).fail_transiently();
         (fixture, Operation::Branch, json!({ "ref": snapshot, "idempotencyKey": "k" }))
+    }),
+    ("revive", || {
+        let (fixture, _) = Fixture::with_snapshot();
+        fixture.world.end_container("agent-42");
+        (fixture, Operation::Revive, json!({ "sandboxId": "agent-42", "idempotencyKey": "k" }))
+    }),
+    ("revive that rescues files", || {
+        let (fixture, _) = Fixture::with_diverged_sandbox();
+        let arguments = json!({ "sandboxId": "agent-42", "onDiverged": "rescue", "idempotencyKey": "k" });
+        (fixture, Operation::Revive, arguments)
     }),
     ("delete", || {
         let (fixture, snapshot) = Fixture::with_snapshot();

@@ -4,6 +4,7 @@
 //! - here: a caller, and calls that can have an idempotency key
 //! - `snapshots`: snapshots, restores and branches
 //! - `management`: operations on existing snapshots
+//! - `revivals`: revivals of sandboxes
 //! - `named_workspaces`: named workspaces
 //! - `promotions`: promotions of named workspaces
 //! - `misuse`: calls that the service must refuse
@@ -16,6 +17,7 @@ mod management;
 mod misuse;
 mod named_workspaces;
 mod promotions;
+mod revivals;
 mod snapshots;
 
 use std::rc::Rc;
@@ -50,6 +52,7 @@ caller_actions! {
     management: inspect list label pin delete set_retention apply_retention rotate_key import sweep;
     misuse: forge_ref cross_lineage reuse_key;
     environment: end_container reconnect wait_short wait_long fail_service damage_backup delete_disk deploy_image;
+    revivals: revive;
     named_workspaces: create get_or_create get_or_create start start stop stop write_in_workspace write_in_workspace write_in_workspace fork update update delete describe
         turn_ended turn_ended repeat_workspace_call start_and_stop_together write_during_stop;
     promotions: promote;

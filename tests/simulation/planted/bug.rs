@@ -157,4 +157,8 @@ bugs! {
     SaveCountedAsUse,
     /// Retention counts automatic snapshots among those of callers.
     AutosavesCountedWithOthers,
+    /// A revival accepts any running container as the sandbox's own.
+    RevivedWithoutComparison,
+    /// A revival discards files that were written since the container cold-started, without permission.
+    RevivalDiscardsFiles,
 }

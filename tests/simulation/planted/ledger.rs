@@ -65,15 +65,17 @@ impl PlantedPorts {
         let Some(binding) = &mut row.binding else { return row };
         let stored = stored.and_then(|stored| stored.binding);
         if self.is_planted(Bug::FirstStartNotStored) {
-            binding.first_started_at = None;
+            binding.start.first_started_at = None;
         }
         if self.is_planted(Bug::AdoptedWithoutProbe)
-            && binding.adopted_at != stored.as_ref().and_then(|stored| stored.adopted_at)
+            && binding.start.adopted_at != stored.as_ref().and_then(|stored| stored.start.adopted_at)
         {
             self.notes.is_adopting.set(true);
         }
-        if binding.restore_task != stored.and_then(|stored| stored.restore_task) && self.notes.is_spared.take() {
-            binding.restore_task = None;
+        if binding.start.restore_task != stored.and_then(|stored| stored.start.restore_task)
+            && self.notes.is_spared.take()
+        {
+            binding.start.restore_task = None;
         }
         row
     }
@@ -118,7 +120,7 @@ impl PlantedPorts {
         let is_new = before.is_some_and(|before| matches!(before.stage, Stage::Creating(_)))
             && matches!(completed.stage, Stage::Ready { .. });
         let binding = self.stored().workspace()?.and_then(|row| row.binding);
-        let is_partial = binding.is_some_and(|binding| !completed.rescue && !completed.is_whole(&binding.dir));
+        let is_partial = binding.is_some_and(|binding| !completed.rescue && !completed.is_whole(&binding.start.dir));
         Ok(is_new
             && ((completed.rescue && self.is_planted(Bug::RescueReleasesReference))
                 || (is_partial && self.is_planted(Bug::PartialReleasesReference))))
@@ -178,7 +180,7 @@ impl Ledger for PlantedPorts {
             && self.is_planted(Bug::CapturedDuringRestore)
             && place.is_in("workspace/sandbox/mod.rs")
         {
-            binding.restore_task = None;
+            binding.start.restore_task = None;
         }
         Ok(row)
     }

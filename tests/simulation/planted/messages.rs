@@ -12,6 +12,8 @@ use sandbox_snapshotter::model::named::messages::{
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
+use sandbox_snapshotter::model::request::ReviveRequest;
+use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp, root_of,
@@ -160,6 +162,10 @@ impl SandboxLedgerClient for PlantedPorts {
     async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
         let fresh = request.fresh && !self.is_planted(Bug::StaleCaptureShared);
         self.client().take_snapshot(&SnapshotRequest { fresh, ..request.clone() }).await
+    }
+
+    async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {
+        self.client().revive(request).await
     }
 
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {

@@ -63,6 +63,10 @@ impl PlantedPorts {
         if place.is_in("workspace/sandbox/condition.rs") {
             return self.misread_condition(probe);
         }
+        if place.is_in("workspace/sandbox/revive.rs") && self.is_planted(Bug::RevivedWithoutComparison) {
+            let own = self.world().ledger(self.own()).workspace().unwrap().and_then(|row| row.marker);
+            return Probe { marker: own.map(ContainerMarker::Ready), ..probe };
+        }
         if place.is_in("container/identity.rs") { self.misread_identity(probe, in_session) } else { probe }
     }
 
@@ -95,6 +99,9 @@ impl PlantedPorts {
         if self.is_planted(Bug::DivergedOverwritten)
             && matches!(self.lifecycle_call(self.own()), Some(Lifecycle::Start { .. }))
         {
+            probe.directory_content = DirectoryContent::Empty;
+        }
+        if self.is_planted(Bug::RevivalDiscardsFiles) && self.world().is_revived(self.own()) {
             probe.directory_content = DirectoryContent::Empty;
         }
         if self.notes.is_adopting.get() {

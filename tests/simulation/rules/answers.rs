@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
+use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::record::DerivedState;
+use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::{Code, Error, Kind, SandboxId, Selector, TakenSnapshot, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;
 
@@ -129,6 +131,28 @@ pub fn check_sandbox(world: &Rc<World>, call: &Call, workspace: &WorkspaceRef) {
     history.parents.insert(id.clone(), row.snapshot_id.clone());
     drop(history);
     check_files(world, origin, id);
+}
+
+/// Checks the answer to a revival that was requested at `requested_at`: since then, a container with the files of the sandbox
+/// ran.
+pub fn check_revival(world: &Rc<World>, requested_at: i64, revived: &RevivedSandbox) {
+    let id = &revived.sandbox_id;
+    world.trace(&format_args!("revived {id}: {:?}", revived.how));
+    world.count(match revived.how {
+        StartOutcome::Running => "revivals that found the container",
+        StartOutcome::Adopted => "revivals that adopted files",
+        StartOutcome::Restored | StartOutcome::Empty => "revivals that restored files",
+    });
+    let has_run = world.with_sandbox(id, |sandbox, _| {
+        sandbox.notes.own_container.is_some() && sandbox.notes.own_ended_at.is_none_or(|at| at >= requested_at)
+    });
+    if !has_run || revived.how == StartOutcome::Empty {
+        world.report_violation("rule 11, a revived sandbox has its files", &format_args!("{id}: {:?}", revived.how));
+    }
+    let is_reported = revived.how != StartOutcome::Restored || revived.may_have_lost == Some(true);
+    if !is_reported {
+        world.report_violation("rule 17, every loss is reported", &format_args!("the revival of {id}"));
+    }
 }
 
 /// Checks that a new sandbox holds the captured files, unless its container ended since.

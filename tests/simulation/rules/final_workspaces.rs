@@ -43,13 +43,10 @@ pub fn check_final_workspaces(world: &Rc<World>) {
 fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
     let Some(workspace) = ledger.workspace().unwrap() else { return };
-    let Some(binding) = workspace.binding else { return };
-    if let Some(task) = binding.restore_task {
-        world.report_violation(
-            "rule 16, no transition or task is left",
-            &format_args!("{id} has the restore task {task:?}"),
-        );
+    if workspace.is_restoring() {
+        world.report_violation("rule 16, no transition or task is left", &format_args!("{id} has a restore task"));
     }
+    let Some(binding) = workspace.binding else { return };
     let record = world.workspace_store(&binding.address).stored_record().filter(NamedRecord::exists);
     let is_current = record.as_ref().is_some_and(|record| record.sandboxes().any(|own| own == id));
     let runs = record.is_some_and(|record| record.sandbox_id == *id && record.state == State::Active);
@@ -58,7 +55,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
         // application wrote into the container before its marker.
         let seems_written = |container: &Container| {
             let hash = container.content_hash(DIR);
-            hash.is_some() && (binding.image.as_ref() != Some(&container.image) || binding.baseline != hash)
+            hash.is_some() && (binding.start.image.as_ref() != Some(&container.image) || binding.start.baseline != hash)
         };
         sandbox.container.as_ref().is_some_and(|container| {
             // A container that a start was about to adopt keeps running if the start fails. So does one whose files were written
@@ -68,7 +65,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
             let is_protected = match &container.marker {
                 Some(ContainerMarker::Adopted(_)) => seems_written(container),
                 Some(ContainerMarker::Restoring(nonce)) => {
-                    seems_written(container) && binding.restore_nonce.as_ref() != Some(nonce)
+                    seems_written(container) && binding.start.restore_nonce.as_ref() != Some(nonce)
                 }
                 _ => false,
             };

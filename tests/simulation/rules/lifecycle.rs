@@ -1,4 +1,5 @@
-//! The rules for sandboxes of named workspaces, checked on every effect.
+//! The rules for sandboxes that the service starts, checked on every effect: those of named workspaces, and those that are
+//! revived.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -69,8 +70,8 @@ pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord
 /// Records the expected source of a restore for the duration of the restore. The source may change before the service
 /// selects it.
 pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
-    let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
-    let sources = binding.filter(|binding| binding.restore_task.is_some()).map(|_| expected_sources(world, id));
+    let workspace = world.ledger(id).workspace().unwrap().filter(WorkspaceRecord::is_restoring);
+    let sources = workspace.map(|_| expected_sources(world, id));
     world.with_sandbox(id, |sandbox, now| match sources {
         None => sandbox.notes.source_snapshots.clear(),
         Some(sources) if sandbox.notes.source_snapshots.last().is_some_and(|(_, last)| *last == sources) => {}
@@ -92,7 +93,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
         let same = platform.same_archive();
         return vec![disk_files(&platform), archive.filter(|(id, _)| same.is_some() && id.as_ref() == same)];
     }
-    let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.dir));
+    let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.start.dir));
     // A removed snapshot no longer leads to its platform snapshot.
     let parent = workspace.parent.filter(|_| !is_own && archive.is_some()).map(|parent| parent.snapshot_id);
     let rows = world.platform_rows.borrow();
@@ -104,7 +105,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
 pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSnapshot> {
     let binding = world.ledger(id).workspace().unwrap()?.binding?;
     let made_at =
-        |row: SnapshotRecord| row.stored().filter(|_| can_restore(&row, &binding.dir)).map(|row| row.created_at);
+        |row: SnapshotRecord| row.stored().filter(|_| can_restore(&row, &binding.start.dir)).map(|row| row.created_at);
     let ready = world.ledger(id).live_snapshots().into_iter().filter(|row| row.state() == SnapshotState::Ready);
     let newest = ready.filter_map(made_at).max();
     binding.platform_snapshot.filter(|platform| {
@@ -116,9 +117,12 @@ pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSna
 fn expected_archive(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
     let ledger = world.ledger(id);
     let workspace = ledger.workspace().unwrap()?;
-    let dir = workspace.binding?.dir;
-    let own =
-        ledger.live_snapshots().into_iter().find(|row| row.state() == SnapshotState::Ready && can_restore(row, &dir));
+    // A sandbox without a name is revived from any snapshot of its own files.
+    let is_source = |row: &SnapshotRecord| match &workspace.binding {
+        Some(binding) => can_restore(row, &binding.start.dir),
+        None => !row.foreign,
+    };
+    let own = ledger.live_snapshots().into_iter().find(|row| row.state() == SnapshotState::Ready && is_source(row));
     let row = match (own, workspace.parent) {
         (Some(row), _) => row,
         (None, Some(parent)) => {
@@ -167,9 +171,17 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
         ContainerMarker::Restoring(_) => {}
         // After an empty start, the marker is the only effect to check.
         ContainerMarker::Restored(_) => check_restored_files(world, id),
-        ContainerMarker::Ready(_) if !world.has_binding(id) => {}
+        ContainerMarker::Ready(_) if !world.has_binding(id) => {
+            let is_adopted = world.is_revived(id)
+                && world
+                    .with_container(id, |container, _| matches!(container.marker, Some(ContainerMarker::Adopted(_))));
+            if is_adopted {
+                note_own_container(world, id, Timestamp::from_millis(world.now()));
+            }
+        }
         ContainerMarker::Ready(_) => {
-            let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.baseline);
+            let baseline =
+                world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.start.baseline);
             let is_empty = world.with_sandbox(id, |sandbox, _| {
                 sandbox.notes.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();
@@ -207,20 +219,31 @@ pub fn check_disk(world: &Rc<World>, id: &SandboxId) {
     }
 }
 
+/// Notes that the container that runs has the files of a sandbox without a name. Captures that began before `since` do not
+/// continue it.
+fn note_own_container(world: &Rc<World>, id: &SandboxId, since: Timestamp) {
+    world.with_sandbox(id, |sandbox, now| {
+        let started_at = sandbox.container.as_ref().unwrap().started_at;
+        sandbox.notes.set_own(OwnContainer { started_at, since }, true, now);
+    });
+}
+
 /// Checks that an applied backup has arrived in the container.
 pub fn check_arrival(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
     if world.has_binding(id) {
         return check_restored_files(world, id);
     }
     let files = world.ground_truths.borrow()[backup].files.clone();
-    let has_arrived = world.with_sandbox(id, |sandbox, _| {
-        let container = sandbox.container.as_ref().unwrap();
-        sandbox.notes.own_container =
-            Some(OwnContainer { started_at: container.started_at, since: Timestamp::from_millis(0) });
+    let since = if world.is_revived(id) { world.now() } else { 0 };
+    note_own_container(world, id, Timestamp::from_millis(since));
+    let has_arrived = world.with_container(id, |container, _| {
         files.iter().all(|(file, content)| container.files.get(file) == Some(content))
     });
     if !has_arrived {
         world.report_violation("rule 11, an arrived backup is in the container", &format_args!("{backup} in {id}"));
+    }
+    if world.is_revived(id) {
+        check_restored_files(world, id);
     }
 }
 
@@ -259,7 +282,7 @@ fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
 /// Checks that a backup may be applied to a sandbox. The restore was requested at `requested_at` and cannot be stopped, so
 /// files that were written later may be lost.
 pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, requested_at: i64) {
-    if !world.has_binding(id) {
+    if !world.is_started_by_service(id) {
         if world.with_sandbox(id, |sandbox, _| sandbox.notes.is_in_use) {
             world.report_violation("rule 2, no restore overwrites files", &format_args!("{backup} into {id}"));
         }
@@ -289,7 +312,7 @@ pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, reque
 /// Checks that the service may end a sandbox, which it requested at `requested_at`. Written files may only be lost if a caller
 /// requested that.
 pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
-    if !world.has_binding(id) {
+    if !world.is_started_by_service(id) {
         if world.with_sandbox(id, |sandbox, _| sandbox.notes.is_in_use) {
             world.report_violation("rule 2, a sandbox in use is not destroyed", &format_args!("{id}"));
         }
@@ -309,6 +332,7 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     if is_recent(requests.ended_unsaved_at) {
         return;
     }
+    let has_binding = world.has_binding(id);
     let since = world.busy_since(id);
     let deleted: BTreeSet<SnapshotId> = world.history.borrow().delete_requests.keys().cloned().collect();
     let removed = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
@@ -338,7 +362,9 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     };
     let lost = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
-        let is_own_container = matches!(container.marker, Some(ContainerMarker::Ready(_)));
+        let is_ready = matches!(container.marker, Some(ContainerMarker::Ready(_)));
+        let is_known = sandbox.notes.own_container.is_some_and(|own| own.started_at == container.started_at);
+        let is_own_container = if has_binding { is_ready } else { is_known };
         if !is_own_container && is_recent(requests.discarded_at) {
             return None;
         }

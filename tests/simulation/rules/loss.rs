@@ -19,6 +19,9 @@ pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<S
     let Some(container) = &sandbox.container else { return };
     let since = simulation.busy_since(id);
     let is_own = matches!(container.marker, Some(ContainerMarker::Ready(_)));
+    if sandbox.notes.own_container.is_some_and(|own| own.started_at == container.started_at) {
+        sandbox.notes.own_ended_at = Some(simulation.now());
+    }
     // An operation may have checked the container for the last time before it fails.
     let last_checked_at = requested_at.or(Some(sandbox.notes.destroy_requested_at).filter(|at| *at > since));
     let is_unfinished = container.marker.as_ref().is_some_and(ContainerMarker::is_restoring);

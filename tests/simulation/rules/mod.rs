@@ -2,7 +2,7 @@
 //!
 //! - here: checks of every change of a row
 //! - `answers`: checks of every answer
-//! - `lifecycle`: checks of every effect on a sandbox that belongs to a named workspace
+//! - `lifecycle`: checks of every effect on a sandbox that the service starts
 //! - `loss`: checks that a start reports the loss of files
 //! - `named_workspaces`: checks of every answer about named workspaces
 //! - `retention`: the decisions of a policy, computed independently of the product
@@ -48,7 +48,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
                 world.count("snapshots completed after a crash");
             }
             let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
-            if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.dir)) {
+            if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.start.dir)) {
                 world.history.borrow_mut().captured.insert(id.clone());
             }
             loss::note_saved(world, id, stored);
@@ -228,11 +228,12 @@ fn check_continuity(world: &Rc<World>, id: &SandboxId, adopts: bool, row: &Snaps
         return;
     }
     let started_at = world.ground_truths.borrow()[stored.backup.id()].started_at;
-    let own = world.with_sandbox(id, |sandbox, _| {
+    let own = world.with_sandbox(id, |sandbox, now| {
         // A capture that began earlier may end later.
         let own = sandbox.notes.own_container.filter(|own| own.since <= row.began_at);
         if (!row.rescue || adopts) && own == sandbox.notes.own_container {
-            sandbox.notes.own_container = Some(OwnContainer { started_at, since: row.began_at });
+            let runs = sandbox.container.as_ref().is_some_and(|container| container.started_at == started_at);
+            sandbox.notes.set_own(OwnContainer { started_at, since: row.began_at }, runs, now);
         }
         own
     });

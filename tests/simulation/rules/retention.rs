@@ -48,7 +48,7 @@ pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate>
         used_at: row.last_used_at.as_millis(),
         expiration_seconds: row.expiration_seconds,
         is_restorable: !row.rescue
-            && binding.as_ref().is_none_or(|binding| can_restore(row, &binding.dir))
+            && binding.as_ref().is_none_or(|binding| can_restore(row, &binding.start.dir))
             && row
                 .stored()
                 .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),

@@ -55,6 +55,8 @@ pub struct SandboxNotes {
     pub is_in_use: bool,
     /// The container that holds its own files, according to the service's last capture or restore.
     pub own_container: Option<OwnContainer>,
+    /// When that container ended; absent while it runs.
+    pub own_ended_at: Option<i64>,
     /// The number of its containers that ended.
     pub ended_count: u32,
     /// Whether one of its containers was ever ready to be returned as a workspace.
@@ -102,6 +104,16 @@ pub struct ContainerNotes {
     pub disk_stored_at: Vec<i64>,
     /// The sources that match its restored files. Several snapshots may have the same files.
     pub restored_from: Vec<SourceSnapshot>,
+}
+
+impl SandboxNotes {
+    /// Notes the container that has the files of the sandbox, since a time, and whether it runs at the time `now`.
+    pub fn set_own(&mut self, own: OwnContainer, runs: bool, now: i64) {
+        if self.own_container.is_none_or(|known| known.started_at != own.started_at) {
+            self.own_ended_at = (!runs).then_some(now);
+        }
+        self.own_container = Some(own);
+    }
 }
 
 impl Simulation {
@@ -205,6 +217,19 @@ impl World {
     pub fn running_sandboxes(&self) -> Vec<SandboxId> {
         let all: Vec<SandboxId> = self.sandboxes.borrow().keys().cloned().collect();
         all.into_iter().filter(|id| self.with_sandbox(id, |sandbox, _| sandbox.container.is_some())).collect()
+    }
+
+    /// Returns whether the service starts a sandbox: it belongs to a named workspace, or is being revived.
+    pub fn is_started_by_service(&self, id: &SandboxId) -> bool {
+        self.has_binding(id) || self.is_revived(id)
+    }
+
+    /// Returns whether a sandbox without a named workspace is being revived.
+    pub fn is_revived(&self, id: &SandboxId) -> bool {
+        let ledger = self.ledgers.borrow().get(id).cloned();
+        ledger.is_some_and(|ledger| {
+            ledger.workspace().unwrap().is_some_and(|known| known.binding.is_none() && known.is_restoring())
+        })
     }
 
     /// Returns whether a sandbox belongs to a named workspace.

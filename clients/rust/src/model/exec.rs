@@ -34,12 +34,12 @@ pub struct ExecResult {
     pub timed_out: bool,
     /// How long the command ran, in milliseconds.
     pub duration_ms: u64,
-    /// How the workspace was started; absent if it was running.
+    /// How the workspace was started, or the sandbox revived; absent if it was running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<StartedForExec>,
 }
 
-/// How a workspace was started for a command.
+/// How a workspace was started, or a sandbox revived, for a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -30,6 +30,7 @@ mod operation_properties;
 pub mod policy;
 pub mod refs;
 pub mod request;
+pub mod revive;
 pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;

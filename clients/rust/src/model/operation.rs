@@ -25,15 +25,16 @@ pub mod types {
     };
     pub use crate::model::named::{Address, TurnEnded};
     pub use crate::model::request::{
-        ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
-        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, EndCommandRequest, ExecRequest, ForkRequest,
-        GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
-        ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
-        MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest, RemoveFileRequest,
-        RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, RevokeTokenRequest, SandboxRequest, Selection,
-        SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
-        UpdateRequest, WriteFileRequest,
+        ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest,
+        CreateTokenRequest, CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, EndCommandRequest,
+        ExecRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
+        LineageRequest, ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest, ListRequest, ListTokensRequest,
+        ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest,
+        RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, ReviveRequest,
+        RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartCommandRequest,
+        StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WriteFileRequest,
     };
+    pub use crate::model::revive::RevivedSandbox;
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
@@ -62,6 +63,10 @@ macro_rules! operations {
                 /// independently.
                 Branch = "branch", fn branch(RestoreRequest) -> WorkspaceRef,
                     in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
+                /// Restores the newest snapshot of a sandbox that has lost its files, in the same sandbox. A container that has
+                /// its files is left alone.
+                Revive = "revive", fn revive(ReviveRequest) -> RevivedSandbox,
+                    in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Lists the snapshots of a sandbox, newest first.
                 List = "list", fn list(ListRequest) -> Page,
                     in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;

@@ -6,6 +6,7 @@
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{AutosaveRequest, Autosaved};
+use crate::model::record::StartState;
 use crate::model::request::CapturePurpose;
 use crate::model::{Result, SnapshotRequest, Status, Timestamp};
 use crate::ports::{Ledger, Ports, Sandboxes};
@@ -23,7 +24,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn save_if_changed(&self, request: &AutosaveRequest) -> Result<Autosaved> {
         let Some(_lock) = self.in_process.save_lock.try_lock() else { return Ok(Autosaved::NotRunning) };
-        let WorkspaceBinding { address, dir, restore_task, superseded, saved_state, .. } = self.binding()?;
+        let WorkspaceBinding { address, start, superseded, .. } = self.binding()?;
+        let StartState { dir, restore_task, saved_state, .. } = start;
         // A start or a stop that works on the sandbox handles its files itself.
         let is_own = address == request.address && !superseded && self.workspace()?.decommissioned_at.is_none();
         if !is_own || restore_task.is_some() {
@@ -65,6 +67,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns when the newest snapshot of the sandbox was taken from which the workspace can start. Reads only the ledger.
     pub fn last_saved_at(&self) -> Result<Option<Timestamp>> {
         let Some(binding) = self.ledger.workspace()?.and_then(|row| row.binding) else { return Ok(None) };
-        Ok(self.newest_restorable(&binding.dir)?.map(|newest| newest.created_at()))
+        Ok(self.newest_restorable(&binding.start.dir)?.map(|newest| newest.created_at()))
     }
 }

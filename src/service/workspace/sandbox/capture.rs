@@ -46,7 +46,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn capture_archive(&self) -> Result<LastSnapshot> {
-        let dir = self.binding()?.dir;
+        let dir = self.start_state()?.dir;
         let request = SnapshotRequest { dir: Some(dir.clone()), ..self.request_for(CapturePurpose::Stop) };
         let taken = self.share_capture(request, CancellationToken::never()).await?;
         Ok(LastSnapshot {
@@ -80,7 +80,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) async fn take_rescue_snapshot(&self) -> Result<SnapshotId> {
         // A capture may start a container. The task makes sure that it is ended.
         self.schedule_reconcile()?;
-        let dir = Some(self.binding()?.dir);
+        let dir = Some(self.start_state()?.dir);
         let request = SnapshotRequest { dir, wake: true, ..self.request_for(CapturePurpose::Rescue) };
         let capture = async || self.share_capture(request.clone(), CancellationToken::never()).await;
         let (taken, _) = self.capture_last_change(capture).await?;
@@ -106,7 +106,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns whether any file changed since the previous check.
     async fn files_changed(&self, cursor: ChangeCursor) -> Result<bool> {
-        let dir = self.binding()?.dir;
+        let dir = self.start_state()?.dir;
         let check = self.sandboxes()?.changed_since_watch(&self.id, &dir, cursor, None).await;
         check.map_err(self.failed(During::Probe))
     }

@@ -39,40 +39,54 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
+    /// Returns whether the container with the marker has the files of the sandbox. Only the starts of a named workspace
+    /// write ready markers. Any other sandbox has one in its ledger, which captures and restores write.
+    pub(super) fn is_own_marker(&self, marker: &ContainerMarker) -> Result<bool> {
+        let workspace = self.workspace()?;
+        Ok(match (&workspace.binding, &workspace.marker) {
+            (Some(_), _) => marker.is_ready(),
+            (None, Some(own)) => marker.is_ready_for(own),
+            (None, None) => false,
+        })
+    }
+
     /// Returns the condition of the sandbox. Reads the status first, which starts nothing, and probes the container
     /// only if it runs.
     pub(super) async fn probe_condition(&self) -> Result<SandboxCondition> {
         let failed = |failure| from_sandbox(failure, &self.id, During::Probe);
-        let binding = self.binding()?;
+        let start = self.start_state()?;
         self.retry(async || {
             let sandboxes = self.sandboxes()?;
             if sandboxes.status(&self.id).await.map_err(failed)?.status == Status::Down {
                 return Ok(SandboxCondition::Ended);
             }
-            let probe = sandboxes.probe(&self.id, &binding.dir).await.map_err(failed)?;
+            let probe = sandboxes.probe(&self.id, &start.dir).await.map_err(failed)?;
             Ok(match probe.marker {
-                Some(marker) if marker.is_ready() => {
+                Some(marker) if self.is_own_marker(&marker)? => {
                     let now = self.now();
-                    self.update_binding(|binding| {
-                        binding.first_started_at = binding.first_started_at.or(Some(now));
+                    self.update_start(|start| {
+                        start.first_started_at = start.first_started_at.or(Some(now));
                     })?;
                     SandboxCondition::Running(marker)
                 }
-                Some(ContainerMarker::Restoring(nonce)) if binding.restore_nonce.as_ref() == Some(&nonce) => {
+                Some(ContainerMarker::Restoring(nonce)) if start.restore_nonce.as_ref() == Some(&nonce) => {
                     SandboxCondition::Unfinished
                 }
-                marker @ (None | Some(ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_))) => {
+                marker @ (None
+                | Some(
+                    ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_) | ContainerMarker::Ready(_),
+                )) => {
                     let is_empty =
                         matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
                     // The image itself, or the platform snapshot of an unfinished start, may have files in the directory.
                     let is_cold_started = is_empty || {
-                        let listing = sandboxes.list_directory(&self.id, &binding.dir).await.map_err(failed)?;
-                        let platform = binding.platform_content.as_ref();
-                        listing.matches(binding.baseline.as_ref()) || (platform.is_some() && listing.matches(platform))
+                        let listing = sandboxes.list_directory(&self.id, &start.dir).await.map_err(failed)?;
+                        let platform = start.platform_content.as_ref();
+                        listing.matches(start.baseline.as_ref()) || (platform.is_some() && listing.matches(platform))
                     };
                     if is_cold_started { SandboxCondition::ColdStarted } else { SandboxCondition::Diverged { marker } }
                 }
-                Some(_) => SandboxCondition::Unfinished,
+                Some(ContainerMarker::Restored(_)) => SandboxCondition::Unfinished,
             })
         })
         .await
@@ -96,7 +110,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) async fn probe_and_clear_task(&self, protect_files: bool) -> Result<SandboxCondition> {
         let condition = if protect_files { self.probe_and_protect().await? } else { self.probe_condition().await? };
         if matches!(condition, SandboxCondition::Running(_)) {
-            self.update_binding(|binding| binding.restore_task = None)?;
+            self.update_start(|start| start.restore_task = None)?;
         }
         Ok(condition)
     }

@@ -17,7 +17,7 @@ use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::OnDiverged;
 use crate::model::named::{ContainerMarker, Settings};
 use crate::model::{Error, Result, Runtime, Status};
-use crate::ports::{Ports, Sandboxes};
+use crate::ports::{Ports, SandboxSession, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
 use crate::service::restore::files::RestoreTarget;
@@ -39,14 +39,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn start_sandbox(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
         let _lock = self.in_process.lifecycle_lock.lock().await;
         self.ensure_responsive()?;
-        let was_restoring = self.binding()?.restore_unconfirmed;
-        let outcome = self.note_late_call(self.ensure_files(request).await);
+        let was_restoring = self.start_state()?.restore_unconfirmed;
+        let outcome = self.note_late_call(self.start_for_workspace(request).await);
         self.classify_outcome(outcome, was_restoring)
     }
 
-    async fn ensure_files(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
+    async fn start_for_workspace(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
         self.ensure_not_decommissioned()?;
-        if self.binding()?.address != request.address {
+        if Some(self.binding()?.address) != request.address {
             return Err(Error::internal());
         }
         self.ensure_not_superseded(request.version)?;
@@ -58,6 +58,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.incremental = request.settings.incremental;
         })?;
         self.ensure_storage_supported(request.settings.storage).await?;
+        self.ensure_files(request).await
+    }
+
+    /// Probes the sandbox, and restores its files if they are not in place. The caller has the lifecycle lock.
+    pub(super) async fn ensure_files(&self, request: &EnsureRunningRequest) -> Result<EnsuredRunning> {
         let (mut rescue_snapshot_id, mut saved) = (None, None);
         let unfinished_task = self.note_unfinished_task()?;
         let protect_files = unfinished_task.is_some() && request.start.on_diverged != OnDiverged::Discard;
@@ -75,7 +80,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
             SandboxCondition::Diverged { marker } => match request.start.on_diverged {
                 OnDiverged::Fail => {
-                    self.update_binding(|binding| binding.restore_task = unfinished_task)?;
+                    self.update_start(|start| start.restore_task = unfinished_task)?;
                     return Err(Error::start_diverged(&self.id));
                 }
                 OnDiverged::Adopt => return self.adopt_files(request, marker.as_ref()).await,
@@ -157,10 +162,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // From here on, no late step of an abandoned start can restore into the container.
         let nonce = self.mark_adopted(current).await?;
         let now = self.now();
-        self.update_binding(|binding| {
-            (binding.adopted_at, binding.class_image) = (Some(now), None);
-            (binding.saved, binding.last_restore) = (None, None);
+        self.update_start(|start| {
+            (start.adopted_at, start.class_image) = (Some(now), None);
+            (start.saved, start.last_restore) = (None, None);
         })?;
+        self.record_own_marker(&nonce)?;
         self.await_previous_restore().await?;
         self.configure_sandbox(request).await?;
         self.set_env(request).await?;
@@ -176,9 +182,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Waits for an earlier restore whose end was not confirmed, because it would hide the adopted files. A sandbox
     /// runs one capture or restore at a time, so a capture completes after that restore.
     async fn await_previous_restore(&self) -> Result<()> {
-        if self.binding()?.restore_unconfirmed {
+        if self.start_state()?.restore_unconfirmed {
             self.take_rescue_snapshot().await?;
-            self.update_binding(|binding| binding.restore_unconfirmed = false)?;
+            self.update_start(|start| start.restore_unconfirmed = false)?;
         }
         Ok(())
     }
@@ -212,14 +218,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
-        self.update_binding(|binding| {
-            binding.saved = None;
-            binding.last_restore.clone_from(&restore);
-            binding.image = Some(listing.image.clone());
-            binding.baseline = listing.content_hash;
-            binding.restore_nonce = Some(nonce.clone());
-            binding.restore_unconfirmed |= matches!(source, StartSource::Snapshot { .. });
+        self.update_start(|start| {
+            start.saved = None;
+            start.last_restore.clone_from(&restore);
+            start.image = Some(listing.image.clone());
+            start.baseline = listing.content_hash;
+            start.restore_nonce = Some(nonce.clone());
+            start.restore_unconfirmed |= matches!(source, StartSource::Snapshot { .. });
         })?;
+        self.record_own_marker(&nonce)?;
         let outcome = match source {
             StartSource::Empty => {
                 self.advance_marker(&restoring, &populated).await?;
@@ -247,8 +254,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.finish_start(request, &populated, nonce, outcome).await
     }
 
-    /// Sets the name and the idle timeout of the sandbox before its container is started. Opens no session.
+    /// Sets the name and the idle timeout of the sandbox before its container is started. Opens no session. Without a named
+    /// workspace, the timeout is the application's.
     pub(super) async fn configure_sandbox(&self, request: &EnsureRunningRequest) -> Result<()> {
+        if request.address.is_none() {
+            let set_name = async || {
+                let session = self.sandboxes()?.open_session(&self.id);
+                session.set_name().await.map_err(self.failed(During::Start))
+            };
+            return self.retry(set_name).await;
+        }
         let idle = request.settings.expiry.idle_seconds;
         let idle_timeout = (idle > 0).then(|| idle.saturating_add(SLEEP_MARGIN_SECONDS));
         self.retry(async || {
@@ -259,22 +274,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Sets the environment variables of the workspace, and removes those that it no longer has.
     async fn set_env(&self, request: &EnsureRunningRequest) -> Result<()> {
-        let previous_names = self.binding()?.env_names;
+        let previous_names = self.start_state()?.env_names;
         let env = env_changes(&request.settings, previous_names);
         if env.is_empty() {
             return Ok(());
         }
-        self.update_binding(|binding| binding.env_names = env.keys().cloned().collect())?;
+        self.update_start(|start| start.env_names = env.keys().cloned().collect())?;
         self.retry(async || self.sandboxes()?.set_env(&self.id, &env).await.map_err(self.failed(During::Start)))
             .await?;
-        self.update_binding(|binding| binding.env_names = request.settings.env.keys().cloned().collect())
+        self.update_start(|start| start.env_names = request.settings.env.keys().cloned().collect())
     }
 
     /// Sets the environment variables that the next container inherits. If the sandbox remembers a session, the SDK
     /// starts a container for this call and opens the session in it, in the directory as it is before the restore. That
     /// container is therefore destroyed.
     pub(super) async fn set_env_before_start(&self, request: &EnsureRunningRequest) -> Result<()> {
-        if self.binding()?.env_names.is_empty() && request.settings.env.is_empty() {
+        if self.start_state()?.env_names.is_empty() && request.settings.env.is_empty() {
             return Ok(());
         }
         self.set_env(request).await?;
@@ -303,7 +318,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         // No snapshot has the files that the hook wrote, or that are adopted.
         let has_saved_files = hooks.after_start.is_none() && outcome.how != StartOutcome::Adopted;
-        self.update_binding(|binding| binding.saved_state = has_saved_files.then(|| SAVED_AT_START.to_owned()))?;
+        self.update_start(|start| start.saved_state = has_saved_files.then(|| SAVED_AT_START.to_owned()))?;
         self.record_opened()?;
         Ok(outcome)
     }
@@ -311,10 +326,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Records that the sandbox runs with its files in place, and clears the restore task.
     fn record_opened(&self) -> Result<()> {
         let now = self.now();
-        self.update_binding(|binding| {
-            binding.restore_task = None;
-            binding.restore_unconfirmed = false;
-            binding.first_started_at = binding.first_started_at.or(Some(now));
+        self.update_start(|start| {
+            start.restore_task = None;
+            start.restore_unconfirmed = false;
+            start.first_started_at = start.first_started_at.or(Some(now));
         })
     }
 }

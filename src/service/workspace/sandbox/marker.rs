@@ -4,7 +4,7 @@
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
 use crate::model::{Directory, Error, MarkerOutcome, Result};
-use crate::ports::{Ports, Sandboxes};
+use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
 
@@ -33,6 +33,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             begun.map(|begun| (nonce, begun)).ok_or_else(|| Error::another_container(&self.id))
         })
         .await
+    }
+
+    /// Records that the container whose marker has the nonce is the sandbox's own. With a named workspace, every ready marker
+    /// says so itself.
+    pub(super) fn record_own_marker(&self, nonce: &str) -> Result<()> {
+        let mut workspace = self.workspace()?;
+        if workspace.binding.is_some() {
+            return Ok(());
+        }
+        (workspace.marker, workspace.container) = (Some(nonce.to_owned()), None);
+        workspace.marked_at = Some(self.now());
+        workspace.unverified = None;
+        self.ledger.put_workspace(&workspace)
     }
 
     /// Marks a container that started by itself as adopted: the workspace continues with its files. Returns the nonce
@@ -85,7 +98,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.retry(async || {
             // The previous attempt may still take effect.
             if !nonces.is_empty() {
-                self.update_binding(|binding| binding.call_unconfirmed = true)?;
+                self.update_start(|start| start.call_unconfirmed = true)?;
             }
             let nonce = self.random_short_id()?.as_str().to_owned();
             nonces.push(nonce.clone());
@@ -105,7 +118,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn read_marker(&self) -> Result<Option<ContainerMarker>> {
-        let probe = self.sandboxes()?.probe(&self.id, &self.binding()?.dir).await;
+        let probe = self.sandboxes()?.probe(&self.id, &self.start_state()?.dir).await;
         Ok(probe.map_err(self.failed(During::Start))?.marker)
     }
 }

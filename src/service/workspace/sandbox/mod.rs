@@ -1,7 +1,9 @@
-//! The lifecycle of the sandbox of a named workspace: it is started, probed, stopped and decommissioned.
+//! The lifecycle of the sandbox of a named workspace: it is started, probed, stopped and decommissioned. A sandbox without
+//! a named workspace is only started, by `revive`.
 //!
 //! - [`condition`]: whether the sandbox runs, and whether its files are in place
 //! - [`ensure_running`]: starts the sandbox, and restores its files if they are not in place
+//! - [`revive`]: does the same for a sandbox that belongs to no named workspace
 //! - [`source`]: what the sandbox starts from
 //! - [`saved`]: whether a snapshot has all files of the sandbox
 //! - [`marker`]: the markers of a container that is being populated
@@ -33,6 +35,7 @@ mod platform;
 mod reconcile;
 mod refresh;
 mod reserve;
+mod revive;
 mod saved;
 mod source;
 mod stale;
@@ -48,6 +51,7 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 
 use crate::model::named::binding::WorkspaceBinding;
+use crate::model::record::StartState;
 use crate::model::{Code, Error, PendingTask, Result};
 use crate::ports::{Background, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -75,17 +79,33 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
+    /// Returns the state of the starts of the sandbox.
+    ///
+    /// # Errors
+    /// [`Code::WorkspaceNotFound`] if it belongs to no named workspace and was never revived.
+    pub(in crate::service) fn start_state(&self) -> Result<StartState> {
+        self.workspace()?.start_state().cloned().ok_or_else(|| Error::sandbox_without_workspace(&self.id))
+    }
+
+    /// Changes the state of the starts of the sandbox, and writes it if it differs.
+    pub(in crate::service) fn update_start(&self, change: impl FnOnce(&mut StartState)) -> Result<()> {
+        let before = self.workspace()?;
+        let mut after = before.clone();
+        change(after.start_state_mut().ok_or_else(|| Error::sandbox_without_workspace(&self.id))?);
+        if after == before { Ok(()) } else { self.ledger.put_workspace(&after) }
+    }
+
     /// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
     fn schedule_reconcile(&self) -> Result<()> {
         let task = self.schedule_task(Backoff::ENDED_SANDBOX, 0)?;
-        self.update_binding(|binding| binding.restore_task = Some(task))
+        self.update_start(|start| start.restore_task = Some(task))
     }
 
     /// Returns the task of a start or stop that did not finish, if there is one. A call of that operation may still
     /// take effect, so the sandbox is reconciled after its workspace is stopped.
     fn note_unfinished_task(&self) -> Result<Option<PendingTask>> {
-        let task = self.binding()?.restore_task;
-        self.update_binding(|binding| binding.call_unconfirmed |= task.is_some())?;
+        let task = self.start_state()?.restore_task;
+        self.update_start(|start| start.call_unconfirmed |= task.is_some())?;
         Ok(task)
     }
 
@@ -93,7 +113,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn note_late_call<T>(&self, outcome: Result<T>) -> Result<T> {
         let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);
         if outcome.as_ref().is_err_and(is_late) && self.workspace()?.binding.is_some() {
-            self.update_binding(|binding| binding.call_unconfirmed = true)?;
+            self.update_start(|start| start.call_unconfirmed = true)?;
         }
         outcome
     }
@@ -136,8 +156,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
-        let binding = self.ledger.workspace()?.and_then(|row| row.binding);
-        let is_restoring = binding.is_some_and(|binding| binding.restore_task.is_some());
-        if is_restoring { Err(Error::start_unfinished(&self.id)) } else { Ok(()) }
+        match self.ledger.workspace()? {
+            Some(row) if row.is_restoring() && row.binding.is_some() => Err(Error::start_unfinished(&self.id)),
+            Some(row) if row.is_restoring() => Err(Error::revive_unfinished(&self.id)),
+            _ => Ok(()),
+        }
     }
 }

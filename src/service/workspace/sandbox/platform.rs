@@ -47,12 +47,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Records the image with which the class of the sandbox is about to start a container.
     pub(super) async fn record_class_image(&self, storage: StoragePolicy) -> Result<()> {
         let image = if storage.has_platform() { self.platform_image().await? } else { None };
-        self.update_binding(|binding| binding.class_image = image)
+        self.update_start(|start| start.class_image = image)
     }
 
     /// Verifies that no other image was deployed while the container started: it may have either image.
     pub(super) async fn check_class_image(&self, storage: StoragePolicy) -> Result<()> {
-        let is_same = !storage.has_platform() || self.platform_image().await? == self.binding()?.class_image;
+        let is_same = !storage.has_platform() || self.platform_image().await? == self.start_state()?.class_image;
         if is_same { Ok(()) } else { Err(Error::another_container(&self.id)) }
     }
 
@@ -62,14 +62,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // A capture that began before would become newer than the platform snapshot.
         self.in_process.coalescer.wait_until_idle().await;
         let binding = self.binding()?;
-        let image = match binding.class_image {
+        let image = match binding.start.class_image.clone() {
             Some(image) => image,
             None => self.platform_image().await?.ok_or_else(|| Error::platform_storage_unsupported(&self.id))?,
         };
-        let listing = self.sandboxes()?.list_directory(&self.id, &binding.dir).await;
+        let listing = self.sandboxes()?.list_directory(&self.id, &binding.start.dir).await;
         let content_hash = listing.map_err(self.failed(During::Probe))?.content_hash;
         let dependencies = self.read_dependencies().await?.unwrap_or_default();
-        let archive = self.newest_restorable(&binding.dir)?.map(|newest| ArchiveLink {
+        let archive = self.newest_restorable(&binding.start.dir)?.map(|newest| ArchiveLink {
             created_at: newest.created_at(),
             snapshot_id: newest.snapshot_id,
             is_same: has_archive,
@@ -94,7 +94,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 last_restored_at: None,
                 archive,
                 content_hash,
-                baseline: binding.baseline.clone(),
+                baseline: binding.start.baseline.clone(),
                 dependencies,
                 refresh_failure: None,
                 unusable: None,
@@ -106,12 +106,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the platform snapshot of the sandbox, unless an archive is newer.
     pub async fn platform_snapshot(&self) -> Result<Option<PlatformSnapshot>> {
         self.prepare_call().await?;
-        self.current_platform_snapshot(&self.binding()?.dir)
+        self.current_platform_snapshot(&self.start_state()?.dir)
     }
 
     /// Returns the platform snapshot of the sandbox, unless an archive of the directory is newer.
     pub(super) fn current_platform_snapshot(&self, dir: &Directory) -> Result<Option<PlatformSnapshot>> {
-        let Some(snapshot) = self.binding()?.platform_snapshot else { return Ok(None) };
+        let binding = self.workspace()?.binding;
+        let Some(snapshot) = binding.and_then(|binding| binding.platform_snapshot) else { return Ok(None) };
         let newest = self.newest_restorable(dir)?;
         let is_older = newest.is_some_and(|newest| snapshot.is_older_than(newest.created_at()));
         Ok(Some(snapshot).filter(|_| !is_older))
@@ -176,7 +177,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<(String, RestoreBegun)> {
         // The restore extends the lifetime of the snapshot, also if its answer is lost.
         self.extend_platform_data()?;
-        self.update_binding(|binding| binding.platform_content.clone_from(&snapshot.content_hash))?;
+        self.update_start(|start| start.platform_content.clone_from(&snapshot.content_hash))?;
         let started = self.sandboxes()?.start_from_platform_snapshot(&self.id, &snapshot.id).await;
         self.note_late_call(started.map_err(self.failed(During::Start)))?;
         self.mark_restoring(dir, files, Some(&snapshot.token)).await
@@ -192,11 +193,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (nonce, settings) = (restore.nonce.clone(), &request.settings);
         self.extend_platform_data()?;
         self.update_binding(|binding| {
-            (binding.saved, binding.last_restore) = (None, Some(restore.clone()));
-            binding.image.clone_from(&snapshot.dependencies.image);
-            binding.baseline.clone_from(&snapshot.baseline);
-            binding.class_image = Some(snapshot.image.clone());
-            binding.restore_nonce = Some(nonce.clone());
+            (binding.start.saved, binding.start.last_restore) = (None, Some(restore.clone()));
+            binding.start.image.clone_from(&snapshot.dependencies.image);
+            binding.start.baseline.clone_from(&snapshot.baseline);
+            binding.start.class_image = Some(snapshot.image.clone());
+            binding.start.restore_nonce = Some(nonce.clone());
             if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == snapshot.id) {
                 (own.last_restored_at, own.refresh_failure) = (Some(restore.at), None);
             }

@@ -3,9 +3,8 @@
 //! application, for as long as a call can be late.
 
 use super::SandboxCondition;
-use crate::model::Result;
-use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::StopSandboxRequest;
+use crate::model::{Error, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::tasks::backoff::Backoff;
@@ -13,14 +12,16 @@ use crate::service::tasks::backoff::Backoff;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Ends a sandbox whose operation did not finish.
     pub(in crate::service) async fn reconcile_start_or_stop(&self) -> Result<()> {
-        let Some(task) = self.workspace()?.binding.and_then(|binding| binding.restore_task) else { return Ok(()) };
+        let Some(task) = self.workspace()?.start_state().and_then(|start| start.restore_task) else { return Ok(()) };
         // An operation that is under way handles the sandbox itself.
         let Some(_lock) = self.in_process.lifecycle_lock.try_lock() else { return Ok(()) };
         let is_decommissioned = self.workspace()?.decommissioned_at.is_some();
         let condition = if is_decommissioned { self.probe_condition().await } else { self.probe_and_protect().await };
         let is_before_due = task.due_at > self.now();
         let has_files = matches!(condition, Ok(SandboxCondition::Running(_) | SandboxCondition::Diverged { .. }));
-        let WorkspaceBinding { superseded, address, .. } = self.binding()?;
+        let binding = self.workspace()?.binding;
+        let is_named = binding.is_some();
+        let superseded = binding.as_ref().is_some_and(|binding| binding.superseded);
         let keeps_running = has_files && !is_decommissioned && !superseded;
         let (is_settled, outcome) = match condition {
             // Calls of the interrupted operation may still take effect. A probe before the due time does not count,
@@ -34,10 +35,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(SandboxCondition::Diverged { .. }) if keeps_running => (true, Ok(())),
             Ok(_) if keeps_running => {
                 self.note_unfinished_task()?;
-                return self.update_binding(|binding| binding.restore_task = None);
+                return self.update_start(|start| start.restore_task = None);
             }
             // This probe may have started the container.
             Ok(_) if has_files && !is_decommissioned => {
+                let address = binding.ok_or_else(Error::internal)?.address;
                 (false, self.stop_locked(StopSandboxRequest::with_snapshot(address)).await.map(drop))
             }
             Ok(_) => (false, self.destroy(&self.id).await),
@@ -45,9 +47,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let attempt = if is_settled { task.attempt + 1 } else { 0 };
         let next = self.schedule_check(Backoff::ENDED_SANDBOX, attempt)?;
-        self.update_binding(|binding| {
-            binding.restore_task = next;
-            binding.call_unconfirmed &= next.is_some();
+        self.update_start(|start| {
+            start.restore_task = next;
+            start.call_unconfirmed &= next.is_some();
+            // A named workspace continues in another sandbox. Any other one can be revived when no call is late any more.
+            if !is_named {
+                start.restore_unconfirmed &= next.is_some();
+                start.destroy_unconfirmed &= next.is_some();
+            }
         })?;
         outcome
     }

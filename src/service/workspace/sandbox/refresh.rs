@@ -63,7 +63,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 }
                 self.allow_sleep().await?;
                 restored?;
-                self.update_binding(|binding| binding.restore_task = None)
+                self.update_start(|start| start.restore_task = None)
             }
             _ => {
                 Err(Error::platform_snapshot_not_refreshed(&self.id, "the sandbox runs without the workspace's files"))
@@ -73,10 +73,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Starts a container from the snapshot, and verifies its disk.
     async fn restore_once(&self, snapshot: &PlatformSnapshot) -> Result<()> {
-        let (nonce, _) = self.start_disk(snapshot, &self.binding()?.dir, &[]).await?;
+        let (nonce, _) = self.start_disk(snapshot, &self.start_state()?.dir, &[]).await?;
         let now = self.now();
         self.update_binding(|binding| {
-            binding.restore_nonce = Some(nonce);
+            binding.start.restore_nonce = Some(nonce);
             if let Some(own) = &mut binding.platform_snapshot {
                 own.last_restored_at = Some(now);
             }

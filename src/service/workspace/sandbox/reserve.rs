@@ -2,7 +2,7 @@
 
 use crate::model::named::binding::{SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{ClaimRequest, ReserveRequest};
-use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord};
+use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StartState};
 use crate::model::{Error, Result, Runtime};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -36,7 +36,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let claim = ClaimRequest {
             root_id: workspace.root_id.clone(),
             parent: Some(parent),
-            binding: Some(WorkspaceBinding { saved, ..binding.clone() }),
+            binding: Some(WorkspaceBinding { start: StartState { saved, ..binding.start.clone() }, ..binding.clone() }),
             marker: None,
             runtime,
         };

@@ -17,7 +17,7 @@ const STATUS_SETTLES_MILLIS: f64 = 4.0 * 60.0 * 1000.0;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the snapshot that has all files of the sandbox; `None` if that is not certain. Starts nothing.
     pub(super) async fn saved_snapshot(&self) -> Result<Option<SavedIn>> {
-        let Some(saved) = self.binding()?.saved else { return Ok(None) };
+        let Some(saved) = self.start_state()?.saved else { return Ok(None) };
         let now = self.prove_saved(&self.id, self.runtime()?, saved.snapshot.clone()).await?;
         let is_unchanged =
             |now: &SavedFiles| (0.0..=STATUS_SETTLES_MILLIS).contains(&(now.last_change - saved.last_change));
@@ -29,7 +29,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) async fn record_saved(&self, snapshot: SavedIn) -> Result<bool> {
         let saved = self.prove_saved(&self.id, self.runtime()?, snapshot).await?;
         let is_saved = saved.is_some();
-        self.update_binding(|binding| binding.saved = saved)?;
+        self.update_start(|start| start.saved = saved)?;
         Ok(is_saved)
     }
 
@@ -47,7 +47,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the restore into the container that carries `marker`, if there was one.
     pub(super) fn restore_into(&self, marker: &ContainerMarker) -> Result<Option<LastRestore>> {
-        let restore = self.binding()?.last_restore;
+        let restore = self.start_state()?.last_restore;
         Ok(restore.filter(|restore| *marker == ContainerMarker::Ready(restore.nonce.clone())))
     }
 }

@@ -49,6 +49,14 @@ impl StartSource {
         }
     }
 
+    /// Returns the directory that the snapshot was taken of.
+    pub(super) fn dir(&self) -> Option<&Directory> {
+        match self {
+            Self::Snapshot { stored, .. } => Some(stored.backup.dir()),
+            Self::Empty => None,
+        }
+    }
+
     /// Returns the restore of the snapshot into the container whose marker has the nonce.
     pub(super) fn restore(&self, at: Timestamp, may_have_lost: bool, nonce: &str) -> Option<LastRestore> {
         let Self::Snapshot { snapshot_id, stored, .. } = self else { return None };
@@ -97,15 +105,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(StartPlan { platform: Some(platform).filter(|_| is_needed), archive })
     }
 
-    /// Returns what the sandbox starts from. Fails if the newest snapshot cannot be restored, instead of using an older
+    /// Returns what the sandbox starts from: a snapshot of `dir`, or of any directory without a named workspace. Fails if the newest snapshot cannot be restored, instead of using an older
     /// one.
     ///
     /// # Errors
     /// [`Code::NothingRestorable`] if the workspace has lost its files and no snapshot is left, unless `allow_empty`;
     /// those of [`inspect_backup`](Self::inspect_backup).
-    async fn find_start_source(&self, dir: &Directory, allow_empty: bool) -> Result<StartSource> {
+    pub(super) async fn find_start_source(&self, dir: &Directory, allow_empty: bool) -> Result<StartSource> {
         let workspace = self.workspace()?;
-        if let Some(snapshot) = self.newest_restorable(dir)? {
+        let is_named = workspace.binding.is_some();
+        let newest = if is_named { self.newest_restorable(dir)? } else { self.newest_own()? };
+        if let Some(snapshot) = newest {
             let stored = require_ready(&snapshot)?.clone();
             stored.backup.check_restorable()?;
             let inspected = self.inspect_backup(&stored, &snapshot.backup_owner(&self.id)).await;
@@ -113,9 +123,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let restorable =
                 inspected.and_then(|found| ensure_restorable_in(self.runtime()?, found.metadata.format, &stored));
             restorable.map_err(|error| {
-                error.with_note(
-                    "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one.",
-                )
+                error.with_note(if is_named {
+                    "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one."
+                } else {
+                    "It is the newest snapshot of the sandbox. Restore an older one in a new sandbox."
+                })
             })?;
             self.mark_used(&snapshot.snapshot_id)?;
             let dependencies = snapshot.dependencies.unwrap_or_default();
@@ -126,13 +138,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 platform: None,
             });
         }
+        let nothing_restorable = if is_named { Error::nothing_restorable } else { Error::nothing_to_revive };
         let Some(parent) = workspace.parent else {
-            let is_new = self.binding()?.first_started_at.is_none();
-            return if is_new || allow_empty {
-                Ok(StartSource::Empty)
-            } else {
-                Err(Error::nothing_restorable(&self.id))
-            };
+            let is_new = is_named && self.start_state()?.first_started_at.is_none();
+            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable(&self.id)) };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(RestoreSource { stored, dependencies, format, platform_snapshot }) => {
@@ -146,7 +155,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
             Err(_) if allow_empty => Ok(StartSource::Empty),
-            Err(error) => Err(Error::nothing_restorable(&self.id).with_note(error.message())),
+            Err(error) => Err(nothing_restorable(&self.id).with_note(error.message())),
         }
     }
 
@@ -154,7 +163,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// from.
     pub async fn newest_snapshot(&self) -> Result<Option<NewestSnapshot>> {
         self.prepare_call().await?;
-        let dir = self.binding()?.dir;
+        let dir = self.start_state()?.dir;
         let newest = match self.newest_restorable(&dir)? {
             Some(snapshot) => self.to_last_snapshot(&snapshot),
             None => self.workspace()?.parent.map(|parent| LastSnapshot {
@@ -218,6 +227,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the newest snapshot of this workspace from which a sandbox with its files in `dir` can start.
     pub(in crate::service) fn newest_restorable(&self, dir: &Directory) -> Result<Option<SnapshotRecord>> {
         self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && row.is_whole(dir))
+    }
+
+    /// Returns the newest snapshot of this sandbox that can be restored, whatever its directory and its exclusions.
+    fn newest_own(&self) -> Result<Option<SnapshotRecord>> {
+        self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && !row.foreign)
     }
 
     /// Converts a snapshot to the form that a named workspace stores. Returns `None` while the snapshot is being

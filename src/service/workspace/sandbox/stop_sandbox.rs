@@ -31,8 +31,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.ensure_not_superseded(request.version)?;
         self.update_binding(|binding| binding.superseded |= request.superseded)?;
         let stopped = self.note_late_call(self.capture_and_destroy(request).await)?;
-        let WorkspaceBinding { superseded, call_unconfirmed, .. } = self.binding()?;
-        if superseded || call_unconfirmed {
+        let WorkspaceBinding { superseded, start, .. } = self.binding()?;
+        if superseded || start.call_unconfirmed {
             self.schedule_reconcile()?;
         }
         Ok(stopped)
@@ -58,7 +58,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 is_reported = self.restore_into(&marker)?.is_none_or(|restore| {
                     !restore.may_have_lost || request.reported_restore.as_ref() == Some(&restore.nonce)
                 });
-                let dir = self.binding()?.dir;
+                let dir = self.start_state()?.dir;
                 for (name, hook) in &request.hooks {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
@@ -86,7 +86,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         if stopped.rescue_snapshot_id.is_some() {
             // The rescue capture is complete, so only the task of the earlier operation remains.
-            self.update_binding(|binding| binding.restore_task = unfinished_task)?;
+            self.update_start(|start| start.restore_task = unfinished_task)?;
         }
         Ok(stopped)
     }
@@ -99,8 +99,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if self.probe_condition().await? == SandboxCondition::ColdStarted { self.allow_sleep().await } else { Ok(()) }
     }
 
-    /// Sets the idle timeout of the sandbox, so that a container that starts from now on ends by itself.
+    /// Sets the idle timeout of the sandbox, so that a container that starts from now on ends by itself. Without a named
+    /// workspace, the timeout is the application's.
     pub(super) async fn allow_sleep(&self) -> Result<()> {
+        if self.workspace()?.binding.is_none() {
+            return Ok(());
+        }
         self.retry(async || {
             self.sandboxes()?
                 .set_idle_timeout(&self.id, Some(SLEEP_MARGIN_SECONDS))

@@ -60,13 +60,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         workspace.runtime = Some(request.runtime);
         (workspace.unverified, workspace.container) = (None, None);
         if let Some(binding) = &mut workspace.binding {
-            binding.restore_task = None;
-            binding.restore_unconfirmed = false;
-            binding.restore_nonce = None;
-            binding.saved = saved;
-            binding.image = None;
-            (binding.platform_snapshot, binding.class_image, binding.platform_content) = (None, None, None);
-            binding.baseline = None;
+            binding.platform_snapshot = None;
+            let start = &mut binding.start;
+            start.restore_task = None;
+            start.restore_unconfirmed = false;
+            start.restore_nonce = None;
+            start.saved = saved;
+            (start.image, start.baseline) = (None, None);
+            (start.class_image, start.platform_content) = (None, None);
         }
         self.ledger.put_workspace(&workspace)?;
         Ok(workspace.runtime)
@@ -74,8 +75,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that every call to the container was answered, or that the container stayed ended since.
     fn ensure_no_call_pending(&self) -> Result<()> {
-        let binding = self.binding()?;
-        if binding.restore_task.is_some() || binding.call_unconfirmed || binding.destroy_unconfirmed {
+        let start = self.start_state()?;
+        if start.restore_task.is_some() || start.call_unconfirmed || start.destroy_unconfirmed {
             return Err(Error::former_container_unconfirmed(&self.id));
         }
         Ok(())
@@ -83,7 +84,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that the files are not only in a platform snapshot, which the other runtime cannot restore.
     fn ensure_no_platform_only_files(&self) -> Result<()> {
-        match self.current_platform_snapshot(&self.binding()?.dir)? {
+        match self.current_platform_snapshot(&self.start_state()?.dir)? {
             Some(platform) if platform.same_archive().is_none() => {
                 Err(Error::platform_snapshot_is_only_copy(&self.id, &platform.id))
             }
@@ -103,7 +104,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if runtime != Runtime::Sdk012 {
             return Ok(());
         }
-        if let Some(newest) = self.newest_restorable(&self.binding()?.dir)? {
+        if let Some(newest) = self.newest_restorable(&self.start_state()?.dir)? {
             let stored = require_ready(&newest)?;
             let found = self.head_backup(&stored.backup).await?;
             return ensure_restorable_in(Some(runtime), found.metadata.format, stored);

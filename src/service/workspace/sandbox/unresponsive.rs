@@ -16,8 +16,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::SandboxUnresponsive`].
     pub(super) fn ensure_responsive(&self) -> Result<()> {
-        if self.binding()?.destroy_unconfirmed {
-            Err(Error::sandbox_unresponsive(&self.id, "The destroy of its container timed out."))
+        if self.start_state()?.destroy_unconfirmed {
+            Err(self.unresponsive_error("The destroy of its container timed out."))
         } else {
             Ok(())
         }
@@ -33,8 +33,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<EnsuredRunning> {
         self.ensure_responsive()?;
         outcome.map_err(|error| match error.code() {
-            Code::SandboxTimeout if was_restoring => Error::sandbox_unresponsive(&self.id, error.message()),
+            Code::SandboxTimeout if was_restoring => self.unresponsive_error(error.message()),
             _ => error,
         })
+    }
+
+    fn unresponsive_error(&self, why: &str) -> Error {
+        let is_named = self.workspace().is_ok_and(|workspace| workspace.binding.is_some());
+        let error = if is_named { Error::sandbox_unresponsive } else { Error::revive_unresponsive };
+        error(&self.id, why)
     }
 }

@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::named::{Address, Storage};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     CaptureInProgress, ContainerObservation, Derivation, DerivedState, ExpectedMarker, IdempotencyRecord, ParentLink,
-    ProtectedSnapshot, Release, SnapshotRecord, Stage, StoredBackup, UnverifiedContainer, Verification,
+    ProtectedSnapshot, Release, SnapshotRecord, Stage, StartState, StoredBackup, UnverifiedContainer, Verification,
     WorkspaceRecord,
 };
 use sandbox_snapshotter::model::{
@@ -82,39 +82,47 @@ pub fn workspace() -> WorkspaceRecord {
         }),
         binding: Some(WorkspaceBinding {
             address: Address::parse("Tenant-1/it_s.a-name").unwrap(),
-            dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
-            restore_task: Some(PENDING_TASK),
-            restore_unconfirmed: true,
-            destroy_unconfirmed: true,
-            call_unconfirmed: true,
-            restore_nonce: Some("k3f9x2ab".into()),
+            start: start_state(),
             superseded: true,
             incremental: Some(true),
             version: 7,
-            first_started_at: Some(minute_after_start(1)),
-            adopted_at: Some(minute_after_start(1)),
-            saved: Some(SavedFiles { snapshot: SavedIn::Archive(snapshot_id(1)), last_change: 1_795_150_800_000.25 }),
-            saved_state: Some("start".into()),
             autosave_keep: NonZeroU32::new(3),
-            last_restore: Some(LastRestore {
-                storage: Storage::Platform,
-                snapshot_id: Some(snapshot_id(1)),
-                created_at: minute_after_start(0),
-                at: minute_after_start(1),
-                may_have_lost: true,
-                nonce: "k3f9x2ab".to_owned(),
-            }),
-            image: Some("0.12.10 0123456789abcdef".into()),
-            baseline: Some("ab".repeat(32)),
             files: vec!["package-lock.json".into(), "/etc/it's \"quoted\"".into()],
-            env_names: vec!["A_NAME".to_owned()],
             fingerprint: Some("commit 文件 🗂".into()),
             platform_snapshot: Some(platform_snapshot()),
-            class_image: Some("{\"image\":\"it's\"}".into()),
-            platform_content: Some("cd".repeat(32)),
             platform_data_until: Some(minute_after_start(7)),
         }),
+        start: Some(start_state()),
         decommissioned_at: Some(minute_after_start(2)),
+    }
+}
+
+/// The state of a start with every field that any can have.
+pub fn start_state() -> StartState {
+    StartState {
+        dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
+        restore_task: Some(PENDING_TASK),
+        restore_unconfirmed: true,
+        destroy_unconfirmed: true,
+        call_unconfirmed: true,
+        restore_nonce: Some("k3f9x2ab".into()),
+        first_started_at: Some(minute_after_start(1)),
+        adopted_at: Some(minute_after_start(1)),
+        saved: Some(SavedFiles { snapshot: SavedIn::Archive(snapshot_id(1)), last_change: 1_795_150_800_000.25 }),
+        saved_state: Some("start".into()),
+        last_restore: Some(LastRestore {
+            storage: Storage::Platform,
+            snapshot_id: Some(snapshot_id(1)),
+            created_at: minute_after_start(0),
+            at: minute_after_start(1),
+            may_have_lost: true,
+            nonce: "k3f9x2ab".to_owned(),
+        }),
+        image: Some("0.12.10 0123456789abcdef".into()),
+        baseline: Some("ab".repeat(32)),
+        env_names: vec!["A_NAME".to_owned()],
+        class_image: Some("{\"image\":\"it's\"}".into()),
+        platform_content: Some("cd".repeat(32)),
     }
 }
 

@@ -8,6 +8,7 @@ mod hooks;
 mod marker;
 mod reconcile;
 mod reserve;
+mod revive;
 mod source;
 mod stale;
 mod stop_sandbox;

@@ -139,7 +139,7 @@ fn restore_task_stays_until_container_of_deleted_workspace_ends() {
     assert!(gate.is_reached());
     fixture.crash_during(list);
     let binding = fixture.ledger(&id).workspace().unwrap().unwrap().binding.unwrap();
-    assert!(binding.restore_task.is_some());
+    assert!(binding.start.restore_task.is_some());
 }
 
 #[test]

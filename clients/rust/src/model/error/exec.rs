@@ -50,8 +50,8 @@ impl Error {
         Self::new(
             Code::SandboxNotRunning,
             format!("The sandbox {:?} is not running, and a command in it would start an empty one.", id.as_str()),
-            "Pass the `name` of its workspace, which is started then. Otherwise restore its newest snapshot, or start the \
-             sandbox as the application does.",
+            "Pass the `name` of its workspace, which is started then. Otherwise pass `revive: true` to restore its newest \
+             snapshot first, or start the sandbox as the application does.",
         )
     }
 
@@ -86,7 +86,10 @@ impl Error {
     pub fn commands_not_running(id: &SandboxId) -> Self {
         Self::new(
             Code::SandboxNotRunning,
-            format!("The sandbox {:?} is not running, and its background commands ended with its container.", id.as_str()),
+            format!(
+                "The sandbox {:?} is not running, and its background commands ended with its container.",
+                id.as_str()
+            ),
             "Start the command again. With the `name` of a workspace, `commands.start` starts the workspace first.",
         )
     }

@@ -20,6 +20,7 @@ mod ledger;
 mod reference;
 mod request;
 mod restore;
+mod revive;
 mod runtime;
 mod sandbox;
 mod sandbox_files;

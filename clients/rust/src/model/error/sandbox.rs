@@ -29,8 +29,8 @@ impl Error {
                 "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
                 id.as_str()
             ),
-            "Take snapshots while the sandbox is running. Restore an earlier snapshot to continue, or pass `wake: \
-             true` to start the sandbox and capture it as it starts.",
+            "Take snapshots while the sandbox is running. Revive the sandbox to continue with its newest snapshot, or pass \
+             `wake: true` to start the sandbox and capture it as it starts.",
         )
     }
 
@@ -52,8 +52,8 @@ impl Error {
                 "The container of the sandbox {:?} {how}. The files of the earlier container are gone.",
                 id.as_str()
             ),
-            "Restore the newest snapshot and continue in the new sandbox, or pass `adopt: true` to continue with the \
-             files of the present container.",
+            "Revive the sandbox to continue with its newest snapshot, or pass `adopt: true` to continue with the files of \
+             the present container.",
         )
     }
 

@@ -88,7 +88,7 @@ impl Error {
                  changed.",
                 id.as_str()
             ),
-            "Start it with `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the \
+            "Pass `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the \
              newest snapshot; \"adopt\" continues with the present files; \"discard\" restores without them.",
         )
     }

@@ -27,9 +27,13 @@ request! {
         /// The tenant of the workspace; the default tenant if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub tenant: Option<Tenant>,
-        /// The id of the sandbox, which must be running.
+        /// The id of the sandbox. It must be running, unless `revive` is set.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sandbox_id: Option<SandboxId>,
+        /// Whether to revive the sandbox of `sandboxId` first if its files are gone, as `revive` does with its default
+        /// options. A workspace is always started.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        pub revive: bool,
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
@@ -123,6 +127,7 @@ impl ExecRequest {
             name: None,
             tenant: None,
             sandbox_id: None,
+            revive: false,
             runtime: None,
             command: Some(command.to_owned()),
             argv: Vec::new(),

@@ -5,6 +5,7 @@
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
 //! - [`DiffRequest`]: compares two snapshots
+//! - [`ReviveRequest`]: restores the files of a sandbox in the same sandbox
 //! - [`ExecRequest`]: runs a command; [`StartCommandRequest`] and the requests about background commands
 //! - [`ListFilesRequest`] and the requests about the files of a [`FileSource`]; [`WriteFileRequest`] and those that change
 //!   files of a sandbox
@@ -28,6 +29,7 @@ mod files;
 mod health;
 mod import;
 mod named;
+mod revive;
 mod selection;
 mod settings_update;
 mod snapshot;
@@ -54,6 +56,7 @@ pub use named::{
     ForkRequest, ListWorkspacesRequest, MigrateRequest, PromoteFrom, PromoteRequest, StartRequest, StopRequest,
     UpdateRequest,
 };
+pub use revive::ReviveRequest;
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::{CapturePurpose, SnapshotRequest};

@@ -38,18 +38,31 @@ impl Content for Address {
     }
 }
 
+impl Field for OnDiverged {
+    type Raw = Self;
+
+    fn take(fields: &mut Fields, name: &str) -> Result<Self> {
+        let value = fields.value(name).map(|value| json::from_value(&value)).transpose();
+        let value = value.map_err(|_| {
+            let choices = "\"fail\", \"adopt\", \"rescue\" or \"discard\"";
+            Error::invalid_argument(format!("`{name}` must be {choices}"), format!("Pass {choices}."))
+        })?;
+        Ok(value.unwrap_or_default())
+    }
+}
+
+impl Content for OnDiverged {
+    fn check(raw: Self) -> Result<Self> {
+        Ok(raw)
+    }
+}
+
 impl Field for StartSettings {
     type Raw = Self;
 
     fn take(fields: &mut Fields, _: &str) -> Result<Self> {
-        let on_diverged = fields.value("onDiverged").map(|value| json::from_value::<OnDiverged>(&value)).transpose();
         Ok(Self {
-            on_diverged: on_diverged
-                .map_err(|_| {
-                    let choices = "\"fail\", \"adopt\", \"rescue\" or \"discard\"";
-                    Error::invalid_argument(format!("`onDiverged` must be {choices}"), format!("Pass {choices}."))
-                })?
-                .unwrap_or_default(),
+            on_diverged: OnDiverged::take(fields, "onDiverged")?,
             allow_empty: fields.flag("allowEmpty")?,
             accept_stale: fields.flag("acceptStale")?,
             expect: fields.map("expect")?.unwrap_or_default(),

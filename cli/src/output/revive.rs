@@ -1,0 +1,23 @@
+//! The text output of `revive`.
+
+use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::revive::RevivedSandbox;
+
+use super::Show;
+use super::table::details;
+use super::workspaces::{files, possible_loss, rescue};
+
+impl Show for RevivedSandbox {
+    fn ids(&self) -> Vec<String> {
+        vec![self.sandbox_id.to_string()]
+    }
+
+    fn text(&self, _: Timestamp) -> String {
+        details([
+            ("sandbox", self.sandbox_id.to_string()),
+            ("files", files(self.how, self.restored_from.as_ref())),
+            ("may be lost", possible_loss(self.may_have_lost)),
+            ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
+        ])
+    }
+}

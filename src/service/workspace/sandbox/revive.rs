@@ -1,0 +1,164 @@
+//! `revive`: restores the files of a sandbox that belongs to no named workspace, under its own id.
+//!
+//! The sandbox has lost its files: its container ended, or cold-started without them. The steps are those of the start of a named
+//! workspace. Two things differ: the Worker does not know the directory before it has found the snapshot, so it finds the
+//! snapshot before it touches the container; and the container is recognized by the marker in the ledger, which captures and
+//! restores write, too.
+
+use futures_util::FutureExt;
+use futures_util::future::Shared;
+
+use super::ensure_running::ensured_running;
+use crate::model::named::Settings;
+use crate::model::named::answer::StartOutcome;
+use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
+use crate::model::named::settings::{OnDiverged, StartSettings};
+use crate::model::record::{StartState, WorkspaceRecord};
+use crate::model::request::ReviveRequest;
+use crate::model::revive::RevivedSandbox;
+use crate::model::{Directory, Error, Result, Status, WorkspaceRef};
+use crate::ports::{Ledger, Ports, Sandboxes};
+use crate::service::calls::failures::During;
+use crate::service::in_process::Revival;
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Restores the newest snapshot of the sandbox, or the one that it was made from, unless its files are in place.
+    ///
+    /// # Errors
+    /// [`Code::WorkspaceDiverged`] if other files were written since, unless the request says what to do with them;
+    /// [`Code::NothingRestorable`] without a snapshot; [`Code::InvalidArgument`] for the sandbox of a named workspace.
+    pub async fn revive(&self, request: ReviveRequest, abort: CancellationToken) -> Result<RevivedSandbox> {
+        self.prepare_call().await?;
+        if request.lineage_scope.sandbox_id.is_some() {
+            self.check_lineage_scope(&request.lineage_scope).await?;
+        }
+        let (this, token) = (self.clone(), abort.clone());
+        let work = async move {
+            let key = request.idempotency_key.as_deref();
+            let without_key = ReviveRequest { idempotency_key: None, ..request.clone() };
+            this.run_once(key, "revive", &without_key, &token, this.share_revival(request.on_diverged)).await
+        };
+        abort.run_until_cancelled(work, self.ports.background()).await
+    }
+
+    /// Revives the sandbox, or shares the outcome of a revival that runs. One that found the container running may have
+    /// probed it before this call arrived, so its outcome is not shared.
+    async fn share_revival(&self, on_diverged: OnDiverged) -> Result<RevivedSandbox> {
+        if let Some(running) = self.running_revival(on_diverged) {
+            let outcome = running.await;
+            if !outcome.as_ref().is_ok_and(|revived| revived.how == StartOutcome::Running) {
+                return outcome;
+            }
+        }
+        // A revival that runs now began after this call arrived.
+        self.running_revival(on_diverged).unwrap_or_else(|| self.begin_revival(on_diverged)).await
+    }
+
+    fn running_revival(&self, on_diverged: OnDiverged) -> Option<Shared<Revival>> {
+        let revivals = self.in_process.revivals.borrow();
+        revivals.iter().find(|(running, _)| *running == on_diverged).and_then(|(_, revival)| revival.upgrade())
+    }
+
+    fn begin_revival(&self, on_diverged: OnDiverged) -> Shared<Revival> {
+        let this = self.clone();
+        let revive = async move {
+            let outcome = this.revive_sandbox(on_diverged).await;
+            this.in_process.revivals.borrow_mut().retain(|(running, _)| *running != on_diverged);
+            outcome
+        };
+        let this = self.clone();
+        let revival = async move { this.run_to_completion(revive).await }.boxed_local().shared();
+        let mut revivals = self.in_process.revivals.borrow_mut();
+        revivals.retain(|(running, _)| *running != on_diverged);
+        revivals.extend(revival.downgrade().map(|weak| (on_diverged, weak)));
+        revival
+    }
+
+    async fn revive_sandbox(&self, on_diverged: OnDiverged) -> Result<RevivedSandbox> {
+        let _lock = self.in_process.lifecycle_lock.lock().await;
+        let Some(workspace) = self.ledger.workspace()? else { return Err(self.unknown_error().await) };
+        if let Some(binding) = &workspace.binding {
+            return Err(Error::revive_of_workspace(&self.id, &binding.address));
+        }
+        if !workspace.is_restoring()
+            && let Some(running) = self.find_own_container(&workspace).await?
+        {
+            return Ok(self.revived(&workspace, running));
+        }
+        let known_dir = workspace.start.as_ref().map_or(&self.config.default_dir, |start| &start.dir);
+        let dir = match self.find_start_source(known_dir, false).await {
+            Ok(source) => source.dir().unwrap_or(known_dir).clone(),
+            // The present files need no snapshot.
+            Err(_) if on_diverged == OnDiverged::Adopt => known_dir.clone(),
+            Err(error) => return Err(error),
+        };
+        self.set_start_dir(&dir)?;
+        self.ensure_responsive()?;
+        let was_restoring = self.start_state()?.restore_unconfirmed;
+        let request = EnsureRunningRequest {
+            address: None,
+            settings: Settings::new(dir),
+            start: StartSettings { on_diverged, ..StartSettings::default() },
+            version: 0,
+            may_have_lost: false,
+        };
+        let outcome = self.ensure_files(&request).await;
+        self.classify_outcome(outcome, was_restoring).map(|ensured| self.revived(&workspace, ensured))
+    }
+
+    /// Returns the outcome for the sandbox if the container that runs has its files; `None` if it has not, and where no
+    /// container can be recognized.
+    async fn find_own_container(&self, workspace: &WorkspaceRecord) -> Result<Option<EnsuredRunning>> {
+        let status = self.sandbox_status().await?;
+        let running = ensured_running(StartOutcome::Running);
+        if status.identity().is_some() && status.identity() == workspace.container {
+            return Ok(Some(running));
+        }
+        // Without a marker, the probe could start a container that later counts as the sandbox's own.
+        if status.status == Status::Down || workspace.marker.is_none() {
+            return Ok(None);
+        }
+        let probe = async || {
+            let probe = self.sandboxes()?.probe(&self.id, &self.config.default_dir).await;
+            probe.map_err(self.failed(During::Probe))
+        };
+        let Some(marker) = self.retry(probe).await?.marker else { return Ok(None) };
+        if !self.is_own_marker(&marker)? {
+            return Ok(None);
+        }
+        let restore = if workspace.start.is_some() { self.restore_into(&marker)? } else { None };
+        Ok(Some(EnsuredRunning { restore, ..running }))
+    }
+
+    /// Records the directory that the files are restored to.
+    fn set_start_dir(&self, dir: &Directory) -> Result<()> {
+        let mut workspace = self.workspace()?;
+        match &mut workspace.start {
+            Some(start) if start.dir == *dir => return Ok(()),
+            Some(start) => (start.dir, start.baseline) = (dir.clone(), None),
+            start => *start = Some(StartState::new(dir.clone())),
+        }
+        self.ledger.put_workspace(&workspace)
+    }
+
+    /// Returns the error for a sandbox of which there is no record.
+    async fn unknown_error(&self) -> Error {
+        match self.sandbox_status().await {
+            Ok(status) if status.status == Status::Down => Error::revive_of_unknown(&self.id),
+            Ok(_) => Error::nothing_to_revive(&self.id),
+            Err(error) => error,
+        }
+    }
+
+    fn revived(&self, workspace: &WorkspaceRecord, ensured: EnsuredRunning) -> RevivedSandbox {
+        RevivedSandbox {
+            sandbox_id: (*self.id).clone(),
+            workspace: WorkspaceRef::new((*self.id).clone(), workspace.root_id.clone()),
+            how: ensured.how,
+            restored_from: ensured.restore.as_ref().map(Into::into),
+            may_have_lost: ensured.restore.as_ref().map(|restore| restore.may_have_lost),
+            rescue_snapshot_id: ensured.rescue_snapshot_id,
+        }
+    }
+}
