@@ -5,7 +5,13 @@ import { client } from './session.ts';
 
 /** The operations that create something and take an idempotency key. */
 type CreatingOperation =
-  'snapshot' | 'restore' | 'branch' | 'revive' | 'workspaces/create' | 'workspaces/fork' | 'workspaces/promote';
+  | 'snapshot'
+  | 'restore'
+  | 'branch'
+  | 'revive'
+  | 'workspaces/create'
+  | 'workspaces/fork'
+  | 'workspaces/promote';
 
 const pendingKeys = new Map<string, string>();
 

@@ -76,7 +76,8 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
   const [isTaking, setTaking] = useState(false);
   const isFormer = page?.formerSandboxIds.includes(sandboxId) ?? false;
   const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
-  const canRevive = running === false && workspace === undefined && (snapshots.length > 0 || parent !== undefined);
+  const canRevive =
+    running === false && workspace === undefined && (snapshots.length > 0 || parent !== undefined);
   const title = (
     <>
       The revival of <Name of={sandboxId} />
