@@ -31,6 +31,14 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('branch', options);
   }
 
+  /**
+   * Restores the newest snapshot of a sandbox that has lost its files, in the same sandbox. A container
+   * that has its files is left alone.
+   */
+  revive(options: CallOptions<'revive'>): Promise<Answer<'revive'>> {
+    return this.call('revive', options);
+  }
+
   /** Lists the snapshots of a sandbox, newest first. */
   list(options: CallOptions<'list'>): Promise<Answer<'list'>> {
     return this.call('list', options);
@@ -369,6 +377,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   snapshot: 'withKey',
   restore: 'withKey',
   branch: 'withKey',
+  revive: 'withKey',
   list: 'idempotent',
   get: 'idempotent',
   manifest: 'idempotent',
@@ -425,6 +434,7 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'
   snapshot: 'snapshot',
   restore: 'snapshot',
   branch: 'snapshot',
+  revive: 'snapshot',
   list: 'read',
   get: 'read',
   manifest: 'read',

@@ -8,6 +8,8 @@ export interface Operations {
   restore: { options: RestoreOptions; answer: WorkspaceRef };
   /** Creates a sandbox, `<origin>-branch-<id>`, with the files of a snapshot, to continue from them independently. */
   branch: { options: RestoreOptions; answer: WorkspaceRef };
+  /** Restores the newest snapshot of a sandbox that has lost its files, in the same sandbox. A container that has its files is left alone. */
+  revive: { options: ReviveOptions; answer: RevivedSandbox };
   /** Lists the snapshots of a sandbox, newest first. */
   list: { options: ListOptions; answer: Page };
   /** Returns one snapshot, in the form that `list` returns. */
@@ -438,6 +440,68 @@ export type Selection = LineageScope &
         label: string;
       }
   );
+
+/** A sandbox that runs with its files in place. */
+export interface RevivedSandbox {
+  /** The id of the sandbox. */
+  sandboxId: string;
+  /** The reference to the sandbox, in the form that all operations take. */
+  workspace: WorkspaceRef;
+  /**
+   * How the sandbox got its files: `running` if its container was running with them, and was left alone.
+   *
+   * - `running`: The sandbox was running with the files in place.
+   * - `restored`: The files were restored from a snapshot.
+   * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
+   * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
+   */
+  how: 'running' | 'restored' | 'empty' | 'adopted';
+  /** Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`. */
+  mayHaveLost?: boolean;
+  /** The rescue snapshot that contains the files that the sandbox had before the restore. */
+  rescueSnapshotId?: string;
+  /** The snapshot from which the files in the container were restored under this id; absent if none was. */
+  restoredFrom?: RestoredFrom;
+}
+
+/** The snapshot from which the files of a workspace were restored. */
+export interface RestoredFrom {
+  /**
+   * The storage of the snapshot.
+   *
+   * - `archive`: An archive in R2: the directory of the workspace.
+   * - `platform`: A platform snapshot: the whole disk.
+   * @default "archive"
+   */
+  storage: 'archive' | 'platform';
+  /** When the snapshot was taken. */
+  createdAt: string;
+  /** The age of the snapshot when it was restored, in seconds. */
+  ageSeconds: number;
+  /**
+   * The id of the snapshot: the archive with the same files if the storage is `platform`; absent if
+   * there is none.
+   */
+  snapshotId?: string;
+}
+
+/** The request to restore the files of a sandbox that has lost them, in the same sandbox. */
+export interface ReviveOptions extends LineageScope {
+  /** The id of the sandbox. It belongs to no named workspace. */
+  sandboxId: string;
+  /** An idempotency key: a repeated call with the same key gets the same answer. */
+  idempotencyKey?: string;
+  /**
+   * How to handle files that were written since the sandbox cold-started without its own.
+   *
+   * - `fail`: The start fails and changes nothing.
+   * - `adopt`: The start adopts the files as the workspace's own.
+   * - `rescue`: The start saves the files in a rescue snapshot, and restores the newest snapshot before
+   * it.
+   * - `discard`: The start discards the files, and restores the newest snapshot.
+   */
+  onDiverged?: 'fail' | 'adopt' | 'rescue' | 'discard';
+}
 
 /** A page of a list of snapshots, newest first. */
 export interface Page {
@@ -1065,7 +1129,7 @@ export interface ExecResult {
   durationMs: number;
   /** How `stdout` and `stderr` are written: absent if both are UTF-8, and otherwise `base64`. */
   encoding?: ContentEncoding;
-  /** How the workspace was started; absent if it was running. */
+  /** How the workspace was started, or the sandbox revived; absent if it was running. */
   started?: StartedForExec;
   /** Whether the command exceeded its time limit, and was killed with all processes of its group. */
   timedOut?: boolean;
@@ -1079,7 +1143,7 @@ export interface ExecResult {
  */
 export type ContentEncoding = 'utf8' | 'base64';
 
-/** How a workspace was started for a command. */
+/** How a workspace was started, or a sandbox revived, for a command. */
 export interface StartedForExec {
   /**
    * How the sandbox got its files.
@@ -1094,27 +1158,6 @@ export interface StartedForExec {
   mayHaveLost?: boolean;
   /** The snapshot from which the files were restored; absent if none was. */
   restoredFrom?: RestoredFrom;
-}
-
-/** The snapshot from which the files of a workspace were restored. */
-export interface RestoredFrom {
-  /**
-   * The storage of the snapshot.
-   *
-   * - `archive`: An archive in R2: the directory of the workspace.
-   * - `platform`: A platform snapshot: the whole disk.
-   * @default "archive"
-   */
-  storage: 'archive' | 'platform';
-  /** When the snapshot was taken. */
-  createdAt: string;
-  /** The age of the snapshot when it was restored, in seconds. */
-  ageSeconds: number;
-  /**
-   * The id of the snapshot: the archive with the same files if the storage is `platform`; absent if
-   * there is none.
-   */
-  snapshotId?: string;
 }
 
 /** The request to run a command in a sandbox, or in the sandbox of a named workspace. */
@@ -1157,6 +1200,12 @@ export type ExecOptions = LineageScope &
     /** The name of the workspace. If it is not running, it is started first. */
     name?: string;
     /**
+     * Whether to revive the sandbox of `sandboxId` first if its files are gone, as `revive` does with its
+     * default options. A workspace is always started.
+     * @default false
+     */
+    revive?: boolean;
+    /**
      * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
      * absent.
      *
@@ -1165,7 +1214,7 @@ export type ExecOptions = LineageScope &
      * 1.0 have.
      */
     runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
+    /** The id of the sandbox. It must be running, unless `revive` is set. */
     sandboxId?: string;
     /** The standard input. If absent, it is empty. */
     stdin?: string;
