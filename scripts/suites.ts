@@ -30,7 +30,11 @@ export const COLUMNS: [Column, ...Column[]] = [
   {
     name: 'container',
     mode: 'container',
-    fast: suites('{main-job,restore-files}', 'exec/{background,workspaces}', 'workspaces/{lifecycle,recovery,stop}'),
+    fast: suites(
+      '{main-job,restore-files}',
+      'exec/{background,workspaces}',
+      'workspaces/{lifecycle,recovery,stop}',
+    ),
   },
 ];
 

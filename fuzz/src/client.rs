@@ -9,9 +9,9 @@ use futures_executor::block_on;
 use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
+use sandbox_snapshotter::model::background::{CommandDescription, CommandList, CommandOutput};
 use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
 use sandbox_snapshotter::model::diff::SnapshotDiff;
-use sandbox_snapshotter::model::background::{CommandDescription, CommandList, CommandOutput};
 use sandbox_snapshotter::model::exec::ExecResult;
 use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
 use sandbox_snapshotter::model::health::Health;

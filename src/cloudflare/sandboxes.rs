@@ -434,8 +434,9 @@ impl Sandboxes for SandboxStubs {
         let output = self.output_of(id, container, &scripts::file_command(call), "a call about files").await?;
         match output {
             Err(refusal) => Ok(Err(FileRefusal::Container(refusal))),
-            Ok(output) => scripts::read_file_outcome(&output, call)
-                .ok_or_else(|| unreadable("the output of a call about files")),
+            Ok(output) => {
+                scripts::read_file_outcome(&output, call).ok_or_else(|| unreadable("the output of a call about files"))
+            }
         }
     }
 

@@ -57,7 +57,8 @@ fn tools_about_commands_need_the_permission_to_work() {
 fn command_starts_in_the_declared_directory() {
     let arguments = json!({ "command": "npm run dev", "cwd": "app", "timeoutSeconds": 7200 });
     let (result, called) = call("start_command", arguments, command(json!({})));
-    let options = json!({ "name": "work", "tenant": "default", "command": "npm run dev", "cwd": "app", "timeoutSeconds": 7200 });
+    let options =
+        json!({ "name": "work", "tenant": "default", "command": "npm run dev", "cwd": "app", "timeoutSeconds": 7200 });
     assert_eq!(called, ("commands/start", options));
     assert_eq!(result.content[0].text, "Started the command c1. It runs.");
     let lost = command(json!({ "started": { "how": "restored", "mayHaveLost": true } }));
@@ -82,7 +83,8 @@ fn output_says_where_it_continues() {
     let (result, (operation, options)) = call("read_command_output", arguments, part(json!({})));
     assert_eq!((operation, &options["length"], &options["waitSeconds"]), ("commands/output", &json!(65536), &json!(5)));
     assert_eq!(result.content[0].text, "ready\n… The command runs. The output continues at the offset 5.");
-    let text = |further| call("read_command_output", json!({ "commandId": "c1" }), part(further)).0.content[0].text.clone();
+    let text =
+        |further| call("read_command_output", json!({ "commandId": "c1" }), part(further)).0.content[0].text.clone();
     let ended = json!({ "state": "exited", "exitCode": 0, "stdoutBytes": 5 });
     assert_eq!(text(ended), "ready\n… The command exited (exit code 0).");
     assert!(text(json!({ "encoding": "base64" })).contains("Base64"));

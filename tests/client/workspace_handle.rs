@@ -3,7 +3,9 @@
 use sandbox_snapshotter::model::background::CommandState;
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
-use sandbox_snapshotter::model::request::{CommandOutputRequest, ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest};
+use sandbox_snapshotter::model::request::{
+    CommandOutputRequest, ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest,
+};
 use sandbox_snapshotter::model::{Code, Label, RestoreRequest, Selection, SnapshotRequest};
 use sandbox_snapshotter_client::{Client, Error};
 

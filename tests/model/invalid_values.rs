@@ -76,7 +76,9 @@ fn valid_options() -> Vec<(Operation, Value)> {
         ),
         (
             Operation::StartCommand,
-            of_sandbox(json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 })),
+            of_sandbox(
+                json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 }),
+            ),
         ),
         (Operation::ListCommands, merged(&[name.clone(), scope.clone()])),
         (

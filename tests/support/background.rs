@@ -104,11 +104,7 @@ impl<S: Scheduler> Container<S> {
         self.background.iter().filter(|own| own.command.state == CommandState::Running).count()
     }
 
-    fn call_background(
-        &mut self,
-        action: &BackgroundAction,
-        now: i64,
-    ) -> Result<BackgroundOutcome, BackgroundRefusal> {
+    fn call_background(&mut self, action: &BackgroundAction, now: i64) -> Result<BackgroundOutcome, BackgroundRefusal> {
         match action {
             BackgroundAction::Start(_) | BackgroundAction::List => {
                 Ok(BackgroundOutcome::List(self.background.iter().map(|own| own.command.clone()).collect()))

@@ -18,9 +18,9 @@
 //! - `random`: pseudorandom numbers
 
 mod alarm;
+mod background;
 mod bucket;
 mod checkpoints;
-mod background;
 mod commands;
 mod containers;
 mod deltas;

@@ -69,8 +69,9 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
 
 /// Returns the request to start the same command in the background.
 fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandRequest {
-    let ExecRequest { name, tenant, sandbox_id, runtime, command, argv, cwd, env, timeout_seconds, lineage_scope, .. } =
-        request;
+    let ExecRequest {
+        name, tenant, sandbox_id, runtime, command, argv, cwd, env, timeout_seconds, lineage_scope, ..
+    } = request;
     let timeout_seconds = limit.map_or(StartCommandRequest::DEFAULT_TIMEOUT, |_| timeout_seconds);
     StartCommandRequest {
         name,

@@ -84,5 +84,7 @@ impl Repeatability {
 fn is_tool_not_idempotent(options: &Value) -> bool {
     let tool = options.get("name").and_then(Value::as_str).unwrap_or_default();
     matches!(tool, "snapshot_restore" | "workspace_exec" | "workspace_start_command" | "workspace_write_file")
-        || ["__snapshot_restore", "__exec", "__start_command", "__write_file"].iter().any(|suffix| tool.ends_with(suffix))
+        || ["__snapshot_restore", "__exec", "__start_command", "__write_file"]
+            .iter()
+            .any(|suffix| tool.ends_with(suffix))
 }

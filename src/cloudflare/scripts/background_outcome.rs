@@ -102,7 +102,9 @@ mod tests {
 
     #[test]
     fn list_that_was_cut_off_can_not_be_read() {
-        for lines in ["", "command a exited 3 0 1000 2000 5 0 1 bWFrZQ==\n", "command a odd 3 0 1000 2 5 0 1 bHM=\ndone\n"] {
+        for lines in
+            ["", "command a exited 3 0 1000 2000 5 0 1 bWFrZQ==\n", "command a odd 3 0 1000 2 5 0 1 bHM=\ndone\n"]
+        {
             assert_eq!(read_background_outcome(lines.as_bytes(), &call(BackgroundAction::List)), None, "{lines}");
         }
     }

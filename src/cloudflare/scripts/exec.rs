@@ -102,10 +102,7 @@ fn words<'a>(program: &Program, env: impl Iterator<Item = (&'a String, &'a Strin
 }
 
 /// Returns the words of a command.
-pub(super) fn program_words<'a>(
-    program: &Program,
-    env: impl Iterator<Item = (&'a String, &'a String)>,
-) -> Vec<String> {
+pub(super) fn program_words<'a>(program: &Program, env: impl Iterator<Item = (&'a String, &'a String)>) -> Vec<String> {
     let mut words: Vec<String> = env.map(|(name, value)| format!("{name}={value}")).collect();
     if !words.is_empty() {
         words.insert(0, "env".to_owned());

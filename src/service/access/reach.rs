@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, ListCommandsRequest, PromoteFrom,
-    SandboxFiles, Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, ListCommandsRequest,
+    PromoteFrom, SandboxFiles, Selection, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 

@@ -1,12 +1,12 @@
 //! Returns the sandbox of a workspace for a command, and starts the workspace if it is not running.
 
 use super::NamedWorkspace;
-use crate::model::{Error, Result, SandboxId};
 use crate::model::exec::StartedForExec;
 use crate::model::named::State;
 use crate::model::named::answer::StartOutcome;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::StartRequest;
+use crate::model::{Error, Result, SandboxId};
 use crate::ports::Ports;
 use crate::service::CancellationToken;
 

@@ -85,7 +85,7 @@ fn sandbox_runs_sixteen_background_commands_and_further_commands() {
         fixture.start_command("agent-42", "serve").unwrap();
     }
     let error = fixture.start_command("agent-42", "serve").expect_code(Code::SandboxBusy);
-    assert!(error.retryable() && error.remediation().contains("End one"), "{error}");
+    assert!(error.is_retryable() && error.remediation().contains("End one"), "{error}");
     fixture.run(Operation::Exec, &json!({ "sandboxId": "agent-42", "command": "true" })).unwrap();
 }
 

@@ -25,14 +25,14 @@ pub mod types {
     };
     pub use crate::model::named::{Address, TurnEnded};
     pub use crate::model::request::{
-        ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest, CreateTokenRequest,
-        CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, EndCommandRequest, ExecRequest, ForkRequest,
-        GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
-        ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
-        MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest, RemoveFileRequest,
-        RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, RevokeTokenRequest, SandboxRequest, Selection,
-        SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
-        UpdateRequest, WriteFileRequest,
+        ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest,
+        CreateTokenRequest, CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, EndCommandRequest,
+        ExecRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
+        LineageRequest, ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest, ListRequest, ListTokensRequest,
+        ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest,
+        RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, RevokeTokenRequest,
+        SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest,
+        StatFileRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WriteFileRequest,
     };
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};

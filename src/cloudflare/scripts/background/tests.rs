@@ -254,13 +254,8 @@ fn oldest_commands_that_ended_are_forgotten() {
             id
         })
         .collect();
-    let part = OutputPart {
-        command_id: ids[0].clone(),
-        stream: OutputStream::Stdout,
-        offset: 0,
-        length: 1,
-        wait_seconds: 0,
-    };
+    let part =
+        OutputPart { command_id: ids[0].clone(), stream: OutputStream::Stdout, offset: 0, length: 1, wait_seconds: 0 };
     assert_eq!(place.call(BackgroundAction::Read(part)), Err(BackgroundRefusal::NotFound));
     let kept: Vec<_> = place.list().into_iter().map(|command| command.command_id).collect();
     assert!(kept.contains(&running) && kept.contains(&ids[2]), "{kept:?}");

@@ -86,7 +86,10 @@ impl Error {
     pub fn commands_not_running(id: &SandboxId) -> Self {
         Self::new(
             Code::SandboxNotRunning,
-            format!("The sandbox {:?} is not running, and its background commands ended with its container.", id.as_str()),
+            format!(
+                "The sandbox {:?} is not running, and its background commands ended with its container.",
+                id.as_str()
+            ),
             "Start the command again. With the `name` of a workspace, `commands.start` starts the workspace first.",
         )
     }
