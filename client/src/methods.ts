@@ -249,6 +249,38 @@ export class CheckpointMethods {
   }
 }
 
+/** A method for each operation of the group `commands`. */
+export class CommandMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Starts a command in the background of a sandbox, or of a workspace, which is started if it is not
+   * running.
+   */
+  start(options: CallOptions<'commands/start'>): Promise<Answer<'commands/start'>> {
+    return this.#caller.call('commands/start', options);
+  }
+
+  /** Lists the background commands of a running sandbox, newest first. */
+  list(options: CallOptions<'commands/list'>): Promise<Answer<'commands/list'>> {
+    return this.#caller.call('commands/list', options);
+  }
+
+  /** Returns a part of an output of a background command, while it runs and after it has ended. */
+  output(options: CallOptions<'commands/output'>): Promise<Answer<'commands/output'>> {
+    return this.#caller.call('commands/output', options);
+  }
+
+  /** Ends a background command, with all processes of its session. Changes nothing if it has ended. */
+  end(options: CallOptions<'commands/end'>): Promise<Answer<'commands/end'>> {
+    return this.#caller.call('commands/end', options);
+  }
+}
+
 /** A method for each operation of the group `files`. */
 export class FileMethods {
   readonly #caller: Caller;
@@ -411,6 +443,10 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'checkpoints/list': 'idempotent',
   'checkpoints/restore': 'notIdempotent',
   'checkpoints/diff': 'idempotent',
+  'commands/start': 'notIdempotent',
+  'commands/list': 'idempotent',
+  'commands/output': 'idempotent',
+  'commands/end': 'idempotent',
   'files/list': 'idempotent',
   'files/stat': 'idempotent',
   'files/read': 'idempotent',
@@ -468,6 +504,10 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'
   'checkpoints/list': 'read',
   'checkpoints/restore': 'snapshot',
   'checkpoints/diff': 'read',
+  'commands/start': 'work',
+  'commands/list': 'work',
+  'commands/output': 'work',
+  'commands/end': 'work',
   'files/list': 'read',
   'files/stat': 'read',
   'files/read': 'read',

@@ -18,6 +18,8 @@ export const SANDBOX = 'agent-42';
 export class ApiFixture implements AsyncDisposable {
   readonly #world: World;
   readonly #url: URL;
+  /** A background command of the sandbox. */
+  #command: Promise<{ commandId: string }> | undefined;
 
   private constructor(world: World, url: URL) {
     this.#world = world;
@@ -59,7 +61,10 @@ export class ApiFixture implements AsyncDisposable {
     const work = await this.#world.workspace('work', 'team').sandboxId();
     const ofWorkspace = await rpc('snapshot', { sandboxId: work, fresh: true });
     await rpc('checkpoints/create', { sandboxId: SANDBOX, name: 's1' });
+    this.#command ??= rpc('commands/start', { sandboxId: SANDBOX, command: 'exec sleep 3600' });
+    const { commandId } = await this.#command;
     return {
+      commandId,
       sandboxId: SANDBOX,
       ref: { providerId, ref },
       snapshotId: before.ref.snapshotId,

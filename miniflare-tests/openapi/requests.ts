@@ -7,6 +7,8 @@ import { DOCUMENT, optionFaults, type Route, type Schema } from './document.ts';
 /** The existing entities that requests refer to. */
 export interface Entities {
   sandboxId: string;
+  /** A background command of the sandbox. */
+  commandId: string;
   ref: object;
   snapshotId: string;
   /** A snapshot of the workspace `work` of the tenant `team`. */
@@ -30,9 +32,12 @@ export interface InvalidOptions {
  * Returns the values of fields: existing entities, and values without lasting effects. The name of a field applies to every
  * type, unless a type or an operation precedes it.
  */
-function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backup }: Entities): Allowed {
+function values(entities: Entities): Allowed {
+  const { sandboxId, commandId, ref, snapshotId, workspaceSnapshotId, cursor, backup } = entities;
   return {
     sandboxId: [sandboxId],
+    commandId: [commandId],
+    'EndCommandOptions.graceSeconds': [0],
     lineageScope: [sandboxId],
     snapshotId: [snapshotId],
     currentSnapshotId: [snapshotId],
@@ -48,7 +53,13 @@ function values({ sandboxId, ref, snapshotId, workspaceSnapshotId, cursor, backu
         .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions', 'PromoteWorkspaceOptions')
         .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
     ),
-    'ExecOptions.name': ['work'],
+    ...Object.fromEntries(
+      ['Exec', 'StartCommand', 'Commands', 'CommandOutput', 'EndCommand'].map((type) => [
+        `${type}Options.name`,
+        ['work'],
+      ]),
+    ),
+    waitSeconds: [0],
     ...Object.fromEntries(
       ['ListFiles', 'StatFile', 'ReadFile', 'WriteFile', 'MakeDirectory', 'MoveFile', 'RemoveFile'].map(
         (type) => [`${type}Options.name`, ['work']],

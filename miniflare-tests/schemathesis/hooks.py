@@ -24,6 +24,7 @@ DOWNLOADS = {
 # The values of fields, by name. With an operation before the name, the value applies to that operation only.
 VALUES = {
     "sandboxId": SANDBOX,
+    "commandId": ENTITIES["commandId"],
     "lineageScope": SANDBOX,
     "snapshotId": ENTITIES["snapshotId"],
     "currentSnapshotId": ENTITIES["snapshotId"],

@@ -99,6 +99,24 @@ impl<S: Scheduler> World<S> {
 }
 
 impl<S: Scheduler> Container<S> {
+    /// Adds a background command that runs.
+    #[allow(dead_code)] // Some suites do not use it.
+    pub fn run_in_background(&mut self, id: &str, now: i64) {
+        let command = BackgroundCommand {
+            command_id: CommandId::parse(id).unwrap(),
+            command: "serve".into(),
+            state: CommandState::Running,
+            exit_code: None,
+            timed_out: false,
+            started_at: Timestamp::from_millis(now),
+            ended_at: None,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            truncated: false,
+        };
+        self.background.insert(0, MemoryBackgroundCommand { command, output: String::new() });
+    }
+
     /// Returns the number of background commands that run.
     pub(super) fn running_in_background(&self) -> usize {
         self.background.iter().filter(|own| own.command.state == CommandState::Running).count()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
@@ -220,6 +221,15 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
 
     async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
         self.world.kill_command(&self.key(id), command_id).await
+    }
+
+    async fn call_background(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        call: &BackgroundCall,
+    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
+        self.world.call_background(&self.key(id), container, call).await
     }
 
     async fn call_files(

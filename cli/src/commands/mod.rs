@@ -1,7 +1,7 @@
 //! The implementation of the commands.
 
+mod background;
 mod checkpoint;
-mod commands;
 mod confirm;
 mod context;
 mod diff;
@@ -48,7 +48,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Diff(command) => diff::run(&context()?, command),
         Command::RestoreFiles(command) => files::restore(&context()?, command),
         Command::Exec(command) => exec::run(&context()?.without_time_limit(), command, cli.global.timeout),
-        Command::Commands(command) => commands::run(&context()?, command),
+        Command::Commands(command) => background::run(&context()?, command),
         Command::Workspace(command) => workspace::run(&context()?, *command),
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),

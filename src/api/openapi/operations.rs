@@ -69,11 +69,10 @@ fn operation_id(operation: Operation) -> String {
 fn tag(operation: Operation) -> &'static str {
     match (operation, operation.name().split_once('/')) {
         (Operation::Sweep | Operation::Health, _) => "deployment",
-        (Operation::Exec, _) => "commands",
+        (Operation::Exec, _) | (_, Some(("commands", _))) => "commands",
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",
         (_, Some(("files", _))) => "files",
-        (_, Some(("commands", _))) => "commands",
         (_, Some(("tokens", _))) => "tokens",
         (_, Some(_)) => "tools",
         (_, None) => "snapshots",

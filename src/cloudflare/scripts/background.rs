@@ -120,7 +120,7 @@ pub(in crate::cloudflare) fn background_command(call: &BackgroundCall) -> Contai
     let (program, cwd, stdin) = match &call.action {
         BackgroundAction::Start(start) => {
             let script = format!("{names}our_most_running={MAX_BACKGROUND} our_most_ended={MAX_ENDED}\n{START}");
-            (Program::Argv(start_words(script, &call.id, start)), start.cwd.clone(), start.stdin.clone())
+            (Program::Argv(start_words(&script, &call.id, start)), start.cwd.clone(), start.stdin.clone())
         }
         BackgroundAction::List => (Program::Shell(names + LIST), Some("/".to_owned()), String::new()),
         BackgroundAction::Read(part) => (Program::Shell(names + &read(part)), Some("/".to_owned()), String::new()),
@@ -141,10 +141,10 @@ pub(in crate::cloudflare) fn background_command(call: &BackgroundCall) -> Contai
 }
 
 /// Returns the words that start a command. Only the command itself gets its variables.
-fn start_words(script: String, id: &CommandId, start: &BackgroundStart) -> Vec<String> {
+fn start_words(script: &str, id: &CommandId, start: &BackgroundStart) -> Vec<String> {
     let supervisor = format!("{PRELUDE}our_most={MAX_OUTPUT_KIB}\n{SIGNAL_SESSION}{SUPERVISE}");
     let text = Base64::encode_string(text(&start.program).as_bytes());
-    let words = ["bash", "-c", "--", &script, "start", &supervisor, id.as_str()].map(str::to_owned);
+    let words = ["bash", "-c", "--", script, "start", &supervisor, id.as_str()].map(str::to_owned);
     let limit = start.timeout_seconds.to_string();
     words.into_iter().chain([limit, text]).chain(program_words(&start.program, start.env.iter())).collect()
 }

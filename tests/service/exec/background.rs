@@ -85,7 +85,7 @@ fn sandbox_runs_sixteen_background_commands_and_further_commands() {
         fixture.start_command("agent-42", "serve").unwrap();
     }
     let error = fixture.start_command("agent-42", "serve").expect_code(Code::SandboxBusy);
-    assert!(error.retryable() && error.remediation().contains("End one"), "{error}");
+    assert!(error.is_retryable() && error.remediation().contains("End one"), "{error}");
     fixture.run(Operation::Exec, &json!({ "sandboxId": "agent-42", "command": "true" })).unwrap();
 }
 
@@ -175,7 +175,7 @@ fn running_command_keeps_an_idle_workspace_active() {
 fn reading_about_commands_does_not_keep_an_idle_workspace_active() {
     let expiry = json!({ "expiry": { "idleSeconds": 600, "maxSeconds": 0 } });
     let fixture = Fixture::with_workspace_options(&expiry);
-    for _ in 0..3 {
+    for _ in 0..6 {
         fixture.advance_with_alarms(4 * MINUTE);
         drop(fixture.run(Operation::ListCommands, &json!({ "name": WORKSPACE })));
     }

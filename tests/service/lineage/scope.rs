@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::model::{Code, SnapshotRef};
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, Fixture, Method, backup_id, by_id, by_label, by_ref};
+use crate::support::{ExpectError, Fixture, Method, backup_id, by_id, by_label, by_ref, sandbox};
 
 /// Returns valid arguments of the operation.
 pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
@@ -90,10 +90,11 @@ fn scoped_operations() -> impl Iterator<Item = Operation> {
     Operation::ALL.iter().copied().filter(accepts_scope)
 }
 
-/// Returns a sandbox with a snapshot and with the checkpoint `before`.
+/// Returns a sandbox with a snapshot, the checkpoint `before`, and the background command `c1`.
 fn with_snapshot_and_checkpoint() -> (Fixture, SnapshotRef) {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.run(Operation::CreateCheckpoint, &json!({ "sandboxId": "agent-42", "name": "before" })).unwrap();
+    fixture.world.with_container(&sandbox("agent-42"), |container, now| container.run_in_background("c1", now));
     fixture.world.reset_calls();
     (fixture, snapshot)
 }

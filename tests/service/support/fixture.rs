@@ -201,7 +201,7 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let (world, access) = (Rc::clone(&self.world), access.clone());
         let request = Request::decode(operation, arguments);
-        let in_background = ["workspaces/", "checkpoints/", "files/", "exec", "revive"]
+        let in_background = ["workspaces/", "checkpoints/", "files/", "commands/", "exec", "revive"]
             .iter()
             .any(|area| operation.name().starts_with(area));
         let work = async move {

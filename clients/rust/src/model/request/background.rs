@@ -7,9 +7,9 @@ use super::MAX_TEXT;
 use super::check_range;
 use super::declare::{Content, Field, request};
 #[cfg(feature = "schema")]
-use super::exec::variables;
+use super::exec::{ExecRequest, variables};
 use super::exec::{
-    ExecRequest, ExecTarget, check_argv, check_command, check_cwd, check_env, check_stdin, check_words, select_target,
+    ExecTarget, check_argv, check_command, check_cwd, check_env, check_stdin, check_words, select_target,
 };
 use super::fields::Fields;
 use super::workspace::LineageScope;
