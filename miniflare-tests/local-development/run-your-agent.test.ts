@@ -24,6 +24,7 @@ function blocks(section: string, language: string): string[] {
   );
 }
 
+const ALONE = 'With named workspaces only';
 const CONTAINER = 'In the runtime `container`';
 const OURS = 'In `sdk-0.12`, if the snapshotter exports `Sandbox`';
 const YOURS = 'In `sdk-0.12`, if your Worker exports `Sandbox`';
@@ -61,11 +62,22 @@ function run(program: string, args: string[], cwd: string): string {
 function startDev(port: number, state: string, args: string[] = [], command = DEV): Command {
   return new Command([...command, '--state', join(folder, state), ...args], {
     cwd: at(),
-    env: { PORT: String(port), CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
+    env: { PORT: String(port), ...ownRegistry() },
   });
 }
 
+/** Variables by which a command has the registry of this file, at its default place below a folder of its own. */
+function ownRegistry() {
+  return { XDG_CONFIG_HOME: join(folder, 'config') };
+}
+
 const DEV = ['node', at('scripts/dev.ts')];
+
+/** Starts a plain `wrangler dev` in a project. */
+function startWrangler(project: string): Command {
+  const command = ['wrangler', 'dev', '--port', '0', '--inspector-port', '0'];
+  return new Command(command, { cwd: project, env: ownRegistry() });
+}
 
 async function callAgent(address: string, command: string): Promise<{ how: string; stdout: string }> {
   const response = await fetch(address, { method: 'POST', body: command });
@@ -74,6 +86,22 @@ async function callAgent(address: string, command: string): Promise<{ how: strin
   return JSON.parse(text);
 }
 
+test('an agent with the service binding alone works in a named workspace of `npm run dev`', async () => {
+  const [config = ''] = blocks(ALONE, 'toml');
+  const [source = ''] = blocks(ALONE, 'ts');
+  const project = createProject('alone', { 'wrangler.toml': config, 'src/index.ts': source });
+  await using dev = startDev(await freePorts(), 'alone');
+  await dev.prints(/alone, of the runtime container\n[^]*Press Ctrl-C to stop/);
+  await using wrangler = startWrangler(project);
+  const [, address = ''] = await wrangler.prints(/Ready on (http:\S+)/);
+  assert.match(wrangler.output, /env\.SNAPSHOTTER .*\[connected\]/);
+
+  const answer = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
+  assert.deepEqual([answer.how, answer.stdout], ['empty', 'hello\n']);
+  assert.equal(await dev.interrupt(), 0);
+  assert.match(dev.output, /Saved notebook\./);
+});
+
 describe('an agent that binds the class of the snapshotter', () => {
   test('connects to `npm run dev` by a plain `wrangler dev`, and its workspace outlives both', async () => {
     const [config = ''] = blocks(OURS, 'toml');
@@ -81,12 +109,9 @@ describe('an agent that binds the class of the snapshotter', () => {
     const project = createProject('my-agent', { 'wrangler.toml': config, 'src/index.ts': source });
 
     const port = await freePorts();
-    await using dev = startDev(port, 'first');
+    await using dev = startDev(port, 'first', ['--runtime', 'sdk-0.12']);
     await dev.prints(/Press Ctrl-C to stop/);
-    await using wrangler = new Command(['wrangler', 'dev', '--port', '0', '--inspector-port', '0'], {
-      cwd: project,
-      env: { CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
-    });
+    await using wrangler = startWrangler(project);
     const [, address = ''] = await wrangler.prints(/Ready on (http:\S+)/);
     assert.match(wrangler.output, /env\.SNAPSHOTTER .*\[connected\]/);
     assert.match(wrangler.output, /env\.Sandbox .*\[connected\]/);
@@ -97,7 +122,7 @@ describe('an agent that binds the class of the snapshotter', () => {
     assert.equal(await dev.interrupt(), 0);
     assert.match(dev.output, /Saved notebook\./);
 
-    await using again = startDev(port, 'first');
+    await using again = startDev(port, 'first', ['--runtime', 'sdk-0.12']);
     await again.prints(/Press Ctrl-C to stop/);
     const second = await callAgent(address, 'echo again >> notes.txt; cat notes.txt');
     assert.deepEqual([second.how, second.stdout], ['restored', 'hello\nagain']);
@@ -295,7 +320,7 @@ test('a second run with another state leaves the first one in the registry, and 
   const port = await freePorts();
   await using first = startDev(port, 'one', ['--runtime', 'container']);
   await first.prints(/`wrangler dev` in another project can bind [^]*Press Ctrl-C to stop/);
-  const entry = () => readFileSync(join(folder, 'registry', 'sandbox-snapshotter'), 'utf8');
+  const entry = () => readFileSync(join(folder, 'config/.wrangler/registry/sandbox-snapshotter'), 'utf8');
   const registered = entry();
 
   await using second = startDev(await freePorts(), 'two', ['--runtime', 'container']);
