@@ -8,9 +8,9 @@ use super::common::LineageScope;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  snapshotter exec @notebook -- npm test
-  snapshotter exec @notebook --shell 'make && ./run > out.txt'
-  tar c src | snapshotter exec agent-42 -- tar x
+  snapshotter exec @notebook npm test
+  snapshotter exec @notebook 'make && ./run > out.txt'
+  tar c src | snapshotter exec agent-42 tar x
   snapshotter exec @notebook --cwd src -e CI=1 --timeout 10m -- make check
 
 The exit status is that of the command; 255 if it did not run, or if its end is
@@ -19,10 +19,16 @@ pub struct Exec {
     /// The sandbox, which must be running, or @NAME for a named workspace, which is started if necessary
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The program and its arguments
-    #[arg(value_name = "COMMAND", last = true, required_unless_present = "shell")]
+    /// The program and its arguments, after the options of this program. One argument with a space is a command line for the
+    /// shell
+    #[arg(
+        value_name = "COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "shell"
+    )]
     pub argv: Vec<String>,
-    /// A command line for the shell of the image, instead of a program
+    /// A command line for the shell, instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "argv")]
     pub shell: Option<String>,
     /// The working directory [default: the directory of the workspace]

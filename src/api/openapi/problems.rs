@@ -74,7 +74,7 @@ fn example(code: Code) -> Option<Value> {
 fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
         Code::InvalidArgument => {
-            ("There is no option \"sandboxID\".", "Compare the arguments with the schema of the operation.")
+            ("There is no option \"labl\".", "Did you mean `label`? /docs/snapshots#v1-snapshot describes the options.")
         }
         Code::Unauthorized => {
             ("The request carries no bearer token.", "Send the header `Authorization: Bearer <API_TOKEN>`.")
