@@ -48,6 +48,9 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
 /// Returns the sentence about the permission that an operation needs.
 fn permission(operation: Operation) -> String {
     match operation.permission() {
+        Some(permission) if matches!(operation, Operation::ListFiles | Operation::StatFile | Operation::ReadFile) => {
+            format!("A token needs the permission `{permission}`, and for a running sandbox or a workspace `work`.")
+        }
         Some(permission) => format!("A token needs the permission `{permission}`."),
         None => "It needs the API_TOKEN, because it is about all tenants.".to_owned(),
     }
