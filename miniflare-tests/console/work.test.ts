@@ -139,7 +139,7 @@ describe('the terminal', () => {
 });
 
 test('without the permission `work`, neither files nor the terminal are offered', async () => {
-  const { token } = await fixture.world.rpc<{ token: string }>('tokens/create', {
+  const { token } = await fixture.world.rpc('tokens/create', {
     permissions: ['read', 'snapshot'],
   });
   await using tab = await fixture.open();

@@ -34,3 +34,31 @@ pub(crate) fn name_page(error: Error, operation: Operation) -> Error {
     let remediation = format!("{} {page}", error.remediation());
     error.with_remediation(&remediation)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn error_of_options_names_their_page() {
+        let error = decode_request(Operation::GetOrCreateWorkspace, &json!({ "name": "a", "idle": 5 })).unwrap_err();
+        assert!(error.remediation().starts_with("The options are `name`, "), "{}", error.remediation());
+        let page = " /docs/workspaces#v1-workspaces-getOrCreate describes the options.";
+        assert!(error.remediation().ends_with(page), "{}", error.remediation());
+    }
+
+    #[test]
+    fn error_of_a_misspelled_or_missing_option_says_what_to_pass() {
+        let remediation = |options| decode_request(Operation::Snapshot, &options).unwrap_err().remediation().to_owned();
+        assert!(remediation(json!({ "sandboxId": "a", "labl": "b" })).starts_with("Did you mean `label`? /docs/"));
+        assert!(remediation(json!({})).starts_with("Pass `sandboxId`. /docs/snapshots#v1-snapshot "));
+    }
+
+    #[test]
+    fn error_of_another_code_keeps_its_remediation() {
+        let error = Error::bearer_token_missing();
+        assert_eq!(name_page(error.clone(), Operation::Exec), error);
+    }
+}

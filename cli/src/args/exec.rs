@@ -21,12 +21,7 @@ pub struct Exec {
     pub target: String,
     /// The program and its arguments, after the options of this program. One argument with a space is a command line for the
     /// shell
-    #[arg(
-        value_name = "COMMAND",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required_unless_present = "shell"
-    )]
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, required_unless_present = "shell")]
     pub argv: Vec<String>,
     /// A command line for the shell, instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "argv")]

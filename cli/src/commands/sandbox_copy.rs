@@ -131,7 +131,7 @@ fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: 
 /// Returns the path of a file in a directory.
 fn inside(directory: &FilePath, name: &str) -> Result<FilePath> {
     let directory = directory.normalized();
-    let path = if directory == FilePath::root() { name.to_owned() } else { format!("{}/{name}", directory.as_str()) };
+    let path = if directory.as_str().is_empty() { name.to_owned() } else { format!("{}/{name}", directory.as_str()) };
     Ok(FilePath::parse(&path)?)
 }
 
@@ -147,7 +147,10 @@ fn open(path: &Path, sandbox: &str) -> Result<(File, Metadata)> {
         let message = format!("{} can't be read: {error}.", path.display());
         let remediation = match error.kind() {
             io::ErrorKind::IsADirectory => {
-                format!("Pass a file. For a directory, run `tar c {} | snapshotter exec {sandbox} tar x`.", path.display())
+                format!(
+                    "Pass a file. For a directory, run `tar c {} | snapshotter exec {sandbox} tar x`.",
+                    path.display()
+                )
             }
             _ => "Pass a file that this user can read.".to_owned(),
         };

@@ -76,9 +76,10 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::InvalidArgument => {
             ("There is no option \"labl\".", "Did you mean `label`? /docs/snapshots#v1-snapshot describes the options.")
         }
-        Code::Unauthorized => {
-            ("The request carries no bearer token.", "Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.")
-        }
+        Code::Unauthorized => (
+            "The request carries no bearer token.",
+            "Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.",
+        ),
         Code::PermissionMissing => ("`exec` needs the permission `work`.", "Use another token."),
         Code::TooManyTokens => ("The tenant has 100 tokens, which is the maximum.", "Revoke one that is not in use."),
         Code::CrossLineage => (

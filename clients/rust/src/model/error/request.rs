@@ -65,10 +65,7 @@ impl Error {
 
     /// [`Code::InvalidArgument`], for an empty body.
     pub fn body_empty() -> Self {
-        Self::invalid_argument(
-            "The body is empty.",
-            "Send one JSON object with the operation's options, such as `{}`.",
-        )
+        Self::invalid_argument("The body is empty.", "Send one JSON object with the operation's options, such as `{}`.")
     }
 
     /// [`Code::InvalidArgument`], for arguments over RPC that JSON cannot represent.
