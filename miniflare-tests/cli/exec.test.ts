@@ -42,7 +42,11 @@ test('a sandbox is selected by its id', async () => {
 
 test('the command needs no `--`, and one argument with a space is a command line', async () => {
   const ran = (...words: string[]) => cli.run(['exec', `@${NAME}`, ...words]);
-  assert.deepEqual(await ran('sh', '-c', 'echo "$1"', '--', '--json'), { status: 0, stdout: '--json\n', stderr: '' });
+  assert.deepEqual(await ran('sh', '-c', 'echo "$1"', '--', '--json'), {
+    status: 0,
+    stdout: '--json\n',
+    stderr: '',
+  });
   assert.deepEqual(await ran('--env', 'A=b', 'echo $A; exit 3'), { status: 3, stdout: 'b\n', stderr: '' });
   const unknown = await ran('--chdir', 'src', 'ls');
   assert.equal(unknown.status, 2, unknown.stderr);

@@ -121,7 +121,10 @@ describe('a server', () => {
       withServer(
         fakeServer((_, response) => response.end('{}')),
         async (address) =>
-          assert.match(await assertUnreachable(address), /the server speaks http, and the address begins with https/),
+          assert.match(
+            await assertUnreachable(address),
+            /the server speaks http, and the address begins with https/,
+          ),
       );
     const closing = () =>
       withServer(

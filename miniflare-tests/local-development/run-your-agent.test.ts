@@ -1,16 +1,15 @@
 // docs/run-your-agent.md, followed in new projects.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
 
 import { http, SnapshotterClient } from '../../client/src/index.ts';
 import type { Output } from '../../examples/shared/answers.ts';
 import { claimFolder } from '../../scripts/claim.ts';
-import { at, environment } from '../../scripts/setup.mjs';
+import { at } from '../../scripts/setup.mjs';
+import { createProject, DEV, folder, run, startDev, startWrangler } from './projects.ts';
 import { Command, freePorts, listen } from './terminal.ts';
 
 const PAGE = readFileSync(at('docs/run-your-agent.md'), 'utf8');
@@ -28,56 +27,6 @@ const ALONE = 'With named workspaces only';
 const CONTAINER = 'In the runtime `container`';
 const OURS = 'In `sdk-0.12`, if the snapshotter exports `Sandbox`';
 const YOURS = 'In `sdk-0.12`, if your Worker exports `Sandbox`';
-
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'development-'));
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Creates a project with the packages that the page names. */
-function createProject(name: string, files: Record<string, string>): string {
-  const project = join(folder, name);
-  const all = { 'package.json': JSON.stringify({ private: true, type: 'module' }), ...files };
-  for (const [file, text] of Object.entries(all)) {
-    mkdirSync(dirname(join(project, file)), { recursive: true });
-    writeFileSync(join(project, file), text);
-  }
-  mkdirSync(join(project, 'node_modules/@cloudflare'), { recursive: true });
-  for (const packageName of ['wrangler', '@cloudflare/sandbox', '@cloudflare/workers-types'])
-    symlinkSync(at('node_modules', packageName), join(project, 'node_modules', packageName));
-  const packed = run('npm', ['pack', '--silent', '--pack-destination', project, at('client')], project);
-  run('tar', ['-xzf', packed.trim()], project);
-  run('mv', ['package', 'node_modules/sandbox-snapshotter-client'], project);
-  return project;
-}
-
-function run(program: string, args: string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, env: environment(), encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
-
-/** Starts `npm run dev` with its own state and its own registry of local Workers. */
-function startDev(port: number, state: string, args: string[] = [], command = DEV): Command {
-  return new Command([...command, '--state', join(folder, state), ...args], {
-    cwd: at(),
-    env: { PORT: String(port), ...ownRegistry() },
-  });
-}
-
-/** Variables by which a command has the registry of this file, at its default place below a folder of its own. */
-function ownRegistry() {
-  return { XDG_CONFIG_HOME: join(folder, 'config') };
-}
-
-const DEV = ['node', at('scripts/dev.ts')];
-
-/** Starts a plain `wrangler dev` in a project. */
-function startWrangler(project: string): Command {
-  const command = ['wrangler', 'dev', '--port', '0', '--inspector-port', '0'];
-  return new Command(command, { cwd: project, env: ownRegistry() });
-}
 
 async function callAgent(address: string, command: string): Promise<{ how: string; stdout: string }> {
   const response = await fetch(address, { method: 'POST', body: command });

@@ -82,7 +82,7 @@ function Text({ of, ...props }: FileProps & { of: FileContent }) {
   );
 }
 
-/** A text field with the content. It replaces the file only if nobody else has changed it. */
+/** A text field with the content. It replaces the file only if that has not changed meanwhile. */
 function Editor({ address, path, of, onChange }: FileProps & { of: FileContent }) {
   const [base, setBase] = useState(of);
   const [text, setText] = useState(of.content);
