@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 
-import { violations } from './accessibility.ts';
+import { until } from '../world.ts';
+import { OVERFLOW, violations } from './accessibility.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
 
 const NAME = 'desk';
@@ -50,7 +51,7 @@ describe('the files of a workspace', () => {
     await tab.button('Save').click();
     assert.match(await tab.failure('FILE_CHANGED'), /Copy your text, discard your changes/);
     await tab.button('Discard changes').click();
-    await tab.page.waitForFunction(`document.querySelector('textarea').value === 'theirs\\n'`);
+    await until(async () => (await content(tab).inputValue()) === 'theirs\n');
   });
 
   test('that are not text, or have other line breaks, are not edited', async () => {
@@ -132,8 +133,7 @@ describe('the terminal', () => {
       await using tab = await fixture.signedIn(FILES, { colorScheme, viewport: { width: 360, height: 740 } });
       await run(tab, 'echo hello; exit 1');
       assert.deepEqual(await violations(tab, {}), []);
-      const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      assert.equal(await tab.evaluate(overflow), 0);
+      assert.equal(await tab.evaluate(OVERFLOW), 0);
     }
   });
 });

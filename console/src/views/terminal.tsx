@@ -170,7 +170,7 @@ function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }:
             {exit.timedOut ? 'timed out' : `exit ${exit.exitCode}`}
           </Badge>
         )}
-        {exit && <span class="hint">{(exit.durationMs / 1000).toFixed(1)} s</span>}
+        {exit && <span class="hint">{elapsed(exit.durationMs)}</span>}
       </p>
       {isCut && <p class="hint">The beginning of the output is left out.</p>}
       {output !== '' && (
@@ -181,4 +181,9 @@ function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }:
       <Failure of={failure} />
     </li>
   );
+}
+
+/** Formats how long a command ran: `31 ms`, `3.2 s`. */
+function elapsed(millis: number): string {
+  return millis < 1000 ? `${millis} ms` : `${(millis / 1000).toFixed(1)} s`;
 }
