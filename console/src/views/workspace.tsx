@@ -5,7 +5,6 @@ import { useState } from 'preact/hooks';
 import { SnapshotterError, type RestoredFrom, type Workspace } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { href, type Address, type DetailsParams } from '../routes.ts';
-import { permits } from '../permissions.ts';
 import { client } from '../session.ts';
 import { duration, size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
@@ -51,11 +50,6 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
         </p>
         <h1>{name}</h1>
         {workspace && <StateBadge state={workspace.state} />}
-        {workspace && permits('exec') && (
-          <a class="button" href={href({ at: 'work', tenant, name })}>
-            Files and terminal
-          </a>
-        )}
         {workspace && <WorkspaceButtons state={workspace.state} actions={actions} canCheck />}
       </header>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
