@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 
 import { leftOut, missingIn } from './bindings.ts';
 import { containersOf, type ContainerConfig, type LocalWorker } from './local.ts';
-import { runtimeOf, runtimeOfContainer, type Runtime } from './runtimes.ts';
+import { runtimeOf, runtimeOfContainer, runtimeOfSnapshotter, type Runtime } from './runtimes.ts';
 import { readConfig } from './wrangler-config.ts';
 
 /** An application's Worker. */
@@ -43,7 +43,7 @@ export async function loadApplication(path: string, runtime: string | undefined)
       developmentVars: true,
       ...(runtime && { localImage: runtime === 'container' ? 'debian' : 'local' }),
     },
-    ...(sandboxes ? runtimeOfOwn(sandboxes, runtime) : runtimeOfSnapshotter(name, runtime)),
+    ...(sandboxes ? runtimeOfOwn(sandboxes, runtime) : runtimeWithoutClass(name, runtime)),
     sandboxClass: sandboxes?.class_name,
     bucket: bucket?.bucket_name,
     warnings: [
@@ -83,11 +83,11 @@ function runtimeOfOwn(
 }
 
 /** Returns the runtime of the class that the snapshotter exports. Fails if the caller names another one. */
-function runtimeOfSnapshotter(
+function runtimeWithoutClass(
   name: string,
   option: string | undefined,
 ): Pick<Application, 'runtime' | 'notes'> {
-  const runtime = runtimeOf(undefined);
+  const runtime = runtimeOfSnapshotter();
   if (option !== undefined && option !== runtime)
     throw new Error(
       `${name} has no [[containers]], so its sandboxes are of the snapshotter, in the runtime ${runtime}. Omit --runtime.`,

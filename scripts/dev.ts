@@ -7,8 +7,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-import { getDefaultDevRegistryPath } from 'miniflare';
-
 import { SnapshotterClient, http } from '../client/src/index.ts';
 import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
@@ -16,6 +14,7 @@ import { at } from './setup.mjs';
 import { formatLogLine, isOfSnapshotter } from './log-lines.ts';
 import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
+import { wranglerRegistry } from './registry.ts';
 import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
 
 // run.mjs disconnects this process to end it.
@@ -57,13 +56,14 @@ if (recorded !== served.runtime)
   );
 
 // All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
-const other = await claimFolder(getDefaultDevRegistryPath(), self);
+const registry = wranglerRegistry();
+const other = await claimFolder(registry, self);
 
 const local = await startLocal({
   workers: served.workers,
   port,
   persist,
-  isShared: other === undefined,
+  ...(other === undefined && { registry }),
   onLog: printLogLine,
   mode: served.mode,
 }).catch((error: Error) => {
@@ -149,6 +149,10 @@ function defaultState(runtime: Runtime): string {
 /** Returns the example agent of a runtime. */
 function loadExample(): Served {
   const runtime = runtimeOf(options.runtime);
+  if (options.runtime === undefined && runtime === 'container' && existsSync(defaultState('sdk-0.12')))
+    console.log(
+      'The sandboxes are of the runtime container. To use the workspaces of earlier runs of the other one: --runtime sdk-0.12',
+    );
   const { agent, snapshotter, mode } = exampleOf(runtime);
   return {
     name: 'Example agent',

@@ -78,10 +78,8 @@ export interface LocalOptions {
   port?: number;
   /** The folder that stores Durable Objects and buckets. Without it, they are lost when the process ends. */
   persist?: string;
-  /**
-   * Whether `wrangler dev` in other projects of this machine can bind these Workers. Default: false, which isolates the run.
-   */
-  isShared?: boolean;
+  /** The registry in which `wrangler dev` of other projects finds these Workers. Without it, the run is isolated. */
+  registry?: string;
   /** Receives each line that the Workers log. Default: the lines are discarded. */
   onLog?: (line: string) => void;
   /** Options of the local engine. */
@@ -126,7 +124,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   let restarted = Promise.withResolvers<void>();
   miniflare = new Miniflare({
     cf: false,
-    enableDevRegistry: options.isShared ?? false,
+    enableDevRegistry: options.registry !== undefined,
+    ...(options.registry === undefined ? {} : { unsafeDevRegistryPath: options.registry }),
     host: '127.0.0.1',
     port: options.port ?? 0,
     containerEngine: engine.address,

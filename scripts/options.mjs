@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 /** What a sandbox is made of: the class of the Sandbox SDK 0.12, or the client's class over `ctx.container`. */
 export const RUNTIMES = /** @type {const} */ (['sdk-0.12', 'container']);
 
-const RUNTIME = `  --runtime <name>   The sandboxes, and the example agent for them: ${RUNTIMES.join(' or ')}. Default: sdk-0.12`;
+const RUNTIME = `  --runtime <name>   The sandboxes, and the example agent for them: ${RUNTIMES.join(' or ')}. Default: container`;
 
 /** The help of each command. It names every option. */
 const HELP = {
@@ -21,9 +21,10 @@ Serves the Worker, its console and an agent, with local sandboxes. Needs no Dock
 
 ${RUNTIME}
   --agent <path>     Your own Worker, in place of the example agent: its wrangler.toml, or the folder of it. The runtime of
-                     the class that it exports follows from its image; --runtime overrides that
-  --state <folder>   The folder that stores snapshots and workspaces, of one runtime. Default: .local/state, and
-                     .local/state-container for container
+                     the class that it exports follows from its image; --runtime overrides that. A Worker that only binds the
+                     snapshotter needs no --agent: start it with wrangler dev
+  --state <folder>   The folder that stores snapshots and workspaces, of one runtime. Default:
+                     .local/state-container, and .local/state for sdk-0.12
   --log <format>     The log of the snapshotter: text, in short form, or json, as it is deployed. Default: text
 
 The environment variable PORT selects the port, by default 8787. The agent gets the next one.

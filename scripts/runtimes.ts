@@ -25,10 +25,15 @@ export interface Example {
   mode: Mode;
 }
 
-/** Returns the runtime that the option `--runtime` of a command names. Default: that of {@link modeOfRun}. */
+/** Returns the runtime that the option `--runtime` of a command names. Default: that of `SANDBOX_MODE`, or else `container`. */
 export function runtimeOf(option: string | undefined): Runtime {
-  const fallback = modeOfRun() === 'container' ? 'container' : 'sdk-0.12';
+  const fallback = process.env.SANDBOX_MODE === undefined ? 'container' : runtimeOfSnapshotter();
   return RUNTIMES.find((name) => name === option) ?? fallback;
+}
+
+/** Returns the runtime of the class that the snapshotter exports. */
+export function runtimeOfSnapshotter(): Runtime {
+  return modeOfRun() === 'container' ? 'container' : 'sdk-0.12';
 }
 
 /** Returns the runtime of a class with a container: `sdk-0.12` if its image has the server of SDK 0.12. */

@@ -203,7 +203,12 @@ pub fn remediation_or(code: Code, api_remediation: &str) -> &str {
 fn remediation_for_code(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::Unauthorized => {
-            "Pass the API_TOKEN of the deployment: with `--token-file`, SNAPSHOTTER_TOKEN or the configuration file."
+            "Pass the API_TOKEN of the deployment or an access token: with `--token-file`, SNAPSHOTTER_TOKEN or the \
+             configuration file."
+        }
+        Code::PermissionMissing => {
+            "Use another token, which an administrator creates with `snapshotter tokens create --permission …`. \
+             `snapshotter tokens current` shows what this one permits."
         }
         Code::InvalidSandboxId => {
             "Pass the id that the application passes to getSandbox(), or @NAME for a named workspace."

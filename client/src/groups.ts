@@ -15,7 +15,7 @@ import { iteratePages } from './pages.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { Checkpoint, FileEntry, StartedWorkspace, Workspace, WorkspaceEntry } from './types.ts';
 import type { Address } from './workspace-address.ts';
-import { WorkspaceHandle, withHandle, type WithHandle } from './workspace.ts';
+import { WorkspaceHandle, withHandle, type ForksWithHandles, type WithHandle } from './workspace.ts';
 
 /** The operations on named workspaces, whose files persist across sandboxes. */
 export class WorkspaceOperations extends WorkspaceMethods {
@@ -46,6 +46,17 @@ export class WorkspaceOperations extends WorkspaceMethods {
   /** As the operation. The answer is also a handle of the workspace. */
   override async getByName(options: CallOptions<'workspaces/getByName'>): Promise<WithHandle<Workspace>> {
     return withHandle(this.#client, await super.getByName(options));
+  }
+
+  /** As the operation. Each fork that succeeded is also a handle of its workspace. */
+  override async fork(options: CallOptions<'workspaces/fork'>): Promise<ForksWithHandles> {
+    const answer = await super.fork(options);
+    // A Worker of another version could answer otherwise.
+    const forks = answer?.forks?.map(({ value, ...fork }) => ({
+      ...fork,
+      ...(value && { value: withHandle(this.#client, value) }),
+    }));
+    return forks ? { ...answer, forks } : (answer as never);
   }
 
   /** Iterates over a tenant's workspaces, sorted by name. Requests pages of `limit` on demand. */

@@ -44,7 +44,12 @@ export { rpc } from './transport/rpc.ts';
 export { service, type Binding, type ServiceOptions } from './transport/service.ts';
 export type { Call, DownloadCall, ExecCall, Transport } from './transport/transport.ts';
 export type * from './types.ts';
-export { WorkspaceHandle, type WithHandle, type WorkspaceSnapshotOptions } from './workspace.ts';
+export {
+  WorkspaceHandle,
+  type ForksWithHandles,
+  type WithHandle,
+  type WorkspaceSnapshotOptions,
+} from './workspace.ts';
 export type { Address } from './workspace-address.ts';
 export type { BackgroundCommandOptions, WorkspaceCommands } from './workspace-commands.ts';
 export type { WorkspaceFiles } from './workspace-files.ts';

@@ -116,7 +116,8 @@ export abstract class SnapshotMethods implements Caller {
 
   /**
    * Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not
-   * running.
+   * running. Over HTTP with `Accept: text/event-stream`, the answer is the output while the command
+   * runs, as the events `stdout` and `stderr`, and at last `exit` or `error`.
    */
   exec(options: CallOptions<'exec'>): Promise<Answer<'exec'>> {
     return this.call('exec', options);

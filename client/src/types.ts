@@ -40,7 +40,7 @@ export interface Operations {
   applyRetention: { options: ApplyRetentionOptions; answer: Retention };
   /** Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid. */
   rotateKey: { options: SandboxOptions; answer: KeyRotation };
-  /** Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running. */
+  /** Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running. Over HTTP with `Accept: text/event-stream`, the answer is the output while the command runs, as the events `stdout` and `stderr`, and at last `exit` or `error`. */
   exec: { options: ExecOptions; answer: ExecResult };
   /** Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists. */
   sweep: { options: SweepOptions; answer: Sweep };
@@ -1116,7 +1116,7 @@ export interface ExecResult {
   sandboxId: string;
   /**
    * The exit code: 124 if the command exceeded its time limit, 126 or 127 if a program could not be
-   * started, and 128 + _n_ after the signal _n_.
+   * started, and 128 and the number of the signal that ended it.
    */
   exitCode: number;
   /** The standard output. */
@@ -1186,7 +1186,7 @@ export type ExecOptions = LineageScope &
      * @minItems 1
      */
     argv?: string[];
-    /** A command line, which the shell of the image runs. */
+    /** A command line, which bash runs. */
     command?: string;
     /** The working directory: absolute, or relative to the directory of the workspace. */
     cwd?: string;

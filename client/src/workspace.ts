@@ -3,6 +3,7 @@
 import type { SnapshotterClient } from './client.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, OperationName } from './operations.ts';
+import type { Fork, StartedWorkspace } from './types.ts';
 import type { Address } from './workspace-address.ts';
 import { WorkspaceCommands } from './workspace-commands.ts';
 import { WorkspaceFiles } from './workspace-files.ts';
@@ -85,10 +86,8 @@ export class WorkspaceHandle {
     return this.#client.workspaces.turnEnded({ ...options, ...this.#address });
   }
 
-  /** Creates workspaces from the present files of this one, all from one snapshot. */
-  fork({ name, ...options }: Own<'workspaces/fork'> & { name?: string } = {}): Promise<
-    Answer<'workspaces/fork'>
-  > {
+  /** Creates workspaces from the present files of this one, all from one snapshot. Each is also a handle. */
+  fork({ name, ...options }: Own<'workspaces/fork'> & { name?: string } = {}): Promise<ForksWithHandles> {
     const newName = name === undefined ? {} : { newName: name };
     return this.#client.workspaces.fork({ ...options, ...newName, ...this.#address });
   }
@@ -118,6 +117,11 @@ function toOptions(command: string | object): object {
 
 /** An answer about a workspace, which is also its handle. */
 export type WithHandle<A> = A & WorkspaceHandle;
+
+/** The answer of a fork. The workspaces in it are also handles. */
+export type ForksWithHandles = Omit<Answer<'workspaces/fork'>, 'forks'> & {
+  forks: (Omit<Fork, 'value'> & { value?: WithHandle<StartedWorkspace> })[];
+};
 
 /** Returns an answer about a workspace with the methods of its handle. Only the members of the answer are its own. */
 export function withHandle<A extends Address>(client: SnapshotterClient, answer: A): WithHandle<A> {

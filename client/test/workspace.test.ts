@@ -35,6 +35,22 @@ for (const operation of ['create', 'getOrCreate', 'getByName'] as const) {
   });
 }
 
+test('the forks of a workspace are handles, unless they failed', async () => {
+  const forks = [
+    { name: 'a', value: { ...workspace, name: 'a' } },
+    { name: 'b', error: { code: 'CONTAINER_UNAVAILABLE' } },
+  ];
+  const transport = new FakeTransport(({ operation }: Call) =>
+    operation === 'workspaces/fork' ? { snapshotId: 'snap-1', forks } : {},
+  );
+  const answer = await clientOver(transport).client.workspaces.handle(address).fork({ count: 2 });
+  assert.equal(JSON.stringify(answer), JSON.stringify({ snapshotId: 'snap-1', forks }));
+  const [a, b] = answer.forks;
+  await a?.value?.exec('npm test');
+  assert.deepEqual(sentTo(transport).at(-1), ['exec', { ...address, name: 'a', command: 'npm test' }]);
+  assert.equal(b?.value, undefined);
+});
+
 describe('a handle', () => {
   test('makes no call when it is created', () => {
     const transport = answering();

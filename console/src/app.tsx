@@ -7,6 +7,7 @@ import { SandboxView } from './views/sandbox.tsx';
 import { DiffView } from './views/snapshot-diff.tsx';
 import { FilesView } from './views/snapshot-files.tsx';
 import { SignIn } from './views/sign-in.tsx';
+import { WorkView } from './views/work.tsx';
 import { WorkspaceView } from './views/workspace.tsx';
 import { WorkspacesView } from './views/workspaces.tsx';
 import { href, place, type Place } from './routes.ts';
@@ -70,6 +71,7 @@ function CurrentPage() {
         <Boundary resetKey={address}>
           {to.at === 'workspaces' && <WorkspacesView {...to} />}
           {to.at === 'workspace' && <WorkspaceView {...to} />}
+          {to.at === 'work' && <WorkView {...to} />}
           {to.at === 'sandbox' && <SandboxView {...to} />}
           {to.at === 'files' && <FilesView {...to} />}
           {to.at === 'diff' && <DiffView {...to} />}
@@ -85,6 +87,8 @@ function withoutDetails(to: Place): Place {
       return { at: 'workspaces', tenant: to.tenant };
     case 'workspace':
       return { at: 'workspace', tenant: to.tenant, name: to.name };
+    case 'work':
+      return { at: 'work', tenant: to.tenant, name: to.name };
     case 'sandbox':
       return { at: 'sandbox', sandboxId: to.sandboxId };
     case 'files':
@@ -96,6 +100,7 @@ function withoutDetails(to: Place): Place {
 function titleOf(to: Place): string {
   if (to.at === 'workspaces') return 'Workspaces';
   if (to.at === 'files') return to.path || `Files of ${to.snapshotId}`;
+  if (to.at === 'work') return to.path || `Files of ${to.name}`;
   if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId}`;
   return to.at === 'workspace' ? to.name : to.sandboxId;
 }

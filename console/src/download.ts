@@ -1,5 +1,7 @@
-// Saves files and directories of snapshots on the user's machine.
+// Saves files of snapshots and workspaces on the user's machine.
 
+import { SnapshotterError, type FileContent } from '../../client/src/index.ts';
+import type { Address } from './routes.ts';
 import { client } from './session.ts';
 
 /** A snapshot, and a path in it. */
@@ -15,11 +17,47 @@ export async function save({ sandboxId, snapshotId, path }: FilePlace, isDirecto
   const { body } = isDirectory
     ? await client.files.export({ ...selection, path: path || '/' })
     : await client.files.download({ ...selection, path });
-  const url = URL.createObjectURL(await new Response(body).blob());
   const name = path.split('/').findLast((part) => part !== '') ?? snapshotId;
+  saveAs(await new Response(body).blob(), isDirectory ? `${name}.tar` : name);
+}
+
+/** Downloads a file of a workspace part by part, and has the browser save it. */
+export async function saveFromWorkspace(address: Address, path: string): Promise<void> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let offset = 0;
+  let first: FileContent | undefined;
+  for (;;) {
+    const part = await client.files.read({ ...address, path, offset });
+    first ??= part;
+    if (part.modifiedAt !== first.modifiedAt || part.sizeBytes !== first.sizeBytes) throw changed(path);
+    parts.push(bytesOf(part));
+    offset += part.length;
+    if (part.length === 0 || offset >= part.sizeBytes) break;
+  }
+  saveAs(new Blob(parts), path.split('/').at(-1) ?? path);
+}
+
+function bytesOf({ content, encoding }: FileContent): Uint8Array<ArrayBuffer> {
+  if (encoding === 'utf8') return new TextEncoder().encode(content) as Uint8Array<ArrayBuffer>;
+  return Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
+}
+
+function changed(path: string): SnapshotterError {
+  return new SnapshotterError({
+    code: 'FILE_CHANGED',
+    kind: 'conflict',
+    message: `${path} changed while it was read.`,
+    remediation: 'Download it again.',
+    retryable: true,
+    correlationId: undefined,
+  });
+}
+
+function saveAs(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
-  link.download = isDirectory ? `${name}.tar` : name;
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -7,10 +7,17 @@ const UNITS = [
   { name: 's', seconds: 1 },
 ] as const;
 
-/** Formats seconds in the largest unit, rounded down: `3 d`, `5 min`. */
+/** Formats seconds in the largest unit, rounded to the nearest number: `3 d`, `5 min`. */
 export function duration(seconds: number): string {
-  const unit = UNITS.find((unit) => seconds >= unit.seconds) ?? { name: 's', seconds: 1 };
-  return `${Math.floor(seconds / unit.seconds)} ${unit.name}`;
+  const unit = largestUnit(seconds);
+  const rounded = Math.round(seconds / unit.seconds) * unit.seconds;
+  // 59.6 min are rounded to 1 h.
+  const larger = largestUnit(rounded);
+  return `${rounded / larger.seconds} ${larger.name}`;
+}
+
+function largestUnit(seconds: number) {
+  return UNITS.find((unit) => seconds >= unit.seconds) ?? { name: 's', seconds: 1 };
 }
 
 /** Formats seconds exactly, in the largest unit that divides them: `36 h`. */
@@ -46,7 +53,7 @@ export function size(bytes: number): string {
   let value = bytes;
   let unit = 0;
   for (; Math.round(value) >= 1000 && unit < SIZES.length - 1; unit += 1) value /= 1000;
-  return `${value.toFixed(unit > 0 && value < 10 ? 1 : 0)} ${SIZES[unit]}`;
+  return `${value.toFixed(unit > 0 && value < 9.95 ? 1 : 0)} ${SIZES[unit]}`;
 }
 
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });

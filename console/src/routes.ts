@@ -27,6 +27,7 @@ export interface Address {
 export type Place =
   | { at: 'workspaces'; tenant: string; prefix?: string; after?: string }
   | ({ at: 'workspace' } & Address & DetailsParams)
+  | ({ at: 'work'; path?: string } & Address)
   | ({ at: 'sandbox'; sandboxId: string } & DetailsParams)
   | ({ at: 'files'; path?: string } & Required<Selected>)
   | { at: 'diff'; from: Required<Selected>; to: Required<Selected> };
@@ -56,7 +57,7 @@ export function href(to: Place): string {
   if (to.at === 'workspaces') {
     set('prefix', to.prefix);
     set('after', to.after);
-  } else if (to.at === 'files') {
+  } else if (to.at === 'files' || to.at === 'work') {
     set('path', to.path);
   } else if (to.at !== 'diff') {
     set('sandbox', to.selected?.sandboxId);
@@ -72,6 +73,7 @@ function segments(to: Place): string[] {
   if (to.at === 'files') return ['files', to.sandboxId, to.snapshotId];
   if (to.at === 'diff')
     return ['diff', to.from.sandboxId, to.from.snapshotId, to.to.sandboxId, to.to.snapshotId];
+  if (to.at === 'work') return ['workspaces', to.tenant, to.name, 'files'];
   return to.at === 'workspace' ? ['workspaces', to.tenant, to.name] : ['sandboxes', to.sandboxId];
 }
 
@@ -97,6 +99,8 @@ export function parse(hash: string): Place {
   };
   const [kind, first, second, third, fourth] = decoded(path);
   if (kind === 'workspaces' && first) {
+    if (second && third === 'files')
+      return { at: 'work', tenant: first, name: second, ...value('path', 'path') };
     if (second) return { at: 'workspace', tenant: first, name: second, ...detailsOf(params) };
     return { at: 'workspaces', tenant: first, ...value('prefix', 'prefix'), ...value('after', 'after') };
   }

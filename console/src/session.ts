@@ -27,6 +27,7 @@ addEventListener('pagehide', () => {
 export const client = new SnapshotterClient({
   send: (call) => withToken((used) => sendWith(used, call)),
   open: (call) => withToken((used) => http({ url: location.origin, token: used }).open(call)),
+  openExec: (call) => withToken((used) => http({ url: location.origin, token: used }).openExec(call)),
 });
 
 async function withToken<T>(send: (used: string) => Promise<T>): Promise<T> {

@@ -12,6 +12,10 @@ const PLACES: [string, Place][] = [
   ['#/workspaces/default', { at: 'workspaces', tenant: 'default' }],
   ['#/workspaces/a%2Fb?prefix=x+y&after=c', { at: 'workspaces', tenant: 'a/b', prefix: 'x y', after: 'c' }],
   ['#/workspaces/default/desk', { at: 'workspace', tenant: 'default', name: 'desk' }],
+  [
+    '#/workspaces/default/desk/files?path=src%2Fa.txt',
+    { at: 'work', tenant: 'default', name: 'desk', path: 'src/a.txt' },
+  ],
   ['#/sandboxes/agent%3F%23', { at: 'sandbox', sandboxId: 'agent?#' }],
   [
     '#/sandboxes/agent?sandbox=other&snapshot=snap-1',

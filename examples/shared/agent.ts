@@ -95,8 +95,8 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
     const workspace = workspaces.handle({ name });
     const { forks } = await workspace.fork({ count: commands.length });
     const run = async (command: string, index: number): Promise<Output> => {
-      const { name, value, error } = forks[index] ?? {};
-      if (name && value) return toOutput(await workspaces.handle({ name }).exec(command));
+      const { value, error } = forks[index] ?? {};
+      if (value) return toOutput(await value.exec(command));
       return { sandboxId: '', exitCode: 1, stdout: '', stderr: error?.message ?? 'The fork is missing.' };
     };
     try {

@@ -40,6 +40,18 @@ test('a sandbox is selected by its id', async () => {
   assert.deepEqual(ran, { status: 0, stdout: "a b c'd\n", stderr: '' });
 });
 
+test('the command needs no `--`, and one argument with a space is a command line', async () => {
+  const ran = (...words: string[]) => cli.run(['exec', `@${NAME}`, ...words]);
+  assert.deepEqual(await ran('sh', '-c', 'echo "$1"', '--', '--json'), {
+    status: 0,
+    stdout: '--json\n',
+    stderr: '',
+  });
+  assert.deepEqual(await ran('--env', 'A=b', 'echo $A; exit 3'), { status: 3, stdout: 'b\n', stderr: '' });
+  const unknown = await ran('--chdir', 'src', 'ls');
+  assert.equal(unknown.status, 2, unknown.stderr);
+});
+
 test('the input is that of the program', async () => {
   const input = 'first\nzweite äöü\n'.repeat(20_000);
   const ran = await exec(['sha256sum'], input);
@@ -126,6 +138,10 @@ test('files are listed, printed and copied in both directions', async () => {
   assert.equal(code, 'FILE_EXISTS');
   assert.equal((await run('cp', local('a.txt'), at('deep')))[0], 0);
   assert.deepEqual(await run('ls', `${sandbox}:deep`, '--quiet'), [0, 'a.txt\nb.txt\n']);
-  assert.equal((await cli.code('cp', at('deep'), local('d')))[0], 'NOT_A_FILE');
+  const { error } = await cli.failure('cp', at('deep'), local('d'));
+  assert.equal(error.code, 'NOT_A_FILE');
+  assert.match(error.remediation, new RegExp(`snapshotter exec @${NAME} tar c deep \\| tar x`));
+  assert.equal((await cli.json('cp', local('a.txt'), at(''))).path, 'a.txt');
+  assert.deepEqual(await run('ls', `@${NAME}`, '--quiet'), [0, 'a.txt\ndeep\n']);
   rmSync(folder, { recursive: true });
 });

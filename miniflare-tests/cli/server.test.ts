@@ -120,12 +120,16 @@ describe('a server', () => {
     const withoutTls = () =>
       withServer(
         fakeServer((_, response) => response.end('{}')),
-        assertUnreachable,
+        async (address) =>
+          assert.match(
+            await assertUnreachable(address),
+            /the server speaks http, and the address begins with https/,
+          ),
       );
     const closing = () =>
       withServer(
         createTcpServer((socket) => socket.end()),
-        assertUnreachable,
+        async (address) => void (await assertUnreachable(address)),
       );
 
     /** Asserts that a command fails without an effect. */
@@ -134,9 +138,12 @@ describe('a server', () => {
       const { error, exitCode } = await cli.failure(...restore, encrypted);
       assert.deepEqual([error.code, error.retryable, exitCode], ['SERVICE_UNREACHABLE', true, 9]);
       assert.match(error.remediation, /^Nothing was done/);
+      return error.message;
     }
 
-    test('did nothing if the host does not exist', () => assertUnreachable('https://missing.invalid'));
+    test('did nothing if the host does not exist', async () => {
+      await assertUnreachable('https://missing.invalid');
+    });
     test('did nothing if it does not support TLS', withoutTls);
     test('did nothing if it closes the connection in the handshake', closing);
     test('did nothing if the proxy refuses the connection', async () => {

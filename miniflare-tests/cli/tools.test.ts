@@ -58,7 +58,9 @@ test('`tools grant` prints when the token expires', async () => {
 });
 
 test('`mcp config` prints what a client needs', async () => {
-  const { mcpServers } = JSON.parse(await cli.print('mcp', 'config', '@notebook'));
+  const printed = await cli.print('mcp', 'config', '@notebook');
+  assert.match(printed, /^\{\n  "mcpServers": \{\n/);
+  const { mcpServers } = JSON.parse(printed);
   const { type, url, headers } = mcpServers.snapshotter;
   assert.deepEqual([type, url], ['http', `${await world.url('/mcp')}`]);
   const names = await toolsOf(headers.Authorization.replace('Bearer ', ''));
@@ -79,4 +81,5 @@ test('`tokens create` prints a token that permits what it names, until `tokens r
   assert.match(await cli.print('tokens', 'list'), new RegExp(`^ID .*\\n${id} +read +notebook `));
   assert.match(await cli.print('tokens', 'revoke', id), /^Revoked /);
   assert.equal(await cli.print('tokens', 'list'), 'There are no tokens.\n');
+  assert.deepEqual(await cli.code('tokens', 'revoke', id), ['TOKEN_NOT_FOUND', 3]);
 });

@@ -125,7 +125,7 @@ describe('a workspace', () => {
     const one = ['workspace', 'fork', name, '--idempotency-key', 'mine'];
     assert.match(
       await cli.print(...one),
-      new RegExp(`^WORKSPACE +SANDBOX +PROBLEM\n${name}-fork-\\w+ +${name}-\\w+-branch-`),
+      new RegExp(`^WORKSPACE +STATE +SANDBOX\n${name}-fork-\\w+ +active +${name}-\\w+-branch-`),
     );
     assert.equal(await cli.id(...one), await cli.id(...one));
   });

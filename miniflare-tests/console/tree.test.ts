@@ -79,7 +79,7 @@ describe('the tree', () => {
       [
         '- tree "Lineage":',
         '  - treeitem "Sandbox agent current running" [expanded] [level=1] [selected]',
-        '  - treeitem "Snapshot later expires in 23 h 8.2 kB" [level=2]',
+        '  - treeitem "Snapshot later expires in 1 d 8.2 kB" [level=2]',
         '  - treeitem "Snapshot base pinned 1 dependent 8.2 kB" [expanded] [level=2]',
         `  - treeitem "Sandbox ${branch} running branched" [level=3]`,
       ].join('\n'),

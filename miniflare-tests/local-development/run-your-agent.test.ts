@@ -1,16 +1,15 @@
 // docs/run-your-agent.md, followed in new projects.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
 
 import { http, SnapshotterClient } from '../../client/src/index.ts';
 import type { Output } from '../../examples/shared/answers.ts';
 import { claimFolder } from '../../scripts/claim.ts';
-import { at, environment } from '../../scripts/setup.mjs';
+import { at } from '../../scripts/setup.mjs';
+import { createProject, DEV, folder, run, startDev, startWrangler } from './projects.ts';
 import { Command, freePorts, listen } from './terminal.ts';
 
 const PAGE = readFileSync(at('docs/run-your-agent.md'), 'utf8');
@@ -24,48 +23,10 @@ function blocks(section: string, language: string): string[] {
   );
 }
 
+const ALONE = 'With named workspaces only';
 const CONTAINER = 'In the runtime `container`';
 const OURS = 'In `sdk-0.12`, if the snapshotter exports `Sandbox`';
 const YOURS = 'In `sdk-0.12`, if your Worker exports `Sandbox`';
-
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'development-'));
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Creates a project with the packages that the page names. */
-function createProject(name: string, files: Record<string, string>): string {
-  const project = join(folder, name);
-  const all = { 'package.json': JSON.stringify({ private: true, type: 'module' }), ...files };
-  for (const [file, text] of Object.entries(all)) {
-    mkdirSync(dirname(join(project, file)), { recursive: true });
-    writeFileSync(join(project, file), text);
-  }
-  mkdirSync(join(project, 'node_modules/@cloudflare'), { recursive: true });
-  for (const packageName of ['wrangler', '@cloudflare/sandbox', '@cloudflare/workers-types'])
-    symlinkSync(at('node_modules', packageName), join(project, 'node_modules', packageName));
-  const packed = run('npm', ['pack', '--silent', '--pack-destination', project, at('client')], project);
-  run('tar', ['-xzf', packed.trim()], project);
-  run('mv', ['package', 'node_modules/sandbox-snapshotter-client'], project);
-  return project;
-}
-
-function run(program: string, args: string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, env: environment(), encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  return stdout;
-}
-
-/** Starts `npm run dev` with its own state and its own registry of local Workers. */
-function startDev(port: number, state: string, args: string[] = [], command = DEV): Command {
-  return new Command([...command, '--state', join(folder, state), ...args], {
-    cwd: at(),
-    env: { PORT: String(port), CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
-  });
-}
-
-const DEV = ['node', at('scripts/dev.ts')];
 
 async function callAgent(address: string, command: string): Promise<{ how: string; stdout: string }> {
   const response = await fetch(address, { method: 'POST', body: command });
@@ -74,6 +35,22 @@ async function callAgent(address: string, command: string): Promise<{ how: strin
   return JSON.parse(text);
 }
 
+test('an agent with the service binding alone works in a named workspace of `npm run dev`', async () => {
+  const [config = ''] = blocks(ALONE, 'toml');
+  const [source = ''] = blocks(ALONE, 'ts');
+  const project = createProject('alone', { 'wrangler.toml': config, 'src/index.ts': source });
+  await using dev = startDev(await freePorts(), 'alone');
+  await dev.prints(/alone, of the runtime container\n[^]*Press Ctrl-C to stop/);
+  await using wrangler = startWrangler(project);
+  const [, address = ''] = await wrangler.prints(/Ready on (http:\S+)/);
+  assert.match(wrangler.output, /env\.SNAPSHOTTER .*\[connected\]/);
+
+  const answer = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
+  assert.deepEqual([answer.how, answer.stdout], ['empty', 'hello\n']);
+  assert.equal(await dev.interrupt(), 0);
+  assert.match(dev.output, /Saved notebook\./);
+});
+
 describe('an agent that binds the class of the snapshotter', () => {
   test('connects to `npm run dev` by a plain `wrangler dev`, and its workspace outlives both', async () => {
     const [config = ''] = blocks(OURS, 'toml');
@@ -81,12 +58,9 @@ describe('an agent that binds the class of the snapshotter', () => {
     const project = createProject('my-agent', { 'wrangler.toml': config, 'src/index.ts': source });
 
     const port = await freePorts();
-    await using dev = startDev(port, 'first');
+    await using dev = startDev(port, 'first', ['--runtime', 'sdk-0.12']);
     await dev.prints(/Press Ctrl-C to stop/);
-    await using wrangler = new Command(['wrangler', 'dev', '--port', '0', '--inspector-port', '0'], {
-      cwd: project,
-      env: { CLOUDFLARE_DEV_REGISTRY_PATH: join(folder, 'registry') },
-    });
+    await using wrangler = startWrangler(project);
     const [, address = ''] = await wrangler.prints(/Ready on (http:\S+)/);
     assert.match(wrangler.output, /env\.SNAPSHOTTER .*\[connected\]/);
     assert.match(wrangler.output, /env\.Sandbox .*\[connected\]/);
@@ -97,7 +71,7 @@ describe('an agent that binds the class of the snapshotter', () => {
     assert.equal(await dev.interrupt(), 0);
     assert.match(dev.output, /Saved notebook\./);
 
-    await using again = startDev(port, 'first');
+    await using again = startDev(port, 'first', ['--runtime', 'sdk-0.12']);
     await again.prints(/Press Ctrl-C to stop/);
     const second = await callAgent(address, 'echo again >> notes.txt; cat notes.txt');
     assert.deepEqual([second.how, second.stdout], ['restored', 'hello\nagain']);
@@ -295,7 +269,7 @@ test('a second run with another state leaves the first one in the registry, and 
   const port = await freePorts();
   await using first = startDev(port, 'one', ['--runtime', 'container']);
   await first.prints(/`wrangler dev` in another project can bind [^]*Press Ctrl-C to stop/);
-  const entry = () => readFileSync(join(folder, 'registry', 'sandbox-snapshotter'), 'utf8');
+  const entry = () => readFileSync(join(folder, 'config/.wrangler/registry/sandbox-snapshotter'), 'utf8');
   const registered = entry();
 
   await using second = startDev(await freePorts(), 'two', ['--runtime', 'container']);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -69,7 +69,13 @@ after(async () => {
 /** Runs a program in the folder, and returns its output. The test fails if the program fails. */
 async function run(program: string, ...args: string[]): Promise<string> {
   const PATH = [at('.tools/openapi-python-client/bin'), process.env.PATH].join(delimiter);
-  const env = { ...process.env, PATH, PYTHONPATH: join(folder, 'python') };
+  const env = {
+    ...process.env,
+    PATH,
+    PYTHONPATH: join(folder, 'python'),
+    SNAPSHOTTER_ADDRESS: api.address,
+    SNAPSHOTTER_TOKEN: TOKEN,
+  };
   const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const status = new Promise<number | null>((end, fail) => child.on('error', fail).on('close', end));
   const [code, out, errors] = await Promise.all([status, text(child.stdout), text(child.stderr)]);
@@ -93,6 +99,9 @@ describe('a generated client', () => {
     await writeFile(join(folder, 'main.py'), PYTHON);
     await run('mypy', '--strict-equality', 'main.py', 'python/sandbox_snapshotter_client');
     assertCalled(await run('python3', 'main.py', api.address, TOKEN, SANDBOX), 'from python');
+    const [, example = ''] = /^```python\n([^]*?)^```/m.exec(await readFile(at('docs/api.md'), 'utf8')) ?? [];
+    await writeFile(join(folder, 'example.py'), example);
+    assert.equal(await run('python3', 'example.py'), '0 hello\n\n');
   });
 
   test('of openapi-typescript type-checks and calls the Worker', async () => {

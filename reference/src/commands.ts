@@ -29,7 +29,7 @@ export const COMMANDS: Record<string, string> = {
   --yes`,
   applyRetention: 'snapshotter retention plan agent-42',
   rotateKey: 'snapshotter key rotate agent-42 --yes',
-  exec: "snapshotter exec agent-42 --shell 'npm test' --timeout 10m --no-stdin",
+  exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,

@@ -12,7 +12,25 @@ export interface Target {
   /** The address. That of a field has its name after a dot. */
   url: string;
   fields: string[];
+  /** Other words for it, which its description does not contain. */
+  words?: string;
 }
+
+/** Words that people search for. */
+const OTHER_WORDS: Record<string, string> = {
+  restore: 'undo revert rollback recover',
+  exec: 'shell terminal bash process',
+  lineage: 'history tree',
+  'workspaces/fork': 'copy clone',
+  'workspaces/update': 'undo revert rollback rename settings',
+  'workspaces/turnEnded': 'autosave save',
+  'checkpoints/restore': 'undo revert rollback',
+  'files/read': 'open view cat',
+  'files/write': 'upload save edit',
+  'files/move': 'rename',
+  'files/remove': 'delete rm',
+  'tokens/create': 'key password login',
+};
 
 /** Returns the targets of the search. */
 export function searchIndex(document: Document): Target[] {
@@ -22,7 +40,9 @@ export function searchIndex(document: Document): Target[] {
       const options = optionsOf(place);
       const fields = options ? fieldsOf(document, options.schema).map(({ name }) => name) : [];
       const url = `/docs/${tag}#${place.id}`;
-      return { kind: 'operation', name: place.name, text: place.route.summary, url, fields };
+      const target = { kind: 'operation', name: place.name, text: place.route.summary, url, fields } as const;
+      const words = OTHER_WORDS[place.name];
+      return words === undefined ? target : { ...target, words };
     }),
   );
   const types = new Map<string, Target>();

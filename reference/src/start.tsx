@@ -46,12 +46,16 @@ export function Start({ document }: { document: Document }) {
       <section id="authorization" aria-labelledby="authorization-title">
         <h2 id="authorization-title">Authorization</h2>
         <p>
-          Send the header <code>Authorization: Bearer &lt;API_TOKEN&gt;</code>. <code>API_TOKEN</code> is a
-          secret of the Worker: set it with <code>npx wrangler secret put API_TOKEN</code>.{' '}
-          <code>npm run dev</code> prints the token of a local Worker. The token permits every operation.
-          Without the secret, every call fails with{' '}
+          Send the header <code>Authorization: Bearer &lt;token&gt;</code>, with the <code>API_TOKEN</code> or
+          an access token. <code>API_TOKEN</code> is a secret of the Worker: set it with{' '}
+          <code>npx wrangler secret put API_TOKEN</code>. <code>npm run dev</code> prints that of a local
+          Worker. It permits every operation. Without the secret, every call fails with{' '}
           <a href="/docs/errors#API_TOKEN_MISSING">API_TOKEN_MISSING</a>. A wrong token fails with{' '}
           <a href="/docs/errors#UNAUTHORIZED">UNAUTHORIZED</a>.
+        </p>
+        <p>
+          An access token, from <a href="/docs/tokens#v1-tokens-create">tokens/create</a>, permits some
+          operations on all workspaces or on some of them. Each operation names the permission that it needs.
         </p>
         <p>
           A token for tools, from <a href="/docs/tools#v1-tools-grant">tools/grant</a>, permits only some

@@ -34,6 +34,12 @@ describe('the search finds', () => {
     assert.deepEqual(names('snap', 1), ['operation snapshot']);
   });
 
+  test('an operation by other words for what it does', () => {
+    assert.deepEqual(names('upload', 1), ['operation files/write']);
+    assert.deepEqual(names('terminal', 1), ['operation exec']);
+    assert.ok(names('undo').includes('operation checkpoints/restore'));
+  });
+
   test('an error code by words of its meaning or with spaces', () => {
     assert.ok(names('name taken').includes('error NAME_TAKEN'));
     assert.ok(names('idempotency different call').includes('error IDEMPOTENCY_CONFLICT'));

@@ -19,6 +19,7 @@ use super::access_log::{CallLog, correlation_id, log_call};
 use super::exception::to_exception;
 use super::execute::{Call, abort_token};
 use super::operations::{Operation, Request, requests};
+use super::reference::name_page;
 use super::rpc::{read_arguments, take_signal, take_stream};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts};
 use crate::cloudflare::runtime::WorkerClock;
@@ -89,7 +90,7 @@ async fn start(
     let ports = Rc::clone(deployment.ports());
     ports.check_bindings(Operation::Exec.needs_bucket())?;
     let Call { arguments, signal, .. } = call.await?;
-    let request = ExecRequest::decode(&arguments)?;
+    let request = ExecRequest::decode(&arguments).map_err(|error| name_page(error, Operation::Exec))?;
     if input.is_some() && request.stdin.is_some() {
         return Err(Error::exec_input_twice());
     }

@@ -12,6 +12,7 @@ use worker::Env;
 
 use super::access_log::{CallLog, correlation_id, log_call};
 use super::operations::{Operation, Request, Target, requests, run_entrypoint, to_json};
+use super::reference::decode_request;
 use super::tools::{self, OperationExecutor};
 use crate::cloudflare::deployment::{Deployment, WorkerPorts, api_token};
 use crate::cloudflare::health::check_configuration;
@@ -83,7 +84,7 @@ async fn execute_operation(
 ) -> Result<RawJson> {
     access.check_operation(operation)?;
     if operation == Operation::Health {
-        Request::decode(operation, &call.await?.arguments)?;
+        decode_request(operation, &call.await?.arguments)?;
         let checks = check_configuration(env);
         return match WorkerPorts::open(env, ctx) {
             Ok(ports) => to_raw_json(&access.filter_health(health(&ports, checks).await)),
@@ -95,7 +96,7 @@ async fn execute_operation(
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ports().check_bindings(operation.needs_bucket())?;
     let Call { arguments, signal, input } = call.await?;
-    let request = Request::decode(operation, &arguments)?;
+    let request = decode_request(operation, &arguments)?;
     let target = request.target();
     call_log.borrow_mut().target = Some(target.clone());
     let abort = abort_token(&signal);

@@ -185,6 +185,9 @@ async fn read_arguments(request: &mut Request) -> Result<Value> {
             return Err(Error::arguments_too_large(MAX_ARGUMENTS));
         }
     }
+    if body.is_empty() {
+        return Err(Error::body_empty());
+    }
     json::parse_untrusted(&body).map_err(Error::body_unreadable)
 }
 

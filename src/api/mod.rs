@@ -17,6 +17,7 @@
 //! - `memory_budget`: the limit of the calls that run at the same time in one object
 //! - `healthz`: the health of the deployment, without a token
 //! - `auth`: the bearer token
+//! - `reference`: the pages of `/docs` about the operations
 //! - `problem`: errors as `application/problem+json`
 //! - `exception`: errors as JavaScript exceptions
 
@@ -36,6 +37,7 @@ pub mod objects;
 pub mod openapi;
 pub mod operations;
 pub(crate) mod problem;
+pub(crate) mod reference;
 pub mod rpc;
 #[cfg(feature = "schema")]
 pub mod schema;

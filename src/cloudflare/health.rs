@@ -68,7 +68,7 @@ fn check_sandboxes(ports: &Result<WorkerPorts>) -> HealthCheck {
     let describe = |binding: &SandboxBinding| match binding.runtime {
         Some(runtime) if binding == default => format!("{} ({runtime}, the default)", binding.name),
         Some(runtime) => format!("{} ({runtime})", binding.name),
-        None => format!("{} (its runtime is not named)", binding.name),
+        None => format!("{} (the var SANDBOXES names no runtime)", binding.name),
     };
     let (bound, missing): (Vec<_>, Vec<_>) =
         bindings.iter().partition(|binding| ports.sandboxes(binding.runtime).is_ok());

@@ -23,7 +23,7 @@ pub fn example_session() -> Vec<Example> {
     recorder.snapshots();
     recorder.retention();
     recorder.checkpoints();
-    recorder.commands();
+    recorder.file_changes();
     recorder.workspaces();
     recorder.tools();
     recorder.tokens();
@@ -130,10 +130,8 @@ impl ExampleRecorder {
         self.run(Operation::Revive, json!({ "sandboxId": AGENT, "onDiverged": "rescue" }));
     }
 
-    /// Runs a command, and changes files.
-    fn commands(&mut self) {
-        self.fixture.world.plan_command("npm test", |_, _| CommandResult::exit(0, "12 passed\n"));
-        self.run(Operation::Exec, json!({ "sandboxId": AGENT, "command": "npm test", "timeoutSeconds": 600 }));
+    /// Changes files.
+    fn file_changes(&mut self) {
         let content = "export const port = 8080;\n";
         self.run(Operation::WriteFile, json!({ "sandboxId": AGENT, "path": "src/config.ts", "content": content }));
         self.run(Operation::MakeDirectory, json!({ "sandboxId": AGENT, "path": "dist" }));
@@ -168,6 +166,8 @@ impl ExampleRecorder {
         let described = self.run(Operation::GetWorkspaceByName, notebook.clone());
         let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
         self.fixture.world.write_file(&sandbox, FILE, "first");
+        self.fixture.world.plan_command("npm test", |_, _| CommandResult::exit(0, "12 passed\n"));
+        self.run(Operation::Exec, json!({ "name": "notebook", "command": "npm test", "timeoutSeconds": 600 }));
         self.run(Operation::TurnEnded, json!({ "name": "website" }));
         let stopped = self.run(Operation::StopWorkspace, notebook.clone());
         self.run(Operation::ListWorkspaces, json!({ "limit": 20 }));

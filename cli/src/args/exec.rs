@@ -8,12 +8,12 @@ use super::common::LineageScope;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  snapshotter exec @notebook -- npm test
-  snapshotter exec @notebook --shell 'make && ./run > out.txt'
-  tar c src | snapshotter exec agent-42 -- tar x
-  snapshotter exec agent-42 --revive -- npm test
+  snapshotter exec @notebook npm test
+  snapshotter exec @notebook 'make && ./run > out.txt'
+  tar c src | snapshotter exec agent-42 tar x
+  snapshotter exec agent-42 --revive npm test
   snapshotter exec @notebook --cwd src -e CI=1 --timeout 10m -- make check
-  snapshotter exec @notebook --detach -- npm run dev
+  snapshotter exec @notebook --detach npm run dev
 
 The exit status is that of the command; 255 if it did not run, or if its end is
 not known.")]
@@ -22,13 +22,14 @@ pub struct Exec {
     /// necessary
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The program and its arguments
-    #[arg(value_name = "COMMAND", last = true, required_unless_present = "shell")]
+    /// The program and its arguments, after the options of this program. One argument with a space is a command line for the
+    /// shell
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, required_unless_present = "shell")]
     pub argv: Vec<String>,
     /// Revive the sandbox first if its files are gone: its newest snapshot is restored
     #[arg(long)]
     pub revive: bool,
-    /// A command line for the shell of the image, instead of a program
+    /// A command line for the shell, instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "argv")]
     pub shell: Option<String>,
     /// Start the command in the background and print its id. Its standard input is empty. See `snapshotter commands`

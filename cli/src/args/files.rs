@@ -35,6 +35,13 @@ impl FileSelector {
         (SnapshotSelector { target, snapshot, reference, lineage_scope }, path)
     }
 
+    /// Returns the sandbox or the workspace, if neither a snapshot nor a path is selected.
+    pub fn sandbox_alone(&self) -> Option<&str> {
+        let target = self.target.as_deref()?;
+        let is_alone = self.snapshot.is_none() && self.reference.is_none() && split_place(target).is_none();
+        is_alone.then_some(target)
+    }
+
     /// Returns the sandbox or the workspace, and the path in it, unless the selection is that of a snapshot.
     pub fn in_sandbox(&self) -> Option<(&str, &str)> {
         let target = self.target.as_deref().filter(|_| self.snapshot.is_none() && self.reference.is_none())?;
@@ -53,6 +60,7 @@ pub fn split_place(text: &str) -> Option<(&str, &str)> {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  snapshotter ls @notebook
   snapshotter ls @notebook:src
   snapshotter ls agent-42 before-upgrade
   snapshotter ls @notebook before-upgrade src --json

@@ -56,7 +56,7 @@ Examples:
   snapshotter restore agent-42 before-upgrade
   snapshotter snapshot create agent-42 --json | snapshotter branch --ref -
   snapshotter workspace start notebook
-  snapshotter exec @notebook -- npm test
+  snapshotter exec @notebook npm test
   snapshotter lineage @notebook
   snapshotter doctor";
 

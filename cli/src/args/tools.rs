@@ -45,7 +45,7 @@ pub struct Grant {
     /// Permit only tools that change nothing
     #[arg(long)]
     pub read_only: bool,
-    /// Permit also the tool that runs commands. It can change everything in the sandbox, and read its variables
+    /// Permit also the tools for commands and files. They can change everything in the sandbox, and read its variables
     #[arg(long, conflicts_with = "read_only")]
     pub work: bool,
     /// Name the tools without the workspace, which becomes an argument if there are several

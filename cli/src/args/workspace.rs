@@ -20,7 +20,7 @@ Examples:
   snapshotter workspace create notebook
   snapshotter workspace create notebook --or-start --idle 30m \\
     --after-start 'npm start >server.log 2>&1 &'
-  snapshotter workspace create try-2 --from-workspace notebook
+  snapshotter workspace create try-2 --from-workspace @notebook
   snapshotter workspace create again --from-snapshot agent-42 before-upgrade
   API_KEY=… snapshotter workspace create notebook --env API_KEY --env-file vars")]
     Create(Create),
@@ -120,7 +120,7 @@ pub struct Create {
 #[group(multiple = false)]
 pub struct Source {
     /// Start from the present files of another workspace of the tenant
-    #[arg(long = "from-workspace", value_name = "NAME")]
+    #[arg(long = "from-workspace", alias = "from", value_name = "@NAME")]
     pub workspace: Option<String>,
     /// Start from the files of a snapshot
     #[arg(long = "from-snapshot", num_args = 2, value_names = ["SANDBOX|@NAME", "ID|LABEL"])]

@@ -56,9 +56,13 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
     let env = env.iter().map(|pair| parse_variable(pair)).collect::<Result<BTreeMap<_, _>>>()?;
     let timeout_seconds =
         limit.map_or(ExecRequest::DEFAULT_TIMEOUT, |DurationArg(seconds)| u32::try_from(seconds).unwrap_or(u32::MAX));
+    let (command, argv) = match (shell, argv) {
+        (None, argv) if is_line(&argv) => (argv.into_iter().next(), Vec::new()),
+        (shell, argv) => (shell, argv),
+    };
     Ok(ExecRequest {
         revive,
-        command: shell,
+        command,
         argv,
         cwd,
         env: (!env.is_empty()).then_some(env),
@@ -87,6 +91,11 @@ fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandReq
         timeout_seconds,
         lineage_scope,
     }
+}
+
+/// Returns whether the arguments are a command line: one with a space, as `'npm test'`.
+fn is_line(argv: &[String]) -> bool {
+    matches!(argv, [line] if line.contains(char::is_whitespace))
 }
 
 fn parse_variable(pair: &str) -> Result<(String, String)> {
@@ -129,4 +138,18 @@ fn answer_lost(why: &str) -> Failure {
         "Check the files of the sandbox before you run it again.",
         false,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_argument_with_a_space_is_a_command_line() {
+        let is_line = |argv: &[&str]| is_line(&argv.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert!(is_line(&["npm test && npm run build"]));
+        assert!(!is_line(&["ls"]));
+        assert!(!is_line(&["printf", "%s", "a b"]));
+        assert!(!is_line(&[]));
+    }
 }

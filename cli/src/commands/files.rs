@@ -34,7 +34,10 @@ impl lists::Page for FilePage {
 /// `ls`
 pub fn list(context: &Context, command: Ls) -> Result<Exit> {
     let Ls { file, paging } = command;
-    let (source, path) = locate(context, file)?;
+    let (source, path) = match file.sandbox_alone() {
+        Some(target) => (sandbox_files(context, target, &file.lineage_scope)?.into(), FilePath::root()),
+        None => locate(context, file)?,
+    };
     let limit = if paging.is_all() { ListFilesRequest::MAX_LIMIT } else { ListFilesRequest::DEFAULT_LIMIT };
     let limit = paging.limit.unwrap_or(limit);
     let request = ListFilesRequest { path: Some(path), limit, ..ListFilesRequest::of(source) };

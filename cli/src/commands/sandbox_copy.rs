@@ -21,15 +21,15 @@ pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: San
     let files = sandbox_files(context, target, &command.lineage_scope)?;
     let path = parse_path(path)?;
     match copy {
-        SandboxCopy::To(local) => download(context, files, &path, local, command.force),
-        SandboxCopy::From(local) => upload(context, files, path, local, command.force),
+        SandboxCopy::To(local) => download(context, files, &path, local, command.force)
+            .map_err(|failure| explain_directory(failure, target, &path)),
+        SandboxCopy::From(local) => upload(context, files, target, path, local, command.force),
     }
 }
 
 fn download(context: &Context, files: SandboxFiles, path: &FilePath, local: &str, force: bool) -> Result<Exit> {
     let request = ReadFileRequest::of(files, path.clone());
-    let first = context.call_read_only::<FileContent>("files/read", &request);
-    let first = first.map_err(|failure| explain_directory(failure, "tar c PATH | tar x"))?.value;
+    let first = context.call_read_only::<FileContent>("files/read", &request)?.value;
     let (id, size) = (first.file.location.sandbox_id.clone(), first.file.attributes.size_bytes);
     let body = RemoteFile::new(context, request, first)?;
     if local == STDOUT {
@@ -82,7 +82,14 @@ impl Read for RemoteFile<'_> {
     }
 }
 
-fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, force: bool) -> Result<Exit> {
+fn upload(
+    context: &Context,
+    files: SandboxFiles,
+    sandbox: &str,
+    path: FilePath,
+    local: &str,
+    force: bool,
+) -> Result<Exit> {
     let source = Path::new(local);
     let (path, existing) = find_target(context, &files, path, source)?;
     if existing && !force {
@@ -94,7 +101,7 @@ fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, f
     let written = if local == STDOUT {
         context.write_file(&request, io::stdin())?
     } else {
-        let (file, metadata) = open(source)?;
+        let (file, metadata) = open(source, sandbox)?;
         request.mode = if existing { None } else { mode_of(&metadata) };
         context.write_file(&request, file)?
     };
@@ -113,7 +120,7 @@ fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: 
     };
     match (stat(&path)?, source.file_name().and_then(|name| name.to_str())) {
         (Some(FileType::Directory), Some(name)) if source != Path::new(STDOUT) => {
-            let inner = FilePath::parse(&format!("{}/{name}", path.normalized().as_str()))?;
+            let inner = inside(&path, name)?;
             let existing = stat(&inner)?.is_some();
             Ok((inner, existing))
         }
@@ -121,7 +128,14 @@ fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: 
     }
 }
 
-fn open(path: &Path) -> Result<(File, Metadata)> {
+/// Returns the path of a file in a directory.
+fn inside(directory: &FilePath, name: &str) -> Result<FilePath> {
+    let directory = directory.normalized();
+    let path = if directory.as_str().is_empty() { name.to_owned() } else { format!("{}/{name}", directory.as_str()) };
+    Ok(FilePath::parse(&path)?)
+}
+
+fn open(path: &Path, sandbox: &str) -> Result<(File, Metadata)> {
     let open = || {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -131,7 +145,15 @@ fn open(path: &Path) -> Result<(File, Metadata)> {
     };
     open().map_err(|error: io::Error| {
         let message = format!("{} can't be read: {error}.", path.display());
-        let remediation = "Pass a file. For a directory, run `tar c DIR | snapshotter exec @NAME -- tar x`.";
+        let remediation = match error.kind() {
+            io::ErrorKind::IsADirectory => {
+                format!(
+                    "Pass a file. For a directory, run `tar c {} | snapshotter exec {sandbox} tar x`.",
+                    path.display()
+                )
+            }
+            _ => "Pass a file that this user can read.".to_owned(),
+        };
         Failure::local(Exit::Failed, "LOCAL_FILE_UNREADABLE", message, remediation)
     })
 }
@@ -150,11 +172,12 @@ fn mode_of(_: &Metadata) -> Option<String> {
 }
 
 /// Adds how to copy a directory to the failure of a copy of something that is no file.
-fn explain_directory(failure: Failure, command: &str) -> Failure {
+fn explain_directory(failure: Failure, sandbox: &str, path: &FilePath) -> Failure {
     if failure.code() != Some(Code::NotAFile.as_str()) {
         return failure;
     }
     failure.with_remediation(format!(
-        "Pass the path of a regular file. For a directory, run `snapshotter exec @NAME -- {command}`."
+        "Pass the path of a regular file. For a directory, run `snapshotter exec {sandbox} tar c {} | tar x`.",
+        path.normalized().as_str()
     ))
 }

@@ -10,7 +10,7 @@ use sandbox_snapshotter_client::model::token::{CreatedToken, CurrentToken, Revok
 use super::context::Context;
 use crate::args::tokens::{Create, Revoke, Tenant, Tokens};
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// `tokens`
 pub fn run(context: &Context, command: Tokens) -> Result<Exit> {
@@ -22,7 +22,14 @@ pub fn run(context: &Context, command: Tokens) -> Result<Exit> {
         }
         Tokens::Revoke(Revoke { id, tenant }) => {
             let request = RevokeTokenRequest { tenant: parse_tenant(&tenant)?, id: TokenId::parse(&id)? };
-            context.show::<RevokedToken>(&context.call_mutating("tokens/revoke", &request)?)
+            let answer = context.call_mutating::<RevokedToken>("tokens/revoke", &request)?;
+            if !answer.value.revoked {
+                // A misspelled id would leave the token valid.
+                let message = format!("The tenant {:?} has no token {}.", request.tenant.as_str(), request.id);
+                let remediation = "Nothing was revoked. `snapshotter tokens list` lists the tokens.";
+                return Err(Failure::local(Exit::NotFound, "TOKEN_NOT_FOUND", message, remediation));
+            }
+            context.show(&answer)
         }
         Tokens::Current => {
             let request = CurrentTokenRequest::default();

@@ -11,7 +11,7 @@ use crate::args::tools::{Config, ConfigFormat, Grant, Mcp, ToolGroup, Tools};
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::answer::Answer;
-use crate::output::print_json;
+use crate::output::{print_indented_json, print_json};
 
 /// `tools`
 pub fn tools(context: &Context, command: &Tools) -> Result<Exit> {
@@ -29,10 +29,11 @@ pub fn mcp(context: &Context, command: &Mcp) -> Result<Exit> {
         "headers": { "Authorization": format!("Bearer {token}") },
     });
     let servers = json!({ "snapshotter": server });
-    print_json(&match format {
+    let document = match format {
         ConfigFormat::Common => json!({ "mcpServers": servers }),
         ConfigFormat::Vscode => json!({ "servers": servers }),
-    })?;
+    };
+    if context.output.json { print_json(&document) } else { print_indented_json(&document) }?;
     Ok(Exit::Done)
 }
 

@@ -76,6 +76,9 @@ impl Show for CheckpointDiff {
     }
 
     fn text(&self, _: Timestamp) -> String {
+        if self.diff.is_empty() {
+            return format!("The files are as in the checkpoint {}.\n", self.name);
+        }
         colorize(&self.diff)
     }
 

@@ -38,7 +38,9 @@ use crate::failure::{Failure, Result};
 use answer::Answer;
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal};
-pub use stream::{is_terminal, print, print_bytes, print_error_bytes, print_final_json, print_json, print_plain};
+pub use stream::{
+    is_terminal, print, print_bytes, print_error_bytes, print_final_json, print_indented_json, print_json, print_plain,
+};
 
 /// An answer that can be printed.
 pub trait Show: DeserializeOwned {

@@ -18,6 +18,11 @@ pub fn print_json(document: &Value) -> Result<()> {
     print_plain(&line(document))
 }
 
+/// Prints a JSON document on several lines, for a person or a configuration file.
+pub fn print_indented_json(document: &Value) -> Result<()> {
+    print_plain(&format!("{document:#}\n"))
+}
+
 /// Prints to the standard output. Colors are removed if the output does not support them.
 pub fn print(text: &str) -> Result<()> {
     write_to(anstream::stdout(), text.as_bytes())

@@ -51,11 +51,7 @@ impl Show for RevokedToken {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        if self.revoked {
-            format!("Revoked {}. It is refused at most 30 seconds from now.\n", self.id)
-        } else {
-            format!("There is no token {}.\n", self.id)
-        }
+        format!("Revoked {}. It is refused at most 30 seconds from now.\n", self.id)
     }
 }
 

@@ -158,10 +158,10 @@ impl Show for ForkedWorkspaces<StartedWorkspace> {
     fn text(&self, _: Timestamp) -> String {
         let rows = self.forks.iter().map(|fork| {
             let sandbox = fork.value.as_ref().map(|started| started.description.sandbox_id.to_string());
-            let problem = fork.error.as_ref().map(|error| error.code.to_string());
-            [fork.name.to_string(), sandbox.unwrap_or_default(), problem.unwrap_or_default()]
+            let result = fork.error.as_ref().map_or_else(|| "active".to_owned(), |error| error.code.to_string());
+            [fork.name.to_string(), result, sandbox.unwrap_or_default()]
         });
-        let rows = table(["WORKSPACE", "SANDBOX", "PROBLEM"], rows);
+        let rows = table(["WORKSPACE", "STATE", "SANDBOX"], rows);
         let origin = sanitize_for_terminal(self.origin_id.as_str());
         let loss = if self.may_have_lost { "Newer files of the workspace may be lost.\n" } else { "" };
         format!("{rows}All forks start from {} of {origin}.\n{loss}", self.snapshot_id)

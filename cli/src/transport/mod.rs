@@ -325,7 +325,16 @@ fn error_text(error: &Error) -> String {
         Error::Timeout(_) => "the time limit was exceeded".to_owned(),
         Error::ConnectionFailed => "no server accepted the connection".to_owned(),
         Error::ConnectProxyFailed(why) => format!("the proxy refused the connection: {why}"),
-        Error::Io(error) => error.to_string(),
-        error => error.to_string(),
+        Error::Io(error) => explain_tls(error.to_string()),
+        error => explain_tls(error.to_string()),
+    }
+}
+
+/// Replaces the text for an `https` address whose server answers the handshake in plain text.
+fn explain_tls(text: String) -> String {
+    if text.contains("InvalidContentType") {
+        "the server speaks http, and the address begins with https://".to_owned()
+    } else {
+        text
     }
 }

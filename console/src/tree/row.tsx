@@ -114,6 +114,8 @@ function SandboxContent({
           text={running ? 'running' : 'ended'}
         />
       )}
+      {lineage === 'branch' && <RowBadge icon="branch" text="branched" />}
+      {lineage === 'restored' && <RowBadge icon="restore" text="restored" />}
       {workspace && (
         <RowBadge
           tone={isFormer ? 'plain' : 'accent'}
@@ -122,8 +124,6 @@ function SandboxContent({
           short={isFormer ? 'former' : workspace.name}
         />
       )}
-      {lineage === 'branch' && <RowBadge icon="branch" text="branched" />}
-      {lineage === 'restored' && <RowBadge icon="restore" text="restored" />}
       {problem && <RowBadge tone="bad" icon="warning" text="problem" />}
     </Content>
   );

@@ -17,6 +17,8 @@ interface LineageTreeProps {
   /** The sandboxes that its workspace had before. */
   former: string[];
   selected: Selected;
+  /** Whether the selected node is scrolled into view. A page that selects none begins at its top. */
+  scrolls: boolean;
   onSelect: (selected: Selected) => void;
 }
 
@@ -24,7 +26,7 @@ interface LineageTreeProps {
  * A lineage as a tree that begins with the first sandbox. The arrow keys, Home, End and typed characters move the focus; Enter,
  * the space bar and a click select.
  */
-export function LineageTree({ nodes, current, former, selected, onSelect }: LineageTreeProps) {
+export function LineageTree({ nodes, current, former, selected, scrolls, onSelect }: LineageTreeProps) {
   const [, render] = useReducer((count: number) => count + 1, 0);
   const latestOnSelect = useRef(onSelect);
   latestOnSelect.current = onSelect;
@@ -47,7 +49,7 @@ export function LineageTree({ nodes, current, former, selected, onSelect }: Line
   useLayoutEffect(() => {
     if (!nodes.has(selectedId)) return;
     keyboard.reveal(selectedId);
-    tree.getItemInstance(selectedId).getElement()?.scrollIntoView({ block: 'nearest' });
+    if (scrolls) tree.getItemInstance(selectedId).getElement()?.scrollIntoView({ block: 'nearest' });
   }, [selectedId, nodes.has(selectedId)]);
   useEffect(() => () => tree.setMounted(false), []);
 

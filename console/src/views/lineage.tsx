@@ -87,6 +87,7 @@ function LoadedLineage({
           current={current}
           former={workspace?.formerSandboxIds ?? []}
           selected={shown}
+          scrolls={selected !== undefined}
           onSelect={select}
         />
         <Legend>

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 
-import type { FileContent, FileDescription, FileEntry, FilePage } from '../../../client/src/index.ts';
+import type { FileContent, FileDescription, FilePage } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { save } from '../download.ts';
 import { size } from '../format.ts';
@@ -11,9 +11,9 @@ import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
+import { FileFacts, FileTable, PathLinks } from './file-table.tsx';
 
 interface FilesProps {
   sandboxId: string;
@@ -62,7 +62,7 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
           </a>
         </p>
         <h1>
-          <Path {...selection} path={path} />
+          <PathLinks path={path} linkTo={(to) => href({ at: 'files', ...selection, path: to })} />
         </h1>
         {(type === 'directory' || type === 'file') && (
           <Button busy={saving.busy} onClick={() => void saving.run()}>
@@ -76,30 +76,6 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
       {value?.page && <DirectoryView key={path} of={value.page} {...selection} path={path} />}
       {value && !value.page && <FileView {...value} />}
     </>
-  );
-}
-
-/** The path, with a link to each directory on it. */
-function Path({ path, ...selection }: FilesProps & { path: string }) {
-  const names = path.split('/').filter((name) => name !== '');
-  const at = (count: number) => href({ at: 'files', ...selection, path: names.slice(0, count).join('/') });
-  if (names.length === 0) return <>All files</>;
-  return (
-    <span class="mono">
-      <a href={at(0)}>All files</a>
-      {names.map((name, index) => (
-        <>
-          {' / '}
-          {index + 1 < names.length ? (
-            <a key={index} href={at(index + 1)}>
-              <Name of={name} />
-            </a>
-          ) : (
-            <Name of={name} />
-          )}
-        </>
-      ))}
-    </span>
   );
 }
 
@@ -121,22 +97,7 @@ function DirectoryView({ of, path, ...selection }: FilesProps & { of: FilePage; 
   if (files.length === 0) return <p class="empty">The directory is empty.</p>;
   return (
     <>
-      <table class="files panel">
-        <caption class="unseen">Files in {path || 'the directory of the snapshot'}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Size</th>
-            <th scope="col">Mode</th>
-            <th scope="col">Modified</th>
-          </tr>
-        </thead>
-        <tbody>
-          {files.map((file) => (
-            <Entry key={file.nameBytes ?? file.name} of={file} path={path} {...selection} />
-          ))}
-        </tbody>
-      </table>
+      <FileTable files={files} path={path} linkTo={(to) => href({ at: 'files', ...selection, path: to })} />
       {cursor !== undefined && (
         <div class="buttons">
           <Button busy={reading.busy} onClick={() => void reading.run(cursor)}>
@@ -149,55 +110,11 @@ function DirectoryView({ of, path, ...selection }: FilesProps & { of: FilePage; 
   );
 }
 
-function Entry({ of, path, ...selection }: FilesProps & { of: FileEntry; path: string }) {
-  const { name, nameBytes, type, sizeBytes, mode, modifiedAt, target } = of;
-  const text = (
-    <>
-      <Name of={name} />
-      {type === 'directory' && '/'}
-    </>
-  );
-  const to = { at: 'files', ...selection, path: path ? `${path}/${name}` : name } as const;
-  return (
-    <tr>
-      <th scope="row" class="mono">
-        {nameBytes === undefined ? <a href={href(to)}>{text}</a> : text}
-        {target !== undefined && (
-          <>
-            {' → '}
-            <Name of={target} />
-          </>
-        )}
-      </th>
-      <td data-name="Size">{type === 'file' ? size(sizeBytes) : <span class="hint">{TYPES[type]}</span>}</td>
-      <td data-name="Mode">
-        <code>{mode}</code>
-      </td>
-      <td data-name="Modified">
-        <Time at={modifiedAt} />
-      </td>
-    </tr>
-  );
-}
-
-const TYPES = { directory: 'directory', symlink: 'link', special: 'special file', file: 'file' } as const;
-
+/** The attributes of a file, and its text. */
 function FileView({ file, content }: Found) {
-  const { type, sizeBytes, mode, uid, gid, modifiedAt, target } = file;
   return (
     <>
-      <Facts>
-        <Fact name="Type">{TYPES[type]}</Fact>
-        <Fact name="Size">{type === 'file' && size(sizeBytes)}</Fact>
-        <Fact name="Mode">{mode}</Fact>
-        <Fact name="Owner">
-          {uid}:{gid}
-        </Fact>
-        <Fact name="Modified">
-          <Time at={modifiedAt} />
-        </Fact>
-        <Fact name="Target">{target !== undefined && <Name of={target} />}</Fact>
-      </Facts>
+      <FileFacts of={file} />
       {content && <Content of={content} />}
     </>
   );

@@ -72,6 +72,14 @@ export function TakeSnapshot({
     onClose,
   );
 
+  const waking = (
+    <TickField
+      label="Start the sandbox if it is not running"
+      hint="It starts, and is captured, without any of its files."
+      checked={wake}
+      onValue={setWake}
+    />
+  );
   return (
     <ActionDialog title="Take a snapshot" submitLabel="Take snapshot" action={taking} onClose={onClose}>
       <p>
@@ -82,10 +90,12 @@ export function TakeSnapshot({
         .{running && ' The sandbox keeps running.'}
       </p>
       {running === false && (
-        <Remark>
-          Its container has ended, with its files: there is nothing to save unless you start it under “More
-          options”.
-        </Remark>
+        <>
+          <Remark>
+            Its container has ended, with its files: there is nothing to save unless it is started.
+          </Remark>
+          {waking}
+        </>
       )}
       <TextField label="Label" hint="Leave empty to use the time." value={label} onValue={setLabel} />
       <TickField label="Take the label from another snapshot" checked={replace} onValue={setReplace} />
@@ -126,12 +136,7 @@ export function TakeSnapshot({
           checked={fresh}
           onValue={setFresh}
         />
-        <TickField
-          label="Start the sandbox if it is not running"
-          hint="It starts, and is captured, without any of its files."
-          checked={wake}
-          onValue={setWake}
-        />
+        {running !== false && waking}
       </MoreFields>
     </ActionDialog>
   );

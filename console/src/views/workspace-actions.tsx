@@ -10,7 +10,8 @@ import {
   type WorkspaceState,
 } from '../../../client/src/index.ts';
 import { useAction, type Action } from '../action.ts';
-import type { Address } from '../routes.ts';
+import { permits } from '../permissions.ts';
+import { href, type Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -65,8 +66,8 @@ export function WorkspaceButtons({
   state: WorkspaceState;
   actions: WorkspaceActions;
   /**
-   * Whether a button starts an active workspace again, which restores its files if its sandbox has ended, and another
-   * promotes a workspace to this one.
+   * Whether a button starts an active workspace again, which restores its files if its sandbox has ended, another promotes a
+   * workspace to this one, and a link opens its files.
    */
   canCheck?: boolean;
 }) {
@@ -76,6 +77,11 @@ export function WorkspaceButtons({
   const close = () => openDialog(undefined);
   return (
     <div class="buttons">
+      {canCheck && permits('exec') && (
+        <a class="button" href={href({ at: 'work', ...address })}>
+          Files and terminal
+        </a>
+      )}
       {canStop && (
         <Button
           needs="workspaces/stop"

@@ -69,7 +69,10 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
           )}
         </Fact>
       </Facts>
-      <ol class="history" aria-label="History">
+      <p class="kind" id="history">
+        History
+      </p>
+      <ol class="history" aria-labelledby="history">
         {of.history.map(({ to, at, cause }) => (
           <li key={at + to}>
             <StateBadge state={to} /> <Cause of={of} text={cause} /> <Time at={at} />

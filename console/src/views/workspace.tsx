@@ -120,7 +120,7 @@ function About({ of }: { of: Workspace }) {
           <Id of={of.sandboxId} what="sandbox id" />
         </Fact>
         <Fact name="Last saved">
-          {of.lastSavedAt && <Time at={of.lastSavedAt} />}
+          {of.lastSavedAt ? <Time at={of.lastSavedAt} /> : 'never'}
           {of.unsavedSince && (
             <>
               , later saves failed since <Time at={of.unsavedSince} />

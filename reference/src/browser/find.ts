@@ -16,28 +16,31 @@ export function find(index: Target[], query: string): Result[] {
   if (words.length === 0) return [];
   return index
     .flatMap(resultsOf)
-    .map((result) => ({ result, score: score(result, words) }))
+    .map(({ others, ...result }) => ({ result, score: score(result, words, others) }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)
     .map(({ result }) => result);
 }
 
-function resultsOf({ kind, name, text, url, fields }: Target): Result[] {
+/** Returns a target and its fields, each with other words for it. */
+function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Result & { others: string })[] {
   const of = kind === 'operation' ? `Option of ${name}` : `Field of ${name}`;
-  const inner = fields.map((field): Result => ({
-    kind: 'field',
+  const inner = fields.map((field) => ({
+    kind: 'field' as const,
     name: field,
     text: of,
     url: `${url}.${field}`,
+    others: '',
   }));
-  return [{ kind, name, text, url }, ...inner];
+  return [{ kind, name, text, url, others: words }, ...inner];
 }
 
 const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1 };
 
 /** Rates a result; 0 if it does not have all words. */
-function score({ kind, name, text }: Result, words: string[]): number {
-  const rates = words.map((word) => rate(name.toLowerCase(), text.toLowerCase(), word));
+function score({ kind, name, text }: Result, words: string[], others: string): number {
+  const described = `${text} ${others}`.toLowerCase();
+  const rates = words.map((word) => rate(name.toLowerCase(), described, word));
   if (rates.includes(0)) return 0;
   const average = rates.reduce((sum, rate) => sum + rate, 0) / words.length;
   return Math.max(average, rate(name.toLowerCase(), '', words.join(''))) + KINDS[kind];

@@ -154,7 +154,10 @@ fn example_refusal(status: u16) -> Value {
     let (code, message) = match status {
         404 => (-32601, "There is no method \"resources/list\"."),
         400 => (-32700, "The body cannot be read as JSON: EOF while parsing a value at line 1 column 0."),
-        401 => (-32600, "The bearer token is wrong. Send the header `Authorization: Bearer <API_TOKEN>`."),
+        401 => (
+            -32600,
+            "The bearer token is wrong. Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.",
+        ),
         403 => (-32600, "Web pages of this origin may not use this server."),
         406 => (-32600, "`Accept` must include application/json, in addition to text/event-stream."),
         413 => (-32600, "The message is larger than 65536 bytes."),

@@ -97,8 +97,8 @@ pub fn document(examples: &[Example]) -> Value {
 fn tags() -> Value {
     json!([
         { "name": "snapshots", "description": "Snapshots of sandboxes: take, list, pin, restore, expire and delete." },
-        { "name": "commands", "description": "Commands in sandboxes." },
-        { "name": "files", "description": "Files of snapshots, without a restore and without a container." },
+        { "name": "commands", "description": "Commands in sandboxes and workspaces." },
+        { "name": "files", "description": "Files of snapshots, which are read without a container, and of running sandboxes." },
         { "name": "workspaces", "description": "Named workspaces, whose files persist while sandboxes are created and destroyed." },
         { "name": "checkpoints", "description": "Restore points within one running sandbox." },
         { "name": "tools", "description": "Tools for language models." },

@@ -7,6 +7,7 @@ use super::problems::Responses;
 use super::types::with_component_refs;
 use super::{Example, error_codes, headers};
 use crate::api::operations::{MAX_ARGUMENTS, Operation};
+use crate::api::reference::group;
 use crate::api::schema::OperationSchema;
 
 /// Returns a path for each operation.
@@ -32,7 +33,7 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
     responses.extend(shared.for_codes(&format!("{operation:?}"), &error_codes(*operation)));
     json!({
         "operationId": operation_id(*operation),
-        "tags": [tag(*operation)],
+        "tags": [group(*operation)],
         "summary": first.trim_end_matches('.'),
         "description": format!("{summary} {}", permission(*operation)),
         "requestBody": {
@@ -47,6 +48,9 @@ fn route(schema: &OperationSchema, example: Option<&Example>, shared: &mut Respo
 /// Returns the sentence about the permission that an operation needs.
 fn permission(operation: Operation) -> String {
     match operation.permission() {
+        Some(permission) if matches!(operation, Operation::ListFiles | Operation::StatFile | Operation::ReadFile) => {
+            format!("A token needs the permission `{permission}`, and for a running sandbox or a workspace `work`.")
+        }
         Some(permission) => format!("A token needs the permission `{permission}`."),
         None => "It needs the API_TOKEN, because it is about all tenants.".to_owned(),
     }
@@ -63,18 +67,4 @@ fn operation_id(operation: Operation) -> String {
     let name = format!("{operation:?}");
     let mut letters = name.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// Returns the tag of an operation.
-fn tag(operation: Operation) -> &'static str {
-    match (operation, operation.name().split_once('/')) {
-        (Operation::Sweep | Operation::Health, _) => "deployment",
-        (Operation::Exec, _) | (_, Some(("commands", _))) => "commands",
-        (_, Some(("workspaces", _))) => "workspaces",
-        (_, Some(("checkpoints", _))) => "checkpoints",
-        (_, Some(("files", _))) => "files",
-        (_, Some(("tokens", _))) => "tokens",
-        (_, Some(_)) => "tools",
-        (_, None) => "snapshots",
-    }
 }

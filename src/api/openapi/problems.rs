@@ -74,11 +74,12 @@ fn example(code: Code) -> Option<Value> {
 fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
         Code::InvalidArgument => {
-            ("There is no option \"sandboxID\".", "Compare the arguments with the schema of the operation.")
+            ("There is no option \"labl\".", "Did you mean `label`? /docs/snapshots#v1-snapshot describes the options.")
         }
-        Code::Unauthorized => {
-            ("The request carries no bearer token.", "Send the header `Authorization: Bearer <API_TOKEN>`.")
-        }
+        Code::Unauthorized => (
+            "The request carries no bearer token.",
+            "Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.",
+        ),
         Code::PermissionMissing => ("`exec` needs the permission `work`.", "Use another token."),
         Code::TooManyTokens => ("The tenant has 100 tokens, which is the maximum.", "Revoke one that is not in use."),
         Code::CrossLineage => (

@@ -18,7 +18,7 @@ pub struct ExecResult {
     /// The sandbox in which the command ran.
     pub sandbox_id: SandboxId,
     /// The exit code: 124 if the command exceeded its time limit, 126 or 127 if a program could not be started, and
-    /// 128 + _n_ after the signal _n_.
+    /// 128 and the number of the signal that ended it.
     pub exit_code: i32,
     /// The standard output.
     pub stdout: String,

@@ -113,7 +113,9 @@ macro_rules! operations {
                 /// Creates a new key that signs the refs of a sandbox. Refs that the previous key signed stay valid.
                 RotateKey = "rotateKey", fn rotate_key(SandboxRequest) -> KeyRotation,
                     in Sandbox(|it| &it.sandbox_id), permission: ADMIN, needs_bucket: true, repeat: NotIdempotent;
-                /// Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running.
+                /// Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running. Over
+                /// HTTP with `Accept: text/event-stream`, the answer is the output while the command runs, as the events
+                /// `stdout` and `stderr`, and at last `exit` or `error`.
                 Exec = "exec", fn exec(ExecRequest) -> ExecResult,
                     in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
                 /// Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.

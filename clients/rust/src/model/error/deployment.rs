@@ -2,7 +2,7 @@
 
 use crate::model::{Code, Error};
 
-const SEND_TOKEN: &str = "Send the header `Authorization: Bearer <API_TOKEN>`.";
+const SEND_TOKEN: &str = "Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.";
 
 const ASK_FOR_TOKEN: &str = "Ask the application for another token from tools.grant().";
 

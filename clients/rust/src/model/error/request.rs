@@ -57,7 +57,15 @@ impl Error {
 
     /// [`Code::InvalidArgument`], for a body that cannot be read.
     pub fn body_unreadable(why: impl Display) -> Self {
-        Self::invalid_argument(format!("The body cannot be read as JSON: {why}."), "Send one JSON object.")
+        Self::invalid_argument(
+            format!("The body cannot be read as JSON: {why}."),
+            "Send one JSON object with the operation's options, such as `{}`.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for an empty body.
+    pub fn body_empty() -> Self {
+        Self::invalid_argument("The body is empty.", "Send one JSON object with the operation's options, such as `{}`.")
     }
 
     /// [`Code::InvalidArgument`], for arguments over RPC that JSON cannot represent.

@@ -37,7 +37,7 @@ request! {
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
-        /// A command line, which the shell of the image runs.
+        /// A command line, which bash runs.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_TEXT), regex(pattern = NO_NULL)))]
         pub command: Option<String> = check_command,

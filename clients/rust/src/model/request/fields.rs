@@ -119,7 +119,9 @@ impl Fields {
             return Err(wrong_type(name, "an object"));
         }
         let decoded = json::from_value(&value).map(Some);
-        decoded.map_err(|why| Error::invalid_argument(format!("`{name}` cannot be read: {why}"), SCHEMA_REMEDIATION))
+        decoded.map_err(|why| {
+            Error::invalid_argument(format!("`{name}` cannot be read: {why}"), format!("Correct `{name}`, or omit it."))
+        })
     }
 
     /// Takes a required object. If it is absent, [`finish`](Self::finish) fails, as for [`required`](Self::required).
@@ -148,12 +150,21 @@ impl Fields {
             }
         };
         let accepted = self.accepted.iter().map(String::as_str);
-        let remediation = match unknown.map(|unknown| most_similar(unknown, accepted)) {
-            None => "Pass one object with the operation's options.".to_owned(),
-            Some(None) => SCHEMA_REMEDIATION.to_owned(),
-            Some(Some(similar)) => format!("Did you mean `{similar}`? {SCHEMA_REMEDIATION}"),
+        let remediation = match (unknown.map(|unknown| most_similar(unknown, accepted)), &self.missing) {
+            (Some(Some(similar)), _) => format!("Did you mean `{similar}`?"),
+            (Some(None), _) => format!("The options are {}.", self.accepted_names()),
+            (None, Some(missing)) => format!("Pass `{missing}`."),
+            (None, None) => "Pass one object with the operation's options.".to_owned(),
         };
         Err(Error::invalid_argument(problem, remediation))
+    }
+}
+
+impl Fields {
+    /// Returns the names of the fields that the operation takes, as part of a sentence.
+    fn accepted_names(&self) -> String {
+        let names: Vec<_> = self.accepted.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
     }
 }
 
@@ -170,8 +181,6 @@ pub fn record_fields(decode: impl FnOnce()) -> BTreeSet<String> {
     ACCEPTED_FIELDS.take()
 }
 
-const SCHEMA_REMEDIATION: &str = "Compare the arguments with the documentation or the schema of the operation or tool.";
-
-fn wrong_type(name: &str, what: &str) -> crate::model::Error {
-    Error::invalid_argument(format!("`{name}` must be {what}"), SCHEMA_REMEDIATION)
+fn wrong_type(name: &str, what: &str) -> Error {
+    Error::invalid_argument(format!("`{name}` must be {what}"), format!("Pass {what}."))
 }

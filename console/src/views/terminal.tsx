@@ -1,0 +1,189 @@
+// A terminal: commands in a running workspace, each with its output while it runs.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import type { ExecExit } from '../../../client/src/index.ts';
+import { permits } from '../permissions.ts';
+import type { Address } from '../routes.ts';
+import { client } from '../session.ts';
+import { TerminalText } from '../terminal-text.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { Name } from '../ui/name.tsx';
+
+/** The time limit of a command, in seconds. It can be cancelled before. */
+const TIME_LIMIT = 3600;
+
+/** The maximum number of characters of an output that the page keeps: the last ones. */
+const MAX_OUTPUT = 200_000;
+
+/** The milliseconds from one rendering of an output to the next. */
+const INTERVAL = 100;
+
+/** A command, and what is known of it. */
+interface Run {
+  id: number;
+  command: string;
+  output: string;
+  /** Whether the beginning of the output is left out. */
+  isCut: boolean;
+  exit?: ExecExit;
+  failure?: unknown;
+  isCancelled?: boolean;
+}
+
+/** A field for a command, and the commands so far, newest first. A command ends when the page is left. */
+export function Terminal({ address, onEnd }: { address: Address; onEnd: () => void }) {
+  const [runs, setRuns] = useState<Run[]>([]);
+  const [line, setLine] = useState('');
+  const [recalled, setRecalled] = useState(0);
+  const current = useRef<AbortController>(undefined);
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => () => current.current?.abort(), []);
+  if (!permits('exec')) return null;
+
+  const run = async (command: string) => {
+    const abort = new AbortController();
+    current.current = abort;
+    const run: Run = { id: runs.length, command, output: '', isCut: false };
+    const show = () => setRuns((all) => [{ ...run }, ...all.filter(({ id }) => id !== run.id)]);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const showSoon = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        show();
+      }, INTERVAL);
+    };
+    setBusy(true);
+    setLine('');
+    setRecalled(0);
+    show();
+    try {
+      run.exit = await follow(address, run, abort.signal, showSoon);
+    } catch (thrown) {
+      if (abort.signal.aborted) run.isCancelled = true;
+      else run.failure = thrown;
+    }
+    clearTimeout(timer);
+    setBusy(false);
+    show();
+    onEnd();
+  };
+  const recall = (step: number) => {
+    const to = Math.max(0, Math.min(runs.length, recalled + step));
+    setRecalled(to);
+    setLine(to === 0 ? '' : (runs[to - 1]?.command ?? ''));
+  };
+  return (
+    <section class="terminal" aria-labelledby="terminal-title">
+      <h2 id="terminal-title">Terminal</h2>
+      <form
+        class="row-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isBusy && line.trim() !== '') void run(line);
+        }}
+      >
+        <input
+          class="mono"
+          aria-label="Command"
+          placeholder="npm test"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          value={line}
+          onInput={(event) => setLine(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+            if (step === undefined) return;
+            event.preventDefault();
+            recall(step);
+          }}
+        />
+        {isBusy ? (
+          <Button onClick={() => current.current?.abort()}>Cancel</Button>
+        ) : (
+          <Button variant="primary">Run</Button>
+        )}
+      </form>
+      <p class="hint">
+        Each command has a shell of its own, which begins in the directory of the workspace. Leaving the page
+        ends it.
+      </p>
+      <ol class="runs">
+        {runs.map((run) => (
+          <RunView key={run.id} of={run} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Runs a command to its end. Adds its output to `run`, and calls `onOutput`. */
+async function follow(
+  address: Address,
+  run: Run,
+  signal: AbortSignal,
+  onOutput: () => void,
+): Promise<ExecExit> {
+  const texts = { stdout: new TerminalText(), stderr: new TerminalText() };
+  const add = (text: string) => {
+    run.output += text;
+    if (run.output.length <= MAX_OUTPUT) return;
+    run.output = run.output.slice(-MAX_OUTPUT);
+    run.isCut = true;
+  };
+  const { command } = run;
+  for await (const event of await client.execStream({
+    ...address,
+    command,
+    timeoutSeconds: TIME_LIMIT,
+    signal,
+  })) {
+    if (event.type === 'exit') {
+      add(texts.stdout.end() + texts.stderr.end());
+      return event;
+    }
+    add(texts[event.type].append(event.data));
+    onOutput();
+  }
+  throw new Error('The stream has no end.'); // The client throws before.
+}
+
+function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }: { of: Run }) {
+  const isRunning = exit === undefined && failure === undefined && !isCancelled;
+  return (
+    <li>
+      <p class="run-head">
+        <code class="long">
+          <Name of={command} />
+        </code>
+        {isRunning && (
+          <Badge tone="busy" icon="time">
+            running
+          </Badge>
+        )}
+        {isCancelled && <Badge>cancelled</Badge>}
+        {exit && (
+          <Badge tone={exit.exitCode === 0 ? 'good' : 'bad'} icon={exit.exitCode === 0 ? 'check' : 'cross'}>
+            {exit.timedOut ? 'timed out' : `exit ${exit.exitCode}`}
+          </Badge>
+        )}
+        {exit && <span class="hint">{elapsed(exit.durationMs)}</span>}
+      </p>
+      {isCut && <p class="hint">The beginning of the output is left out.</p>}
+      {output !== '' && (
+        <pre class="panel content" role="log" tabIndex={0} aria-label={`Output of ${command}`}>
+          {output}
+        </pre>
+      )}
+      <Failure of={failure} />
+    </li>
+  );
+}
+
+/** Formats how long a command ran: `31 ms`, `3.2 s`. */
+function elapsed(millis: number): string {
+  return millis < 1000 ? `${millis} ms` : `${(millis / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,125 @@
+// The files of a running workspace, and a terminal in it.
+
+import { useRef, useState } from 'preact/hooks';
+
+import type { FileContent, FileDescription, FilePage } from '../../../client/src/index.ts';
+import { useLive } from '../live.ts';
+import { useOnce } from '../once.ts';
+import { href, type Address } from '../routes.ts';
+import { client } from '../session.ts';
+import { StateBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Failure } from '../ui/failure.tsx';
+import { currentValue, Loaded } from '../ui/loaded.tsx';
+import { Name } from '../ui/name.tsx';
+import { Remark } from '../ui/remark.tsx';
+import { AddFile } from './add-file.tsx';
+import { FileTable, PathLinks } from './file-table.tsx';
+import { Terminal } from './terminal.tsx';
+import { useWorkspaceActions, WorkspaceFailures } from './workspace-actions.tsx';
+import { WorkspaceFile } from './workspace-file.tsx';
+
+/** The maximum number of files that the page shows of a directory. */
+const LIMIT = 1000;
+
+/** What is at a path. */
+type Found = { file: FileDescription; page?: FilePage; content?: FileContent };
+
+/** A directory or a file of a workspace, and a terminal. Nothing is read before the workspace runs, because that would start it. */
+export function WorkView({ tenant, name, path = '' }: Address & { path?: string }) {
+  const live = useLive(JSON.stringify([tenant, name]), (signal) =>
+    client.workspaces.getByName({ tenant, name, signal, retry: false }),
+  );
+  const workspace = currentValue(live);
+  const actions = useWorkspaceActions({ tenant, name });
+  return (
+    <>
+      <header class="page-head">
+        <p class="kind">
+          Files of the workspace{' '}
+          <a href={href({ at: 'workspace', tenant, name })}>
+            <Name of={name} />
+          </a>
+        </p>
+        <h1>
+          <PathLinks path={path} linkTo={(path) => href({ at: 'work', tenant, name, path })} />
+        </h1>
+        {workspace && <StateBadge state={workspace.state} />}
+        {workspace && workspace.state !== 'active' && (
+          <Button
+            needs="workspaces/start"
+            variant="primary"
+            busy={actions.start.busy}
+            onClick={() => void actions.start.run()}
+          >
+            Start
+          </Button>
+        )}
+      </header>
+      <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
+      <Loaded of={live} loading="Loading the workspace…">
+        {({ state }) =>
+          state === 'active' ? (
+            <Work address={{ tenant, name }} path={path} />
+          ) : (
+            <p class="empty">The workspace is {state}. Start it to work with its files.</p>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function Work({ address, path }: { address: Address; path: string }) {
+  // Reading counts as a use of the workspace, so the page reads again only after a change.
+  const [changes, setChanges] = useState(0);
+  const { value, failure, retry } = useOnce(
+    JSON.stringify([address, path, changes]),
+    async (signal): Promise<Found> => {
+      const at = { ...address, path: path || '/', signal };
+      const file = await client.files.stat(at);
+      if (file.type === 'directory') return { file, page: await client.files.list({ ...at, limit: LIMIT }) };
+      return file.type === 'file' ? { file, content: await client.files.read(at) } : { file };
+    },
+  );
+  const onChange = () => setChanges((count) => count + 1);
+  // While the page reads again, it shows what it read before.
+  const last = useRef<{ path: string; value: Found }>(undefined);
+  if (value) last.current = { path, value };
+  const shown =
+    value ?? (failure === undefined && last.current?.path === path ? last.current.value : undefined);
+  return (
+    <>
+      <Failure of={failure} retry={retry} />
+      {shown === undefined && failure === undefined && <p class="empty">Reading…</p>}
+      {shown?.page && <Directory {...{ address, path, onChange }} of={shown.page} />}
+      {shown && !shown.page && <WorkspaceFile key={path} {...{ address, path, onChange }} {...shown} />}
+      <Terminal address={address} onEnd={onChange} />
+    </>
+  );
+}
+
+function Directory({
+  address,
+  path,
+  of: { files, cursor },
+  onChange,
+}: {
+  address: Address;
+  path: string;
+  of: FilePage;
+  onChange: () => void;
+}) {
+  return (
+    <>
+      {files.length === 0 && <p class="empty">The directory is empty.</p>}
+      {files.length > 0 && (
+        <FileTable files={files} path={path} linkTo={(path) => href({ at: 'work', ...address, path })} />
+      )}
+      {cursor !== undefined && (
+        <Remark>These are the first {LIMIT} files. List the others in the terminal.</Remark>
+      )}
+      <AddFile key={path} {...{ address, path, onChange }} />
+    </>
+  );
+}
