@@ -126,7 +126,10 @@ impl<S: Source> Delta<S> {
     pub async fn list(&mut self, path: &Path, after: Option<&[u8]>, limit: usize) -> Result<Page> {
         let limit = limit.clamp(1, MAX_PAGE);
         let changed = match self.payload.list(path, after, limit, &|_, _| true).await {
-            Ok(page) => Some(page),
+            Ok(Page { children, next }) => {
+                let mark = |child: Child| Child { entry: in_payload(child.entry), ..child };
+                Some(Page { children: children.into_iter().map(mark).collect(), next })
+            }
             Err(Error::NotFound) => None,
             Err(error) => return Err(error),
         };

@@ -35,8 +35,8 @@ impl<S: Source> Delta<S> {
                 Phase::Base(walk) => self.base.next_entry(walk).await,
             };
             let found = match found {
-                // No member of this archive is in the directory.
-                Err(Error::NotFound) => None,
+                // This archive has no such directory.
+                Err(Error::NotFound | Error::NotADirectory) => None,
                 found => found?,
             };
             let Some((path, entry)) = found else {

@@ -90,7 +90,18 @@ impl Carrier {
         fs::write(&names, paths.iter().map(|path| format!("./{path}\0")).collect::<Vec<_>>().concat()).unwrap();
         let mut command = Command::new("tar");
         command.arg("-C").arg(changed.tree()).args(["--format=posix", "--pax-option=delete=atime,delete=ctime"]);
-        command.args(["--numeric-owner", "-S", "--no-recursion", "--null", "--verbatim-files-from", "-T"]).arg(names);
+        // A time with a fraction needs more headers.
+        command
+            .args([
+                "--mtime=@1700000000",
+                "--numeric-owner",
+                "-S",
+                "--no-recursion",
+                "--null",
+                "--verbatim-files-from",
+                "-T",
+            ])
+            .arg(names);
         run(command.arg("-cf").arg(folder.tree().join("payload.tar")));
         let entries =
             |entries: &[String]| entries.iter().map(|entry| format!("{entry}\0")).collect::<Vec<_>>().concat();
