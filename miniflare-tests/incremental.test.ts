@@ -2,9 +2,13 @@
 // content, type, mode, owner, time, links and extended attributes. In production mode, from a disk and from an overlay.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 
-import { World } from './world.ts';
+import { TOKEN, World } from './world.ts';
 import type { Capture, SnapshotRef } from '../client/src/index.ts';
 
 /** Files that no archive compresses, of which there must be 5 MB. */
@@ -125,7 +129,7 @@ const CHANGES: Record<string, Change> = {
   },
 };
 
-const INCREMENTAL = { snapshotter: { vars: { INCREMENTAL: 'true' } }, disk: true };
+const INCREMENTAL = { snapshotter: { vars: { INCREMENTAL: 'true' }, port: 0 }, disk: true };
 
 /** Takes a delta of a sandbox, and asserts that a restore of it has the same files. */
 async function assertDelta(world: World, id: string) {
@@ -139,6 +143,27 @@ async function assertDelta(world: World, id: string) {
   await world.sandbox(sandboxId, 'destroy');
   return { snapshot, capture };
 }
+
+/** Asserts that an export of a delta, which the Worker reads from two archives, has the same files as the sandbox. */
+async function assertExport(world: World, id: string, snapshot: SnapshotRef) {
+  // An export has no extended attributes.
+  const describe = DESCRIBE.replace("--xattrs --xattrs-include='*' ", '');
+  const query = new URLSearchParams({ ref: JSON.stringify(snapshot) });
+  const response = await fetch(await world.url(`/v1/files/export?${query}`), {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  assert.equal(response.status, 200);
+  const folder = await mkdtemp(join(tmpdir(), 'delta-'));
+  try {
+    const options = ['-C', folder, '--numeric-owner', '--same-owner', '-xpf', '-'];
+    execFileSync('tar', options, { input: Buffer.from(await response.arrayBuffer()) });
+    const found = execFileSync('bash', ['-c', describe.replace('/workspace', folder)], { encoding: 'utf8' });
+    assert.equal(found, await world.exec(id, describe));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
 const listing = (world: World, id: string) =>
   world.exec(
     id,
@@ -178,7 +203,8 @@ describe('a delta', () => {
 
   test('restores the directory itself', async () => {
     await world.exec('agent', 'chmod 2750 /workspace; chgrp 5 /workspace; touch -d 2001-01-01 /workspace');
-    await assertDelta(world, 'agent');
+    const { snapshot } = await assertDelta(world, 'agent');
+    await assertExport(world, 'agent', snapshot);
   });
 
   test('of nothing is small, and leaves nothing in the container', async () => {
@@ -192,13 +218,30 @@ describe('a delta', () => {
     assert.equal(await world.exec(sandboxId, 'grep sandbox-snapshotter.delta /proc/self/mountinfo; :'), '');
   });
 
-  test('can be verified, listed and deleted, and its files are read after a restore', async () => {
+  test('can be verified, listed, read, compared and deleted', async () => {
+    await world.exec('agent', '(cd /workspace; mkdir read; echo new >read/f)');
     const { capture: _, ...snapshot } = await world.snapshot('agent');
     assert.equal((await world.rpc('verify', { ref: snapshot })).ok, true);
     const shown = await world.get(snapshot);
     assert.deepEqual([shown.form, shown.base, shown.restorable], ['delta', base.ref.snapshotId, 'yes']);
-    const error = await world.failure(world.rpc('files/list', { ref: snapshot }));
-    assert.equal(error.code, 'ARCHIVE_UNREADABLE');
+    const { files } = await world.rpc('files/list', { ref: snapshot, limit: 1000 });
+    const names = files.map(({ name }: { name: string }) => name).join('\n');
+    assert.equal(`${names}\n`, await world.exec('agent', 'ls -A /workspace | LC_ALL=C sort'));
+    const { content } = await world.rpc('files/read', { ref: snapshot, path: 'read/f' });
+    assert.equal(content, 'new\n');
+    assert.equal((await world.rpc('files/download', { ref: snapshot, path: 'read/f' })).text, 'new\n');
+    const { changes } = await world.rpc('diff', { from: { ref: base }, to: { ref: snapshot }, limit: 1000 });
+    const added = changes.filter(({ path }: { path: string }) => path.startsWith('read'));
+    assert.deepEqual(
+      added.map(({ path, change }: { path: string; change: string }) => [path, change]),
+      [
+        ['read', 'added'],
+        ['read/f', 'added'],
+      ],
+    );
+    await world.exec('agent', 'rm /workspace/read/f');
+    await world.rpc('files/restore', { ref: snapshot, paths: ['read/f'], to: 'agent' });
+    assert.equal(await world.exec('agent', 'cat /workspace/read/f'), 'new\n');
     assert.equal((await world.rpc('delete', { ref: snapshot })).removed, true);
   });
 });
@@ -230,7 +273,8 @@ if (isProduction) {
         sandboxId,
         'chmod 2750 /workspace; chgrp 5 /workspace; touch -d 2001-01-01 /workspace',
       );
-      await assertDelta(world, sandboxId);
+      const { snapshot } = await assertDelta(world, sandboxId);
+      await assertExport(world, sandboxId, snapshot);
     });
   });
 

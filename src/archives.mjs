@@ -1,13 +1,13 @@
 // Reads archives in R2 with a WebAssembly module of its own, which is loaded at its first use.
 
-/** The maximum number of archives that are read at the same time. Each takes up to 32 MB of the 128 MB of an isolate. */
-const MAX_ARCHIVES = 3;
+/** The maximum number of snapshots that are read at the same time. Each takes up to 32 MB of the 128 MB of an isolate. */
+const MAX_SNAPSHOTS = 3;
 
 /** How long a download must not have been read before another request may end it, in milliseconds. */
 const IDLE = 30_000;
 
 let reader;
-let archives = 0;
+let open = 0;
 
 /** The downloads that are open. */
 const downloads = new Set();
@@ -22,39 +22,40 @@ async function load() {
 }
 
 /**
- * Answers a request about the archives at some keys of a bucket: about one archive, or about two. The request and the
- * answer are JSON: `protocol.rs` of the crate `snapshot-archive` has their types. Returns the answer and the bytes of a
- * file; or the index of a key without an object.
+ * Answers a request about one snapshot, or about two. `snapshots` is JSON: the keys of the archives of each in a bucket, and
+ * the hash that its carrier must have, if it is a delta. The request and the answer are JSON, too: `protocol.rs` of the crate
+ * `snapshot-archive` has their types. Returns the answer and the bytes of a file; or a key without an object.
  */
-export async function readArchives(bucket, keys, request) {
-  reserve(keys.length);
+export async function readArchives(bucket, snapshots, request) {
+  snapshots = JSON.parse(snapshots);
+  reserve(snapshots.length);
   try {
-    const objects = await Promise.all(keys.map((key) => bucket.head(key)));
-    const missing = objects.indexOf(null);
-    if (missing !== -1) return missing;
+    const { missing, objects } = await findObjects(bucket, snapshots);
+    if (missing) return missing;
     const sources = objects.map((object) => source(bucket, object));
-    return await withReader((loaded) => loaded.call(sources, request));
+    return await withReader((loaded) => loaded.call(sources, heads(snapshots), request));
   } finally {
-    archives -= keys.length;
+    open -= snapshots.length;
   }
 }
 
 /**
- * Opens a download from the archive at a key of a bucket. The request is JSON. Returns the download with the outcome as
- * JSON, or null if there is no such object.
+ * Opens a download from a snapshot, which is given as to `readArchives`. Returns the download with the outcome as JSON, or a
+ * key without an object.
  */
-export async function openDownload(bucket, key, request) {
+export async function openDownload(bucket, snapshots, request) {
+  snapshots = JSON.parse(snapshots);
   reserve(1);
   let download;
   try {
-    const object = await bucket.head(key);
-    if (!object) return null;
-    const open = (loaded) => loaded.openDownload(source(bucket, object), request);
-    const [outcome, content] = await withReader(open);
+    const { missing, objects } = await findObjects(bucket, snapshots);
+    if (missing) return missing;
+    const sources = objects.map((object) => source(bucket, object));
+    const [outcome, content] = await withReader((loaded) => loaded.openDownload(sources, heads(snapshots), request));
     if (content) download = new Download(content);
     return {
       outcome,
-      etag: object.etag,
+      etag: objects.map((object) => object.etag).join('-'),
       stream: (ctx, signal, start, end) => {
         // The event of a client that disconnects ends at once, unless something waits for it.
         ctx.waitUntil(download.closed);
@@ -64,9 +65,19 @@ export async function openDownload(bucket, key, request) {
       close: () => download?.close(),
     };
   } finally {
-    if (!download) archives -= 1;
+    if (!download) open -= 1;
   }
 }
+
+/** Returns the objects of all archives, or a key without an object. */
+async function findObjects(bucket, snapshots) {
+  const keys = snapshots.flatMap((snapshot) => snapshot.keys);
+  const objects = await Promise.all(keys.map((key) => bucket.head(key)));
+  return { missing: keys[objects.indexOf(null)], objects };
+}
+
+/** Returns the hashes of the heads of carriers, as the module takes them. */
+const heads = (snapshots) => snapshots.map((snapshot) => snapshot.head ?? '');
 
 /** A download, which reserves memory until it has been read, is cancelled, or is idle while another request needs it. */
 class Download {
@@ -89,7 +100,7 @@ class Download {
 
   close() {
     if (!downloads.delete(this)) return;
-    archives -= 1;
+    open -= 1;
     this.#content = undefined;
     this.#setClosed();
   }
@@ -131,13 +142,13 @@ class Download {
   }
 }
 
-/** Reserves memory for archives. */
+/** Reserves memory for snapshots. */
 function reserve(count) {
   for (const download of downloads)
-    if (archives + count > MAX_ARCHIVES && download.isIdle()) download.close();
-  if (archives + count > MAX_ARCHIVES)
-    throw new Error(`${archives} archives are being read at the same time, of at most ${MAX_ARCHIVES}`);
-  archives += count;
+    if (open + count > MAX_SNAPSHOTS && download.isIdle()) download.close();
+  if (open + count > MAX_SNAPSHOTS)
+    throw new Error(`${open} snapshots are being read at the same time, of at most ${MAX_SNAPSHOTS}`);
+  open += count;
 }
 
 /** Calls the module. Resets it after a trap, so that later calls work. */

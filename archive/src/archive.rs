@@ -1,72 +1,93 @@
-//! An archive of any format.
+//! The files of a snapshot: in one archive of any format, or in those of a delta.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::delta::{self, Delta};
 use crate::read_ahead::ReadAhead;
-use crate::squashfs::{self, Squashfs};
-use crate::tar::{self, Tar};
+use crate::single::{self, CACHE, Single};
 use crate::{Entry, Page, Path, Result, Source};
 
-/// An archive. It uses at most 32 MiB of memory in addition to what it returns.
-pub struct Archive<S>(Format<S>);
+/// Where the files of a snapshot are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Archives<S> {
+    /// In one archive.
+    Full(S),
+    /// In those of a delta.
+    Delta {
+        /// The archive of the base.
+        base: S,
+        /// The carrier of the changes.
+        carrier: S,
+        /// The SHA-256 of the file `head` of the carrier, in hexadecimal.
+        head: String,
+    },
+}
 
-enum Format<S> {
-    Squashfs(Box<Squashfs<S>>),
-    Tar(Tar<S>),
+impl<S: Source> Archives<S> {
+    /// Opens the archives.
+    pub async fn open(self) -> Result<Archive<S>> {
+        match self {
+            Self::Full(source) => Archive::open(source).await,
+            Self::Delta { base, carrier, head } => {
+                Ok(Archive(Form::Delta(Box::new(Delta::open(base, carrier, &head).await?))))
+            }
+        }
+    }
+}
+
+/// The files of a snapshot. The reader uses at most 32 MiB of memory in addition to what it returns.
+pub struct Archive<S>(Form<S>);
+
+enum Form<S> {
+    Full(Single<S>),
+    Delta(Box<Delta<S>>),
 }
 
 /// A range of a file that is being read.
-pub struct Content {
-    entry: Entry,
-    content: ContentOf,
-}
+pub struct Content(ContentOf);
 
 enum ContentOf {
-    Squashfs(squashfs::Content),
-    Tar(tar::Content),
+    Full(single::Content),
+    Delta(delta::Content),
 }
 
 /// A visit of all entries below a directory.
 pub struct Walk(WalkOf);
 
 enum WalkOf {
-    Squashfs(squashfs::Walk),
-    Tar(tar::Walk),
+    Full(single::Walk),
+    Delta(Box<delta::Walk>),
 }
 
 /// A visit of all entries that follow a path, in the order of their paths.
 pub struct SortedWalk(SortedWalkOf);
 
 enum SortedWalkOf {
-    Squashfs(squashfs::Walk),
-    Tar(tar::SortedWalk),
+    Full(single::SortedWalk),
+    Delta(Box<delta::SortedWalk>),
 }
 
 impl<S: Source> Archive<S> {
     /// Opens an archive: squashfs 4.0 with gzip, lz4 or zstd, or tar, as it is or with gzip or zstd.
     pub async fn open(source: S) -> Result<Self> {
-        let mut source = ReadAhead::new(source);
-        let length = source.size().min(squashfs::MAGIC.len() as u64);
-        let is_squashfs = source.read(0, usize::try_from(length).unwrap_or_default()).await? == squashfs::MAGIC;
-        Ok(Self(if is_squashfs {
-            Format::Squashfs(Box::new(Squashfs::open(source).await?))
-        } else {
-            Format::Tar(Tar::open(source).await?)
-        }))
+        Single::open(ReadAhead::new(source), CACHE).await.map(Form::Full).map(Self)
     }
 
-    /// Whether an operation reads only what it needs. Otherwise it reads the archive from its begin.
+    /// Whether an operation reads only what it needs. Otherwise it reads an archive from its begin.
     pub fn has_random_access(&self) -> bool {
-        matches!(self.0, Format::Squashfs(_))
+        match &self.0 {
+            Form::Full(archive) => archive.has_random_access(),
+            Form::Delta(archive) => archive.has_random_access(),
+        }
     }
 
     /// Returns the attributes of an entry.
     pub async fn stat(&mut self, path: &Path) -> Result<Entry> {
         match &mut self.0 {
-            Format::Squashfs(archive) => archive.stat(path).await,
-            Format::Tar(archive) => archive.stat(path).await,
+            Form::Full(archive) => archive.stat(path).await,
+            Form::Delta(archive) => archive.stat(path).await,
         }
     }
 
@@ -74,31 +95,32 @@ impl<S: Source> Archive<S> {
     /// [`MAX_PAGE`](crate::MAX_PAGE).
     pub async fn list(&mut self, path: &Path, after: Option<&[u8]>, limit: usize) -> Result<Page> {
         match &mut self.0 {
-            Format::Squashfs(archive) => archive.list(path, after, limit).await,
-            Format::Tar(archive) => archive.list(path, after, limit).await,
+            Form::Full(archive) => archive.list(path, after, limit, &|_, _| true).await,
+            Form::Delta(archive) => archive.list(path, after, limit).await,
         }
     }
 
     /// Begins to read a range of a file, which is cut at the end of the file.
     pub async fn read(&mut self, path: &Path, range: Range<u64>) -> Result<Content> {
-        let (entry, content) = match &mut self.0 {
-            Format::Squashfs(archive) => {
-                let (entry, content) = archive.read(path, range).await?;
-                (entry, ContentOf::Squashfs(content))
-            }
-            Format::Tar(archive) => {
-                let (entry, content) = archive.read(path, range).await?;
-                (entry, ContentOf::Tar(content))
-            }
-        };
-        Ok(Content { entry, content })
+        Ok(Content(match &mut self.0 {
+            Form::Full(archive) => ContentOf::Full(archive.read(path, range).await?),
+            Form::Delta(archive) => ContentOf::Delta(archive.read(path, range).await?),
+        }))
+    }
+
+    /// Begins to read a range of the file that a walk found at a path. Costs less than a search by the path alone.
+    pub async fn read_found(&mut self, path: &Path, entry: &Entry, range: Range<u64>) -> Result<Content> {
+        Ok(Content(match &mut self.0 {
+            Form::Full(archive) => ContentOf::Full(archive.read(path, range).await?),
+            Form::Delta(archive) => ContentOf::Delta(archive.read_found(path, entry.clone(), range).await?),
+        }))
     }
 
     /// Returns the next bytes of a file, at most 1 MiB.
     pub async fn next_bytes(&mut self, content: &mut Content) -> Result<Option<Bytes>> {
-        match (&mut self.0, &mut content.content) {
-            (Format::Squashfs(archive), ContentOf::Squashfs(content)) => archive.next_bytes(content).await,
-            (Format::Tar(archive), ContentOf::Tar(content)) => archive.next_bytes(content).await,
+        match (&mut self.0, &mut content.0) {
+            (Form::Full(archive), ContentOf::Full(content)) => archive.next_bytes(content).await,
+            (Form::Delta(archive), ContentOf::Delta(content)) => archive.next_bytes(content).await,
             _ => Ok(None),
         }
     }
@@ -107,16 +129,16 @@ impl<S: Source> Archive<S> {
     /// are sorted by name, and those of a tar in the order of the archive.
     pub async fn walk(&mut self, path: &Path) -> Result<Walk> {
         Ok(Walk(match &mut self.0 {
-            Format::Squashfs(archive) => WalkOf::Squashfs(archive.walk(path).await?),
-            Format::Tar(archive) => WalkOf::Tar(archive.walk(path)),
+            Form::Full(archive) => WalkOf::Full(archive.walk(path).await?),
+            Form::Delta(archive) => WalkOf::Delta(Box::new(archive.walk(path).await?)),
         }))
     }
 
     /// Returns the next entry of a walk, with its path relative to the directory.
     pub async fn next_entry(&mut self, walk: &mut Walk) -> Result<Option<(Bytes, Entry)>> {
         match (&mut self.0, &mut walk.0) {
-            (Format::Squashfs(archive), WalkOf::Squashfs(walk)) => archive.next_entry(walk).await,
-            (Format::Tar(archive), WalkOf::Tar(walk)) => archive.next_entry(walk).await,
+            (Form::Full(archive), WalkOf::Full(walk)) => archive.next_entry(walk).await,
+            (Form::Delta(archive), WalkOf::Delta(walk)) => archive.next_entry(walk).await,
             _ => Ok(None),
         }
     }
@@ -126,16 +148,16 @@ impl<S: Source> Archive<S> {
     /// entries that fits into the memory.
     pub async fn walk_sorted(&mut self, after: &Path) -> Result<SortedWalk> {
         Ok(SortedWalk(match &mut self.0 {
-            Format::Squashfs(archive) => SortedWalkOf::Squashfs(archive.walk_after(after).await?),
-            Format::Tar(_) => SortedWalkOf::Tar(tar::SortedWalk::after(after)),
+            Form::Full(archive) => SortedWalkOf::Full(archive.walk_sorted(after).await?),
+            Form::Delta(archive) => SortedWalkOf::Delta(Box::new(archive.walk_sorted(after).await?)),
         }))
     }
 
     /// Returns the next entry of a sorted walk, with its path. Hard links have the attributes of their file.
     pub async fn next_sorted(&mut self, walk: &mut SortedWalk) -> Result<Option<(Bytes, Entry)>> {
         match (&mut self.0, &mut walk.0) {
-            (Format::Squashfs(archive), SortedWalkOf::Squashfs(walk)) => archive.next_entry(walk).await,
-            (Format::Tar(archive), SortedWalkOf::Tar(walk)) => walk.next(archive).await,
+            (Form::Full(archive), SortedWalkOf::Full(walk)) => archive.next_sorted(walk).await,
+            (Form::Delta(archive), SortedWalkOf::Delta(walk)) => archive.next_sorted(walk).await,
             _ => Ok(None),
         }
     }
@@ -143,8 +165,8 @@ impl<S: Source> Archive<S> {
     /// Returns the next bytes of the last entry of a walk, at most 1 MiB.
     pub async fn next_entry_bytes(&mut self, walk: &mut Walk) -> Result<Option<Bytes>> {
         match (&mut self.0, &mut walk.0) {
-            (Format::Squashfs(archive), WalkOf::Squashfs(walk)) => archive.next_entry_bytes(walk).await,
-            (Format::Tar(archive), WalkOf::Tar(walk)) => archive.next_entry_bytes(walk).await,
+            (Form::Full(archive), WalkOf::Full(walk)) => archive.next_entry_bytes(walk).await,
+            (Form::Delta(archive), WalkOf::Delta(walk)) => archive.next_entry_bytes(walk).await,
             _ => Ok(None),
         }
     }
@@ -153,14 +175,17 @@ impl<S: Source> Archive<S> {
 impl Content {
     /// Returns the attributes of the file.
     pub fn entry(&self) -> &Entry {
-        &self.entry
+        match &self.0 {
+            ContentOf::Full(content) => content.entry(),
+            ContentOf::Delta(content) => content.entry(),
+        }
     }
 
     /// Returns the number of bytes that are not read yet.
     pub fn remaining(&self) -> u64 {
-        match &self.content {
-            ContentOf::Squashfs(content) => content.remaining(),
-            ContentOf::Tar(content) => content.remaining(),
+        match &self.0 {
+            ContentOf::Full(content) => content.remaining(),
+            ContentOf::Delta(content) => content.remaining(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The differences between two archives: two sorted walks, merged.
+//! The differences between two snapshots: two sorted walks, merged.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::archive::SortedWalk;
 use crate::path::compare;
-use crate::{Archive, Entry, Error, Kind, Path, Result, Source};
+use crate::{Archive, Archives, Entry, Error, Kind, Path, Result, Source};
 
 /// The maximum number of entries that a page visits in each archive.
 const MAX_VISITED: usize = 50_000;
@@ -108,7 +108,12 @@ pub type DiffError = (Side, Error);
 ///
 /// The times of the archives have whole seconds. Files with the same size and time count as the same. Where only the
 /// times differ, the content is compared, up to 1 MiB and with random access only.
-pub async fn diff<S: Source>(from: S, to: S, after: &[u8], limit: usize) -> Result<DiffPage, DiffError> {
+pub async fn diff<S: Source>(
+    from: Archives<S>,
+    to: Archives<S>,
+    after: &[u8],
+    limit: usize,
+) -> Result<DiffPage, DiffError> {
     let after = Path::parse(after).map_err(of(Side::From))?;
     let mut from = Sorted::open(from, &after, Side::From).await?;
     let mut to = Sorted::open(to, &after, Side::To).await?;
@@ -165,9 +170,9 @@ struct Sorted<S> {
 }
 
 impl<S: Source> Sorted<S> {
-    async fn open(source: S, after: &Path, side: Side) -> Result<Self, DiffError> {
+    async fn open(archives: Archives<S>, after: &Path, side: Side) -> Result<Self, DiffError> {
         let open = async {
-            let mut archive = Archive::open(source).await?;
+            let mut archive = archives.open().await?;
             let mut walk = archive.walk_sorted(after).await?;
             let head = archive.next_sorted(&mut walk).await?;
             Ok(Self { archive, walk, head, side })
@@ -181,9 +186,9 @@ impl<S: Source> Sorted<S> {
         Ok(std::mem::replace(&mut self.head, next))
     }
 
-    async fn read(&mut self, path: &[u8]) -> Result<Vec<u8>, DiffError> {
+    async fn read(&mut self, path: &[u8], entry: &Entry) -> Result<Vec<u8>, DiffError> {
         let read = async {
-            let mut content = self.archive.read(&Path::parse(path)?, 0..MAX_COMPARED).await?;
+            let mut content = self.archive.read_found(&Path::parse(path)?, entry, 0..MAX_COMPARED).await?;
             let mut bytes = Vec::with_capacity(usize::try_from(content.remaining()).unwrap_or_default());
             while let Some(next) = self.archive.next_bytes(&mut content).await? {
                 bytes.extend_from_slice(&next);
@@ -246,7 +251,7 @@ impl Collected {
             } else if before.mtime == after.mtime || before.size == 0 {
                 Some(true)
             } else {
-                self.has_same_content((&mut *from, path), (&mut *to, path), before.size).await?
+                self.has_same_content((&mut *from, path, before), (&mut *to, path, after)).await?
             };
             if is_same != Some(true) {
                 differences.insert(0, Difference::Content);
@@ -261,17 +266,17 @@ impl Collected {
     /// Compares the content of two files of the same size; `None` if that costs too much.
     async fn has_same_content<S: Source>(
         &mut self,
-        (from, from_path): (&mut Sorted<S>, &[u8]),
-        (to, to_path): (&mut Sorted<S>, &[u8]),
-        size: u64,
+        (from, from_path, before): (&mut Sorted<S>, &[u8], &Entry),
+        (to, to_path, after): (&mut Sorted<S>, &[u8], &Entry),
     ) -> Result<Option<bool>, DiffError> {
         let has_random_access = from.archive.has_random_access() && to.archive.has_random_access();
+        let size = before.size;
         if size > MAX_COMPARED || !has_random_access {
             return Ok(None);
         }
         self.comparisons += 1;
         self.compared_bytes += size;
-        Ok(Some(from.read(from_path).await? == to.read(to_path).await?))
+        Ok(Some(from.read(from_path, before).await? == to.read(to_path, after).await?))
     }
 
     /// Joins a removed and an added file of the page where both have the same content, and where no other file of the page
@@ -291,15 +296,17 @@ impl Collected {
             }
         }
         let mut joined = BTreeMap::new();
-        for ((size, ..), (removed, added)) in candidates {
+        for (removed, added) in candidates.into_values() {
             let ([removed], [added]) = (&removed[..], &added[..]) else { continue };
             if self.comparisons >= 2 * MAX_COMPARISONS || self.compared_bytes >= 2 * MAX_COMPARED_BYTES {
                 break;
             }
-            let paths = (self.changes.get(*removed), self.changes.get(*added));
-            let (Some(old), Some(new)) = paths else { continue };
-            let (old, new) = (old.path.clone(), new.path.clone());
-            if self.has_same_content((&mut *from, &old), (&mut *to, &new), size).await? == Some(true) {
+            let pair = (self.changes.get(*removed), self.changes.get(*added));
+            let (Some(old), Some(new)) = pair else { continue };
+            let (old_path, new_path) = (old.path.clone(), new.path.clone());
+            let (Some(before), Some(after)) = (old.before.clone(), new.after.clone()) else { continue };
+            let (old, new) = ((&mut *from, &old_path[..], &before), (&mut *to, &new_path[..], &after));
+            if self.has_same_content(old, new).await? == Some(true) {
                 joined.insert(*removed, *added);
             }
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::archive::{Archive, Content};
+use crate::archive::{Archive, Archives, Content};
 use crate::export::Export;
 use crate::{Entry, Error, Kind, Path, Result, Source};
 
@@ -38,8 +38,8 @@ enum Reading {
 
 impl<S: Source> Download<S> {
     /// Opens the file or the directory at a path.
-    pub async fn open(source: S, path: Path, form: Form) -> Result<Self> {
-        let mut archive = Archive::open(source).await?;
+    pub async fn open(archives: Archives<S>, path: Path, form: Form) -> Result<Self> {
+        let mut archive = archives.open().await?;
         let entry = archive.stat(&path).await?;
         match form {
             Form::Content if entry.kind != Kind::File => return Err(Error::NotAFile),
@@ -64,7 +64,9 @@ impl<S: Source> Download<S> {
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         if self.reading.is_none() {
             self.reading = Some(match self.form {
-                Form::Content => Reading::Content(Box::new(self.archive.read(&self.path, self.range.clone()).await?)),
+                Form::Content => Reading::Content(Box::new(
+                    self.archive.read_found(&self.path, &self.entry, self.range.clone()).await?,
+                )),
                 Form::Tar => {
                     Reading::Tar(Box::new(Export::new(&mut self.archive, &self.path, self.entry.clone()).await?))
                 }

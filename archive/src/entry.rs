@@ -17,7 +17,8 @@ pub struct Entry {
     pub mtime: i64,
     /// The size of a regular file in bytes, and otherwise 0.
     pub size: u64,
-    /// The number of names that a file has. 1 for directories, and for all entries of a tar archive, which does not say it.
+    /// The number of names that a file has, or [`Entry::SEVERAL`]. 1 for directories, and for all members of a tar archive
+    /// except hard links, because the archive does not say it.
     pub links: u32,
     /// Where the reader finds the content. All names of one file have the same location.
     pub(crate) location: u64,
@@ -26,6 +27,9 @@ pub struct Entry {
 impl Entry {
     /// The location of a directory that is no member of a tar archive, but has members in it.
     pub(crate) const IMPLIED: u64 = u64::MAX;
+
+    /// The number of names of a file that has at least two.
+    pub(crate) const SEVERAL: u32 = u32::MAX;
 
     /// Whether the archive has no attributes of the directory. Then they are those of a new one.
     pub(crate) fn is_implied(&self) -> bool {

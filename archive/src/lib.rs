@@ -1,11 +1,12 @@
 //! Reads the archives of snapshots by range, without unpacking them.
 //!
 //! - [`Source`]: where the bytes of an archive come from
-//! - [`Archive`]: an archive of any format; [`Content`] and [`Walk`] are read step by step
+//! - [`Archives`] and [`Archive`]: the files of a snapshot, in one archive or in two; [`Content`] and [`Walk`] are read step by step
 //! - [`Entry`], [`Path`], [`Error`]: what it takes and returns
-//! - [`diff()`]: the differences between two archives
+//! - [`diff()`]: the differences between two snapshots
 //! - [`Download`]: the content of a file, or a tar of a directory, which `export` makes
 //! - `protocol`: requests and answers between WebAssembly modules
+//! - `single`: one archive of any format; `delta`: a base with the changes of a carrier
 //! - `squashfs`: archives of mksquashfs, with random access
 //! - `tar`: archives of tar, which are read from their begin
 //! - `read_ahead`, `cache`, `compression`: large reads, and a limited amount of memory
@@ -17,6 +18,7 @@
 mod archive;
 mod cache;
 mod compression;
+mod delta;
 mod diff;
 mod download;
 mod entry;
@@ -27,11 +29,12 @@ mod path;
 #[cfg(feature = "protocol")]
 pub mod protocol;
 mod read_ahead;
+mod single;
 mod source;
 mod squashfs;
 mod tar;
 
-pub use archive::{Archive, Content, SortedWalk, Walk};
+pub use archive::{Archive, Archives, Content, SortedWalk, Walk};
 pub use diff::{Certainty, Change, ChangeKind, DiffError, DiffPage, Difference, Side, diff};
 pub use download::{Download, Form};
 pub use entry::{Child, Entry, Kind, MAX_PAGE, Page};

@@ -34,10 +34,25 @@ impl Path {
         &self.0
     }
 
+    /// Returns the path with its names and `/` between them.
+    pub(crate) fn joined(&self) -> Vec<u8> {
+        self.0.join(&b'/')
+    }
+
+    /// Returns the path of the first `length` names.
+    pub(crate) fn prefix(&self, length: usize) -> Self {
+        Self(self.0.iter().take(length).cloned().collect())
+    }
+
     /// Returns the names of a path below this one, from here. None for this path itself.
     pub(crate) fn below<'a>(&self, path: &'a Self) -> Option<&'a [Bytes]> {
         path.0.strip_prefix(&self.0[..])
     }
+}
+
+/// Returns the path of an entry of a directory.
+pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    if directory.is_empty() { name.to_vec() } else { [directory, b"/", name].concat() }
 }
 
 /// Compares two paths of entries name by name: a directory precedes what is in it, and that precedes its next sibling.

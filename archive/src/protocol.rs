@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diff::{self, Certainty, Difference, Side};
 use crate::download::{Download, Form};
-use crate::{Archive, Child, Entry, Error, Kind, Path, Result, Source};
+use crate::{Archives, Child, Entry, Error, Kind, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
 pub const MAX_READ: u64 = 1 << 20;
@@ -160,9 +160,9 @@ impl From<Error> for Outcome {
     }
 }
 
-/// Answers a request about an archive, with the bytes of a file for `Read`.
-pub async fn answer<S: Source>(source: S, request: Request) -> Result<(Answer, Vec<u8>)> {
-    let mut archive = Archive::open(source).await?;
+/// Answers a request about a snapshot, with the bytes of a file for `Read`.
+pub async fn answer<S: Source>(archives: Archives<S>, request: Request) -> Result<(Answer, Vec<u8>)> {
+    let mut archive = archives.open().await?;
     match request {
         Request::Stat { path } => {
             let entry = archive.stat(&Path::parse(path.as_bytes())?).await?;
@@ -197,11 +197,11 @@ pub struct DownloadRequest {
 }
 
 /// Opens a download.
-pub async fn open_download<S: Source>(source: S, request: DownloadRequest) -> Result<Download<S>> {
-    Download::open(source, Path::parse(request.path.as_bytes())?, request.form).await
+pub async fn open_download<S: Source>(archives: Archives<S>, request: DownloadRequest) -> Result<Download<S>> {
+    Download::open(archives, Path::parse(request.path.as_bytes())?, request.form).await
 }
 
-/// A request for the differences between two archives.
+/// A request for the differences between two snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffRequest {
     /// The path after which the page begins; the root for the first page.
@@ -210,7 +210,7 @@ pub struct DiffRequest {
     pub limit: usize,
 }
 
-/// The result of a request for the differences between two archives.
+/// The result of a request for the differences between two snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DiffOutcome {
@@ -259,8 +259,8 @@ pub enum ChangeKind {
     Renamed(Name),
 }
 
-/// Answers a request for the differences between two archives.
-pub async fn answer_diff<S: Source>(from: S, to: S, request: DiffRequest) -> DiffOutcome {
+/// Answers a request for the differences between two snapshots.
+pub async fn answer_diff<S: Source>(from: Archives<S>, to: Archives<S>, request: DiffRequest) -> DiffOutcome {
     match diff::diff(from, to, request.after.as_bytes(), request.limit).await {
         Ok(page) => DiffOutcome::Page {
             changes: page.changes.iter().map(Change::from).collect(),

@@ -21,6 +21,8 @@ pub(crate) struct ReadAhead<S> {
     source: S,
     /// The least recently used one is first.
     windows: VecDeque<Window>,
+    /// The maximum size of a window that is read ahead.
+    max_window: usize,
     capacity: usize,
 }
 
@@ -46,12 +48,17 @@ impl Window {
 
 impl<S: Source> ReadAhead<S> {
     pub fn new(source: S) -> Self {
-        Self { source, windows: VecDeque::new(), capacity: CAPACITY }
+        Self { source, windows: VecDeque::new(), max_window: MAX_WINDOW, capacity: CAPACITY }
+    }
+
+    /// Reads at most `max_window` bytes ahead, and keeps at most three such windows in memory.
+    pub fn with_windows_of(source: S, max_window: usize) -> Self {
+        Self { max_window, capacity: 3 * max_window, ..Self::new(source) }
     }
 
     /// Keeps at most one window in memory.
     pub fn with_one_window(self) -> Self {
-        Self { capacity: MAX_WINDOW, ..self }
+        Self { capacity: self.max_window, ..self }
     }
 
     /// Returns the size of the source.
@@ -89,7 +96,7 @@ impl<S: Source> ReadAhead<S> {
     fn window_size(&self, offset: u64) -> usize {
         let continued = self.windows.iter().filter(|window| window.is_continued_at(offset));
         let previous = continued.map(|window| window.bytes.len()).max().unwrap_or_default();
-        (2 * previous).clamp(MIN_WINDOW, MAX_WINDOW)
+        (2 * previous).clamp(MIN_WINDOW, self.max_window)
     }
 
     /// Removes the least recently used windows until a window of `size` bytes can be added.

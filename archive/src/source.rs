@@ -7,7 +7,7 @@ use crate::Result;
 /// An archive that can be read by range, such as an object in R2.
 pub trait Source {
     /// Returns `length` bytes at `offset`. The range is not empty, and within [`Source::size`].
-    fn read(&self, offset: u64, length: usize) -> impl Future<Output = Result<Bytes>>;
+    fn read(&mut self, offset: u64, length: usize) -> impl Future<Output = Result<Bytes>>;
 
     /// Returns the size of the archive in bytes.
     fn size(&self) -> u64;

@@ -7,13 +7,13 @@ mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs::File;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Download, Form, diff};
+use snapshot_archive::{Archives, Download, Form, diff};
 
-use support::{Counting, FORMATS, Folder, Format, path, random};
+use support::{Carrier, Counting, FORMATS, Folder, Format, full, path, random};
 
 /// The memory that any archive needs at most, in bytes.
 const LIMIT: usize = 32 << 20;
@@ -49,8 +49,8 @@ fn peak(work: impl FnOnce()) -> usize {
 }
 
 /// Walks through an archive, reads all files, and lists pages of a directory. Returns the number of entries.
-async fn read_all(archive: &Path, directory: &str, pages: usize) -> usize {
-    let mut archive = Archive::open(Counting::open(archive).0).await.unwrap();
+async fn read_all(archives: Archives<Counting>, directory: &str, pages: usize) -> usize {
+    let mut archive = archives.open().await.unwrap();
     let mut walk = archive.walk(&path("")).await.unwrap();
     let mut entries = 0;
     while archive.next_entry(&mut walk).await.unwrap().is_some() {
@@ -69,8 +69,8 @@ async fn read_all(archive: &Path, directory: &str, pages: usize) -> usize {
 }
 
 /// Exports an archive as a tar. Returns its size.
-async fn export(archive: &Path) -> u64 {
-    let mut download = Download::open(Counting::open(archive).0, path(""), Form::Tar).await.unwrap();
+async fn export(archives: Archives<Counting>) -> u64 {
+    let mut download = Download::open(archives, path(""), Form::Tar).await.unwrap();
     let mut size = 0;
     while let Some(bytes) = download.next().await.unwrap() {
         size += bytes.len() as u64;
@@ -79,10 +79,10 @@ async fn export(archive: &Path) -> u64 {
 }
 
 /// Compares an archive with itself, up to `pages` pages.
-async fn compare_with_itself(archive: &Path, pages: usize) {
+async fn compare_with_itself(archives: impl Fn() -> Archives<Counting>, pages: usize) {
     let mut after = Vec::new();
     for _ in 0..pages {
-        let page = diff(Counting::open(archive).0, Counting::open(archive).0, &after, 1000).await.unwrap();
+        let page = diff(archives(), archives(), &after, 1000).await.unwrap();
         assert_eq!(page.changes, []);
         let Some(next) = page.next else { break };
         after = next.to_vec();
@@ -107,31 +107,52 @@ fn any_archive_needs_at_most_32_mib() {
     ];
     for format in large_formats {
         let archive = large.archive(format);
-        let memory = peak(|| assert_eq!(block_on(read_all(&archive, "large", usize::MAX)), 61));
+        let memory = peak(|| assert_eq!(block_on(read_all(full(&archive), "large", usize::MAX)), 61));
         println!("large files, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
-        let memory = peak(|| assert!(block_on(export(&archive)) > 60 * 3_500_000));
+        let memory = peak(|| assert!(block_on(export(full(&archive))) > 60 * 3_500_000));
         println!("large files, exported, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
     }
     let many = Folder::new();
     let count = std::env::var("ARCHIVE_ENTRIES").map_or(100_000, |entries| entries.parse().unwrap());
     std::fs::create_dir(many.tree().join("many")).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     for number in 0..count {
-        File::create(many.tree().join(format!("many/a-name-that-is-long-{number}"))).unwrap();
+        let file = File::create(many.tree().join(format!("many/a-name-that-is-long-{number}"))).unwrap();
+        file.set_modified(time).unwrap();
     }
     for format in FORMATS {
         let archive = many.archive(format);
         // A page of a tar costs a read of all of it.
         let pages = if matches!(format, Format::Tar(_)) { 2 } else { usize::MAX };
-        let memory = peak(|| assert_eq!(block_on(read_all(&archive, "many", pages)), count + 1));
+        let memory = peak(|| assert_eq!(block_on(read_all(full(&archive), "many", pages)), count + 1));
         println!("{count} entries in a directory, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
-        let memory = peak(|| assert!(block_on(export(&archive)) > 512 * count as u64));
+        let memory = peak(|| assert!(block_on(export(full(&archive))) > 512 * count as u64));
         println!("{count} entries in a directory, exported, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
-        let memory = peak(|| block_on(compare_with_itself(&archive, pages)));
+        let memory = peak(|| block_on(compare_with_itself(|| full(&archive), pages)));
         println!("{count} entries in a directory, compared, {format:?}: {memory} bytes");
         assert!(memory <= 2 * LIMIT, "{format:?}: {memory}");
+    }
+    // All entries are in the base, and again in the carrier.
+    let names = (0..count).map(|number| format!("a-name-that-is-long-{number}"));
+    let paths = ["", "many"].into_iter().map(str::to_owned).chain(names.clone().map(|name| format!("many/{name}")));
+    let lists = [("/many", names.map(|name| format!("f{name}")).collect::<Vec<_>>())];
+    let carrier = Carrier::new(&many, &paths.collect::<Vec<_>>(), &lists);
+    for (base, changes) in [(FORMATS[0], FORMATS[0]), (FORMATS[2], FORMATS[3]), (FORMATS[5], FORMATS[5])] {
+        let (base, changes) = (many.archive(base), carrier.archive(changes));
+        let delta = || carrier.delta(&base, &changes);
+        let names = format!("a delta of {count} entries, {} and {}", base.display(), changes.display());
+        let memory = peak(|| assert_eq!(block_on(read_all(delta(), "many", 2)), count + 1));
+        println!("{names}: {memory} bytes");
+        assert!(memory <= LIMIT, "{names}: {memory}");
+        let memory = peak(|| assert!(block_on(export(delta())) > 512 * count as u64));
+        println!("{names}, exported: {memory} bytes");
+        assert!(memory <= LIMIT, "{names}: {memory}");
+        let memory = peak(|| block_on(compare_with_itself(delta, 1)));
+        println!("{names}, compared: {memory} bytes");
+        assert!(memory <= 2 * LIMIT, "{names}: {memory}");
     }
 }

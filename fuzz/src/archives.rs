@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Download, Error, Form, Kind, Path, Result, Source, diff};
+use sha2::{Digest, Sha256};
+use snapshot_archive::{Archive, Archives, Download, Error, Form, Kind, Path, Result, Source, diff};
 
 /// The maximum number of entries that are read.
 const MAX_ENTRIES: usize = 500;
@@ -25,10 +26,50 @@ pub fn read_tar(data: &[u8]) {
 }
 
 fn read(data: &[u8]) {
-    assert_expected(&block_on(read_all(data)));
-    assert_expected(&block_on(read_sorted(data)));
-    assert_expected(&block_on(export(data)));
-    assert_expected(&block_on(compare_with_itself(data)));
+    read_archives(&Archives::Full(Memory::of(data)));
+}
+
+fn read_archives(archives: &Archives<Memory>) {
+    assert_expected(&block_on(read_all(archives)));
+    assert_expected(&block_on(read_sorted(archives)));
+    assert_expected(&block_on(export(archives)));
+    assert_expected(&block_on(compare_with_itself(archives)));
+}
+
+/// Reads a delta. The input has the archive of the base, the lists and the payload, each after its length in 2 bytes.
+pub fn read_delta(data: &[u8]) {
+    let mut rest = data;
+    let mut part = || {
+        let (length, content) = rest.split_first_chunk().unwrap_or((&[0; 2], rest));
+        let (part, next) = content.split_at(content.len().min(u16::from_le_bytes(*length).into()));
+        rest = next;
+        part
+    };
+    let (base, lists, payload) = (part(), part(), part());
+    let hex = |bytes: &[u8]| Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    let head = format!("delta 1\nlists {}\n", hex(lists));
+    let carrier = tar(&[("head", head.as_bytes()), ("lists", lists), ("payload.tar", payload)]);
+    let (base, carrier, head) = (Memory::of(base), Memory::of(&carrier), hex(head.as_bytes()));
+    read_archives(&Archives::Delta { base, carrier, head });
+}
+
+/// Makes a tar of files.
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for (name, content) in files {
+        let mut header = [0; 512];
+        let size = format!("{:011o}", content.len());
+        for (at, field) in [(0, *name), (124, &size), (148, "        ")] {
+            header[at..at + field.len()].copy_from_slice(field.as_bytes());
+        }
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend_from_slice(&header);
+        tar.extend_from_slice(content);
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar.resize(tar.len() + 1024, 0);
+    tar
 }
 
 fn assert_expected(read: &Result<()>) {
@@ -40,8 +81,8 @@ fn assert_expected(read: &Result<()>) {
 }
 
 /// Visits the entries in the order of their paths, and begins again in the middle.
-async fn read_sorted(data: &[u8]) -> Result<()> {
-    let mut archive = Archive::open(Memory::of(data)).await?;
+async fn read_sorted(archives: &Archives<Memory>) -> Result<()> {
+    let mut archive = archives.clone().open().await?;
     let paths = sorted_paths(&mut archive, &Path::default(), MAX_ENTRIES).await?;
     for pair in paths.windows(2) {
         assert!(pair[0] < pair[1], "the paths are not sorted");
@@ -66,8 +107,8 @@ async fn sorted_paths(archive: &mut Archive<Memory>, after: &Path, limit: usize)
 }
 
 /// Exports the archive, and reads the export.
-async fn export(data: &[u8]) -> Result<()> {
-    let mut download = Download::open(Memory::of(data), Path::default(), Form::Tar).await?;
+async fn export(archives: &Archives<Memory>) -> Result<()> {
+    let mut download = Download::open(archives.clone(), Path::default(), Form::Tar).await?;
     let mut tar = Vec::new();
     while let Some(bytes) = download.next().await? {
         tar.extend_from_slice(&bytes);
@@ -88,16 +129,16 @@ async fn export(data: &[u8]) -> Result<()> {
 }
 
 /// Compares the archive with itself.
-async fn compare_with_itself(data: &[u8]) -> Result<()> {
-    match diff(Memory::of(data), Memory::of(data), b"", 10).await {
+async fn compare_with_itself(archives: &Archives<Memory>) -> Result<()> {
+    match diff(archives.clone(), archives.clone(), b"", 10).await {
         Ok(page) => assert!(page.changes.is_empty(), "an archive differs from itself: {:?}", page.changes),
         Err((_, error)) => return Err(error),
     }
     Ok(())
 }
 
-async fn read_all(data: &[u8]) -> Result<()> {
-    let mut archive = Archive::open(Memory::of(data)).await?;
+async fn read_all(archives: &Archives<Memory>) -> Result<()> {
+    let mut archive = archives.clone().open().await?;
     let root = Path::default();
     let page = archive.list(&root, None, 10).await?;
     for pair in page.children.windows(2) {
@@ -144,6 +185,7 @@ async fn read_by_path(archive: &mut Archive<Memory>, path: &Path) -> Result<()> 
     Ok(())
 }
 
+#[derive(Clone)]
 struct Memory(Bytes);
 
 impl Memory {
@@ -153,7 +195,7 @@ impl Memory {
 }
 
 impl Source for Memory {
-    async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+    async fn read(&mut self, offset: u64, length: usize) -> Result<Bytes> {
         let offset = usize::try_from(offset).expect("an offset in the archive");
         Ok(self.0.slice(offset..offset + length))
     }

@@ -32,9 +32,10 @@ pub mod tools;
 pub type Target = fn(&[u8]);
 
 /// Every target, by name.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("arguments", arguments::read),
     ("client", client::read),
+    ("delta", archives::read_delta),
     ("failures", failures::read),
     ("git", git::read),
     ("json", json::read),

@@ -4,9 +4,9 @@
 
 use worker::{Bucket, Object, Range};
 
-use super::archive_reader::{Read, read_archives};
+use super::archive_reader::read_archives;
 use super::digest::sha256;
-use crate::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
+use crate::model::archive::{ArchiveLocation, DiffOutcome, DiffRequest, MissingArchive, Outcome, Request};
 use crate::model::{
     ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObject, BackupObjectKind,
     BackupObjectPage, BackupOwner, Failure, LocatedBackup, Timestamp, json,
@@ -141,26 +141,20 @@ impl BackupStore for R2Backups {
 
     async fn read_archive(
         &self,
-        backup: &BackupLocation,
+        archive: &ArchiveLocation,
         request: &Request,
-    ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        Ok(match read_archives(&self.bucket, &[archive_key(backup)], request).await? {
-            Read::Answer(outcome, bytes) => Some((outcome, bytes)),
-            Read::Missing(_) => None,
-        })
+    ) -> Result<Result<(Outcome, Vec<u8>), MissingArchive>, Failure> {
+        read_archives(&self.bucket, &[archive], request).await
     }
 
     async fn diff_archives(
         &self,
-        from: &BackupLocation,
-        to: &BackupLocation,
+        from: &ArchiveLocation,
+        to: &ArchiveLocation,
         request: &DiffRequest,
-    ) -> Result<Result<DiffOutcome, Side>, Failure> {
-        Ok(match read_archives(&self.bucket, &[archive_key(from), archive_key(to)], request).await? {
-            Read::Answer(outcome, _) => Ok(outcome),
-            Read::Missing(0) => Err(Side::From),
-            Read::Missing(_) => Err(Side::To),
-        })
+    ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
+        let read = read_archives(&self.bucket, &[from, to], request).await?;
+        Ok(read.map(|(outcome, _)| outcome))
     }
 
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {

@@ -8,10 +8,11 @@ use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::ReadableStream;
 
-use super::backups::{R2Backups, archive_key};
+use super::archive_reader::{archive_keys, find_missing, unreadable};
+use super::backups::R2Backups;
 use super::js_error::to_failure;
-use crate::model::archive::{DownloadRequest, Outcome};
-use crate::model::{BackupLocation, Failure};
+use crate::model::Failure;
+use crate::model::archive::{ArchiveLocation, DownloadRequest, MissingArchive, Outcome};
 
 #[wasm_bindgen]
 extern "C" {
@@ -20,7 +21,7 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     fn outcome(this: &OpenedDownload) -> String;
-    /// Returns the version of the archive in R2.
+    /// Returns the version of the archives in R2.
     #[wasm_bindgen(method, getter)]
     pub fn etag(this: &OpenedDownload) -> String;
     #[wasm_bindgen(method, catch)]
@@ -57,23 +58,23 @@ pub fn set_download_opener(opener: Function) {
 }
 
 impl R2Backups {
-    /// Opens a download from the archive of a backup; `None` only when R2 confirms that the archive does not exist.
+    /// Opens a download from the archives of a snapshot.
     pub async fn open_download(
         &self,
-        backup: &BackupLocation,
+        archive: &ArchiveLocation,
         request: &DownloadRequest,
-    ) -> Result<Option<(Outcome, OpenedDownload)>, Failure> {
-        let unreadable = |what: &str| Failure::protocol("the reader of archives", what.to_owned());
+    ) -> Result<Result<(Outcome, OpenedDownload), MissingArchive>, Failure> {
         let open = OPENER.with_borrow(Clone::clone).ok_or_else(|| unreadable("it is not part of this build"))?;
         let request = serde_json::to_string(request).map_err(|error| unreadable(&error.to_string()))?;
-        let opened = open.call3(&JsValue::UNDEFINED, self.bucket(), &archive_key(backup).into(), &request.into());
+        let keys = archive_keys(&[archive])?;
+        let opened = open.call3(&JsValue::UNDEFINED, self.bucket(), &keys, &request.into());
         let opened = JsFuture::from(Promise::resolve(&opened.map_err(|thrown| to_failure(&thrown))?));
         let opened = opened.await.map_err(|thrown| to_failure(&thrown))?;
-        if opened.is_null() {
-            return Ok(None);
+        if let Some(key) = opened.as_string() {
+            return find_missing(&[archive], &key).map(Err);
         }
         let opened: OpenedDownload = opened.unchecked_into();
         let outcome = serde_json::from_str(&opened.outcome()).map_err(|error| unreadable(&error.to_string()))?;
-        Ok(Some((outcome, opened)))
+        Ok(Ok((outcome, opened)))
     }
 }

@@ -8,9 +8,63 @@ pub use snapshot_archive::protocol::{
 };
 pub use snapshot_archive::{Certainty, Difference, Form, Side};
 
-use super::{BackupLocation, SandboxId, SnapshotId};
+use super::{BackupId, BackupLocation, LocatedBackup, SandboxId, SnapshotId};
 
-/// A snapshot whose archive can be read, and the place of the archive.
+/// Where the archives of a snapshot are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ArchiveLocation {
+    /// Of a delta. Earlier releases refuse messages that contain it.
+    Delta {
+        /// The backup of the base.
+        base: BackupLocation,
+        /// The backup of the carrier.
+        carrier: BackupLocation,
+        /// The SHA-256 of the head of the carrier, in hexadecimal.
+        head: String,
+    },
+    /// Of a backup that has all files.
+    Full(BackupLocation),
+}
+
+impl ArchiveLocation {
+    /// Returns where the archives of a backup are.
+    pub fn of(backup: &LocatedBackup) -> Self {
+        match backup.delta() {
+            None => Self::Full(backup.location().clone()),
+            Some(delta) => Self::Delta {
+                base: delta.base.backup.location().clone(),
+                carrier: backup.location().clone(),
+                head: delta.head.clone(),
+            },
+        }
+    }
+
+    /// Returns the id of the backup of the snapshot.
+    pub const fn id(&self) -> &BackupId {
+        match self {
+            Self::Full(backup) | Self::Delta { carrier: backup, .. } => backup.id(),
+        }
+    }
+
+    /// Returns the backups whose archives are read: that of a base precedes that of its carrier.
+    pub fn backups(&self) -> Vec<&BackupLocation> {
+        match self {
+            Self::Full(backup) => vec![backup],
+            Self::Delta { base, carrier, .. } => vec![base, carrier],
+        }
+    }
+
+    /// Returns the SHA-256 of the head of the carrier of a delta.
+    pub fn head(&self) -> Option<&str> {
+        match self {
+            Self::Full(_) => None,
+            Self::Delta { head, .. } => Some(head),
+        }
+    }
+}
+
+/// A snapshot whose archives can be read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LocatedSnapshot {
@@ -18,6 +72,10 @@ pub struct LocatedSnapshot {
     pub snapshot_id: SnapshotId,
     /// The first sandbox of its lineage.
     pub root_id: SandboxId,
-    /// The backup.
-    pub location: BackupLocation,
+    /// Its archives.
+    pub location: ArchiveLocation,
 }
+
+/// The archive of a backup that R2 confirms not to exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingArchive(pub BackupId);

@@ -4,7 +4,7 @@
 
 use std::future::Future;
 
-use crate::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
+use crate::model::archive::{ArchiveLocation, DiffOutcome, DiffRequest, MissingArchive, Outcome, Request};
 use crate::model::{
     ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObjectPage, Failure, LocatedBackup,
 };
@@ -32,22 +32,21 @@ pub trait BackupStore {
     /// Reads all of the archive, in constant memory.
     fn hash_archive(&self, backup: &BackupLocation) -> impl Future<Output = Result<Option<String>, Failure>>;
 
-    /// Answers a request about the content of a backup's archive, with the bytes of a file; `None` only when R2 confirms
-    /// that the archive does not exist. Reads only the ranges of the archive that it needs, where its format permits.
+    /// Answers a request about the content of a snapshot, with the bytes of a file. Reads only the ranges of the archives
+    /// that it needs, where their formats permit.
     fn read_archive(
         &self,
-        backup: &BackupLocation,
+        archive: &ArchiveLocation,
         request: &Request,
-    ) -> impl Future<Output = Result<Option<(Outcome, Vec<u8>)>, Failure>>;
+    ) -> impl Future<Output = Result<Result<(Outcome, Vec<u8>), MissingArchive>, Failure>>;
 
-    /// Answers a request for the differences between the archives of two backups; or returns the one that R2 confirms not
-    /// to exist.
+    /// Answers a request for the differences between two snapshots.
     fn diff_archives(
         &self,
-        from: &BackupLocation,
-        to: &BackupLocation,
+        from: &ArchiveLocation,
+        to: &ArchiveLocation,
         request: &DiffRequest,
-    ) -> impl Future<Output = Result<Result<DiffOutcome, Side>, Failure>>;
+    ) -> impl Future<Output = Result<Result<DiffOutcome, MissingArchive>, Failure>>;
 
     /// Returns the keys of a backup's objects: the archive, and the metadata of a pair.
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String>;

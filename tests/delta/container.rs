@@ -18,7 +18,36 @@ use crate::Mistake;
 /// A captured base: what the ledger records, and its archive.
 pub struct Base {
     pub traced: TracedBase,
-    pub archive: PathBuf,
+    pub archive: Packed,
+}
+
+/// A directory, archived in several formats. The scripts use the first one.
+pub struct Packed {
+    pub squashfs: PathBuf,
+    pub tar: PathBuf,
+    pub gzip: PathBuf,
+}
+
+impl Packed {
+    /// Archives a directory in files whose names begin with `archive`.
+    fn new(dir: &Path, archive: &Path) -> Self {
+        let [squashfs, tar, gzip] = ["sqsh", "tar", "tar.gz"].map(|end| archive.with_extension(end));
+        squash(dir, &squashfs);
+        for (archive, option) in [(&tar, "-S"), (&gzip, "-zS")] {
+            let mut command = Command::new("tar");
+            command.arg("-C").arg(dir).arg("--numeric-owner").arg(option).arg("-cf").arg(archive).arg(".");
+            run(&mut command);
+        }
+        Self { squashfs, tar, gzip }
+    }
+}
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        for archive in [&self.squashfs, &self.tar, &self.gzip] {
+            drop(fs::remove_file(archive));
+        }
+    }
 }
 
 /// The outcome of a restore.
@@ -97,7 +126,7 @@ impl Container {
         for dir in [&lower, &upper, &work] {
             fs::create_dir_all(dir).unwrap();
         }
-        run(Command::new("squashfuse").arg(&base.archive).arg(&lower));
+        run(Command::new("squashfuse").arg(&base.archive.squashfs).arg(&lower));
         let [lower, upper, work] = [lower, upper, work].map(|dir| dir.display().to_string());
         let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
         run(Command::new("fuse-overlayfs").arg("-o").arg(layers).arg(container.dir()));
@@ -147,17 +176,16 @@ impl Container {
             Some(CaptureBegun::Full { untraced: None, .. }) => {}
             other => return Err(format!("{other:?} {printed:?}")),
         }
-        let archive = self.root.join("tmp/base.sqsh");
+        // The base outlives its container.
+        let parent = self.root.parent().unwrap();
+        let name = self.root.file_name().unwrap().to_str().unwrap();
         before(&self.dir());
-        squash(&self.dir(), &archive);
+        let archive = Packed::new(&self.dir(), &parent.join(format!("base-{name}")));
         after(&self.dir());
         let printed = self.run(&delta::finish_inventory(&directory(), &snapshot_id(0)));
         let traced: Option<Result<TracedBase, FullReason>> = delta::read_inventory(&printed, &snapshot_id(0));
-        // The base outlives its container.
-        let kept = self.root.with_extension("base.sqsh");
-        fs::rename(&archive, &kept).unwrap();
         match traced {
-            Some(Ok(traced)) => Ok(Base { traced, archive: kept }),
+            Some(Ok(traced)) => Ok(Base { traced, archive }),
             other => Err(format!("{other:?} {printed:?}")),
         }
     }
@@ -166,7 +194,7 @@ impl Container {
     pub fn begin_delta(&self, base: &Base, number: usize) -> CaptureBegun {
         let mut traced = base.traced.clone();
         if self.is_mounted {
-            let tree_bytes = fs::metadata(&base.archive).unwrap().len();
+            let tree_bytes = fs::metadata(&base.archive.squashfs).unwrap().len();
             let (inventory, listing) = (String::new(), String::new());
             traced = TracedBase { inventory, listing, tree_bytes, mounted: Some(backup()), ..traced };
         }
@@ -179,20 +207,19 @@ impl Container {
     }
 
     /// Archives a carrier, which must be intact.
-    pub fn archive(&self, carrier: &Carrier) -> PathBuf {
-        let archive = self.root.join("tmp/carrier.sqsh");
-        squash(&self.carrier_dir(carrier), &archive);
+    pub fn archive(&self, carrier: &Carrier) -> Packed {
+        let archive = Packed::new(&self.carrier_dir(carrier), &self.root.join("tmp/carrier"));
         let printed = self.run(&delta::release_carrier(carrier));
         assert_eq!(delta::read_carrier_released(&printed), Some(true), "{printed:?}");
         archive
     }
 
     /// Restores a base and a delta.
-    pub fn restore(&self, base: &Base, archive: &PathBuf, carrier: &Carrier) -> Outcome {
+    pub fn restore(&self, base: &Base, archive: &Packed, carrier: &Carrier) -> Outcome {
         if !self.is_mounted {
-            unsquash(&base.archive, &self.dir());
+            unsquash(&base.archive.squashfs, &self.dir());
         }
-        unsquash(archive, &self.carrier_dir(carrier));
+        unsquash(&archive.squashfs, &self.carrier_dir(carrier));
         let finish = RestoreFinish {
             dir: directory(),
             base_id: snapshot_id(0),
@@ -212,18 +239,12 @@ impl Container {
     }
 }
 
-impl Drop for Base {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.archive));
-    }
-}
-
 fn run(command: &mut Command) {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert!(status.success(), "{command:?}");
 }
 
-fn squash(dir: &PathBuf, archive: &PathBuf) {
+fn squash(dir: &Path, archive: &Path) {
     drop(fs::remove_file(archive));
     let mut command = Command::new("mksquashfs");
     command.arg(dir).arg(archive).args(["-comp", "lz4", "-no-progress", "-noappend", "-processors", "1"]);

@@ -10,15 +10,16 @@ mod container;
 #[path = "../support/random.rs"]
 #[allow(dead_code)] // The simulation uses all of it.
 mod random;
+mod reader;
 mod tree;
 
 use std::ops::Range;
 use std::path::Path;
 use std::{env, fs};
 
-use container::{Container, Outcome};
+use container::{Base, Container, Outcome, Packed};
 use random::SeededRng;
-use sandbox_snapshotter::model::delta::CaptureBegun;
+use sandbox_snapshotter::model::delta::{CaptureBegun, Carrier};
 
 /// A mistake in a script: a text of it, and what replaces the text.
 type Mistake = (&'static str, &'static str);
@@ -42,6 +43,19 @@ fn find_differences(seeds: Range<u64>, run: impl Fn(u64) -> Result<(), String>) 
 fn number(name: &str, default: u64) -> u64 {
     env::var(name)
         .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number, got {text:?}")))
+}
+
+/// Compares what the reader of archives returns with the capture, for archives in all formats.
+fn read(expected: &tree::Listing, base: &Base, carrier: &Packed, head: &Carrier) -> Result<(), String> {
+    for (base, carrier) in [
+        (&base.archive.squashfs, &carrier.squashfs),
+        (&base.archive.squashfs, &carrier.gzip),
+        (&base.archive.gzip, &carrier.tar),
+    ] {
+        let found = reader::compare(expected, base, carrier, &head.head);
+        found.map_err(|difference| format!("{} and {}: {difference}", base.display(), carrier.display()))?;
+    }
+    Ok(())
 }
 
 /// Runs a case: a base, and up to three deltas, each in the container of the one before or in a restored one. Returns the
@@ -70,6 +84,7 @@ fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
             Outcome::Restored { .. } => tree::compare(&expected, &tree::list(&restored.dir())),
             Outcome::Failed(why) => Err(format!("the restore failed: {why}")),
         };
+        let found = found.and_then(|()| read(&expected, &base, &archive, &carrier));
         found.map_err(|difference| format!("seed {seed}, delta {number}: {difference}"))?;
         if rng.one_in(2) {
             container = restored;
@@ -104,6 +119,8 @@ fn run_overlay_case(seed: u64) -> Result<(), String> {
             };
             found.map_err(|difference| format!("seed {seed}, delta {number}: {difference}"))?;
         }
+        let found = read(&expected, &base, &archive, &carrier);
+        found.map_err(|difference| format!("seed {seed}, delta {number}: {difference}"))?;
         if rng.one_in(2) {
             container = restored;
         }

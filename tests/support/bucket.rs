@@ -4,7 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use bytes::Bytes;
-use sandbox_snapshotter::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
+use sandbox_snapshotter::model::archive::{
+    ArchiveLocation, DiffOutcome, DiffRequest, MissingArchive, Outcome, Request,
+};
 use sandbox_snapshotter::model::delta::is_carrier;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{
@@ -13,8 +15,8 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
-use snapshot_archive::Source;
 use snapshot_archive::protocol::{answer, answer_diff};
+use snapshot_archive::{Archives, Source};
 
 use super::containers::{Files, sha256};
 use super::{Event, Method, Scheduler, World};
@@ -107,14 +109,19 @@ impl<S: Scheduler> Backup<S> {
         archive.into_iter().chain(metadata.map(|_| object(BackupObjectKind::Metadata, 200))).collect()
     }
 
-    /// Returns the archive in a form that the reader of archives can read, unless it was changed.
+    /// Returns the archive in a form that the reader of archives can read, unless it was changed: an archive of all files for
+    /// that of a delta.
     fn readable_archive(&self) -> Option<Vec<u8>> {
         let archive = self.archive.clone()?;
-        let Capture { format, files, .. } = &self.capture;
+        let Capture { format, files, tree, .. } = &self.capture;
         if archive != build_archive_of(*format, files) {
             return Some(archive);
         }
-        let dir = self.metadata.as_ref().map_or("", |metadata| metadata.dir.as_str());
+        let dir = match (tree, &self.metadata) {
+            (None, Some(metadata)) => &metadata.dir,
+            _ => "/workspace",
+        };
+        let files = tree.as_ref().unwrap_or(files);
         Some(build_tar(files.iter().map(|(path, content)| (path.strip_prefix(dir).unwrap_or(path), content.as_str()))))
     }
 
@@ -185,7 +192,7 @@ fn build_tar<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
 struct InMemory(Bytes);
 
 impl Source for InMemory {
-    async fn read(&self, offset: u64, length: usize) -> snapshot_archive::Result<Bytes> {
+    async fn read(&mut self, offset: u64, length: usize) -> snapshot_archive::Result<Bytes> {
         let offset = usize::try_from(offset).unwrap();
         Ok(self.0.slice(offset..offset + length))
     }
@@ -262,6 +269,22 @@ impl<S: Scheduler> World<S> {
         Ok((backup.capture.files.clone(), backup.capture.format))
     }
 
+    /// Reads the archives of a snapshot, as the reader of archives gets them.
+    async fn read_readable(
+        &self,
+        method: Method,
+        archive: &ArchiveLocation,
+    ) -> Result<Result<Archives<InMemory>, MissingArchive>, Failure> {
+        let mut last = Vec::new();
+        for backup in archive.backups() {
+            let Some(found) = self.read_object(method, backup, Backup::readable_archive).await? else {
+                return Ok(Err(MissingArchive(backup.id().clone())));
+            };
+            last = found;
+        }
+        Ok(Ok(Archives::Full(InMemory(last.into()))))
+    }
+
     /// Calls the bucket about a backup, and reads one of its objects.
     async fn read_object<T: 'static>(
         &self,
@@ -305,12 +328,14 @@ impl<S: Scheduler> BackupStore for World<S> {
 
     async fn read_archive(
         &self,
-        backup: &BackupLocation,
+        archive: &ArchiveLocation,
         request: &Request,
-    ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        let archive = self.read_object(Method::ReadArchive, backup, Backup::readable_archive).await?;
-        let Some(archive) = archive else { return Ok(None) };
-        Ok(Some(match answer(InMemory(archive.into()), request.clone()).await {
+    ) -> Result<Result<(Outcome, Vec<u8>), MissingArchive>, Failure> {
+        let archives = match self.read_readable(Method::ReadArchive, archive).await? {
+            Ok(archives) => archives,
+            Err(missing) => return Ok(Err(missing)),
+        };
+        Ok(Ok(match answer(archives, request.clone()).await {
             Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
             Err(error) => (error.into(), Vec::new()),
         }))
@@ -318,16 +343,16 @@ impl<S: Scheduler> BackupStore for World<S> {
 
     async fn diff_archives(
         &self,
-        from: &BackupLocation,
-        to: &BackupLocation,
+        from: &ArchiveLocation,
+        to: &ArchiveLocation,
         request: &DiffRequest,
-    ) -> Result<Result<DiffOutcome, Side>, Failure> {
-        let from = self.read_object(Method::DiffArchives, from, Backup::readable_archive).await?;
-        let Some(from) = from else { return Ok(Err(Side::From)) };
-        let Some(to) = self.read_object(Method::ReadArchive, to, Backup::readable_archive).await? else {
-            return Ok(Err(Side::To));
-        };
-        Ok(Ok(answer_diff(InMemory(from.into()), InMemory(to.into()), request.clone()).await))
+    ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
+        let from = self.read_readable(Method::DiffArchives, from).await?;
+        let to = self.read_readable(Method::ReadArchive, to).await?;
+        Ok(match (from, to) {
+            (Ok(from), Ok(to)) => Ok(answer_diff(from, to, request.clone()).await),
+            (Err(missing), _) | (_, Err(missing)) => Err(missing),
+        })
     }
 
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String> {

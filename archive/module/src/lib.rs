@@ -8,7 +8,7 @@ use bytes::Bytes;
 use js_sys::futures::{JsFuture, future_to_promise};
 use js_sys::{Array, Promise, Uint8Array};
 use snapshot_archive::protocol::{self, Answer, DiffRequest, DownloadRequest, Outcome, Request, answer, answer_diff};
-use snapshot_archive::{Download, Error, Result, Source};
+use snapshot_archive::{Archives, Download, Error, Result, Source};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -22,13 +22,15 @@ extern "C" {
     fn read(this: &ArchiveObject, offset: f64, length: u32) -> Promise;
 }
 
-/// Answers a request about one archive, or about two. Takes JSON; returns JSON, and the bytes of a file beside it.
+/// Answers a request about one snapshot, or about two. `heads` has a text for each of them: for a delta, the hash of the head
+/// of its carrier, whose archive follows that of its base; otherwise an empty one. Takes JSON; returns JSON, and the bytes of
+/// a file beside it.
 #[wasm_bindgen]
-pub fn call(archives: Vec<ArchiveObject>, request: String) -> Promise {
+pub fn call(archives: Vec<ArchiveObject>, heads: Vec<String>, request: String) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
-        let mut archives = archives.into_iter();
-        let (outcome, bytes) = match (archives.next(), archives.next()) {
-            (Some(archive), None) => answer_one(archive, &request).await,
+        let mut snapshots = group(archives, heads)?.into_iter();
+        let (outcome, bytes) = match (snapshots.next(), snapshots.next()) {
+            (Some(snapshot), None) => answer_one(snapshot, &request).await,
             (Some(from), Some(to)) => answer_two(from, to, &request).await,
             (None, _) => Ok((String::new(), Vec::new())),
         }
@@ -37,16 +39,35 @@ pub fn call(archives: Vec<ArchiveObject>, request: String) -> Promise {
     }))
 }
 
-async fn answer_one(archive: ArchiveObject, request: &str) -> serde_json::Result<(String, Vec<u8>)> {
+/// Returns the archives of each snapshot.
+fn group(archives: Vec<ArchiveObject>, heads: Vec<String>) -> Result<Vec<Archives<ArchiveObject>>, JsValue> {
+    let mut archives = archives.into_iter();
+    let mut next = || archives.next().ok_or_else(|| to_error("an archive is missing"));
+    let snapshots = heads.into_iter().map(|head| {
+        let first = next()?;
+        Ok(if head.is_empty() {
+            Archives::Full(first)
+        } else {
+            Archives::Delta { base: first, carrier: next()?, head }
+        })
+    });
+    snapshots.collect()
+}
+
+async fn answer_one(snapshot: Archives<ArchiveObject>, request: &str) -> serde_json::Result<(String, Vec<u8>)> {
     let request: Request = serde_json::from_str(request)?;
-    let (outcome, bytes) = match answer(archive, request).await {
+    let (outcome, bytes) = match answer(snapshot, request).await {
         Ok((answer, bytes)) => (Outcome::Answer(answer), bytes),
         Err(error) => (Outcome::from(error), Vec::new()),
     };
     Ok((serde_json::to_string(&outcome)?, bytes))
 }
 
-async fn answer_two(from: ArchiveObject, to: ArchiveObject, request: &str) -> serde_json::Result<(String, Vec<u8>)> {
+async fn answer_two(
+    from: Archives<ArchiveObject>,
+    to: Archives<ArchiveObject>,
+    request: &str,
+) -> serde_json::Result<(String, Vec<u8>)> {
     let request: DiffRequest = serde_json::from_str(request)?;
     Ok((serde_json::to_string(&answer_diff(from, to, request).await)?, Vec::new()))
 }
@@ -55,12 +76,14 @@ async fn answer_two(from: ArchiveObject, to: ArchiveObject, request: &str) -> se
 #[wasm_bindgen]
 pub struct ArchiveDownload(AssertUnwindSafe<Rc<RefCell<Option<Download<ArchiveObject>>>>>);
 
-/// Opens a download. Takes JSON; returns JSON, and the download if there is one.
+/// Opens a download from a snapshot, which is given as to [`call`]. Takes JSON; returns JSON, and the download if there is
+/// one.
 #[wasm_bindgen(js_name = openDownload)]
-pub fn open_download(archive: ArchiveObject, request: String) -> Promise {
+pub fn open_download(archives: Vec<ArchiveObject>, heads: Vec<String>, request: String) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
+        let snapshot = group(archives, heads)?.pop().ok_or_else(|| to_error("there is no snapshot"))?;
         let request: DownloadRequest = serde_json::from_str(&request).map_err(to_exception)?;
-        let (outcome, download) = match protocol::open_download(archive, request).await {
+        let (outcome, download) = match protocol::open_download(snapshot, request).await {
             Ok(download) => {
                 let outcome = Outcome::Answer(Answer::Entry(download.entry().into()));
                 let shared = Rc::new(RefCell::new(Some(download)));
@@ -99,7 +122,7 @@ impl ArchiveDownload {
 
 impl Source for ArchiveObject {
     #[allow(clippy::cast_precision_loss)] // R2 stores no object of 2^53 bytes.
-    async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+    async fn read(&mut self, offset: u64, length: usize) -> Result<Bytes> {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let read = JsFuture::from(ArchiveObject::read(self, offset as f64, length)).await;
         let bytes = read.map_err(|thrown| Error::Source(message(&thrown)))?;

@@ -12,12 +12,6 @@ use crate::{Error, Result, Source};
 /// The maximum size of a block of metadata in bytes, decompressed.
 const METADATA_BLOCK: usize = 8192;
 
-/// The memory of decompressed metadata, in bytes.
-const METADATA_MEMORY: usize = 4 << 20;
-
-/// The memory of decompressed fragment blocks, in bytes.
-const FRAGMENT_MEMORY: usize = 4 << 20;
-
 /// A position in the decompressed metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
@@ -77,13 +71,14 @@ pub(crate) struct Blocks<S> {
 }
 
 impl<S: Source> Blocks<S> {
-    pub fn new(source: ReadAhead<S>, superblock: Superblock) -> Result<Self> {
+    /// `cache` is the memory of the decompressed metadata, and of the decompressed fragment blocks, in bytes.
+    pub fn new(source: ReadAhead<S>, superblock: Superblock, cache: usize) -> Result<Self> {
         Ok(Self {
             source,
             decompressor: superblock.decompressor()?,
             superblock,
-            metadata: Cache::new(METADATA_MEMORY),
-            fragments: Cache::new(FRAGMENT_MEMORY),
+            metadata: Cache::new(cache),
+            fragments: Cache::new(cache),
         })
     }
 

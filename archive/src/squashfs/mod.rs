@@ -17,7 +17,7 @@ use self::inode::{Body, Directory, Inode};
 use self::superblock::Superblock;
 use crate::entry::MAX_PAGE;
 use crate::read_ahead::ReadAhead;
-use crate::{Child, Entry, Error, Page, Path, Result, Source};
+use crate::{Child, Entry, Error, Kind, Page, Path, Result, Source};
 
 pub(crate) use self::file::Content;
 pub(crate) use self::superblock::MAGIC;
@@ -29,10 +29,10 @@ pub(crate) struct Squashfs<S> {
 }
 
 impl<S: Source> Squashfs<S> {
-    /// Opens an archive.
-    pub async fn open(mut source: ReadAhead<S>) -> Result<Self> {
+    /// Opens an archive with caches of at most `cache` bytes each.
+    pub async fn open(mut source: ReadAhead<S>, cache: usize) -> Result<Self> {
         let superblock = Superblock::parse(&source.read(0, superblock::SIZE).await?, source.size())?;
-        Ok(Self { blocks: Blocks::new(source, superblock)? })
+        Ok(Self { blocks: Blocks::new(source, superblock, cache)? })
     }
 
     /// Returns the attributes of an entry.
@@ -40,8 +40,15 @@ impl<S: Source> Squashfs<S> {
         Ok(self.find(path).await?.entry)
     }
 
-    /// Returns the entries of a directory that follow the name `after`: at most `limit`, which is at least 1.
-    pub async fn list(&mut self, path: &Path, after: Option<&[u8]>, limit: usize) -> Result<Page> {
+    /// Returns the entries of a directory that follow the name `after`, and which `keep` accepts: at most `limit`, which is
+    /// at least 1.
+    pub async fn list(
+        &mut self,
+        path: &Path,
+        after: Option<&[u8]>,
+        limit: usize,
+        keep: &dyn Fn(&[u8], &Kind) -> bool,
+    ) -> Result<Page> {
         let (_, directory) = self.directory(path).await?;
         let limit = limit.clamp(1, MAX_PAGE);
         let mut listing = match after {
@@ -53,11 +60,14 @@ impl<S: Source> Squashfs<S> {
             if after.is_some_and(|after| found.name.as_ref() <= after) {
                 continue;
             }
+            let entry = found.inode(&mut self.blocks).await?.entry;
+            if !keep(&found.name, &entry.kind) {
+                continue;
+            }
             if children.len() == limit {
                 let next = children.last().map(|child| child.name.clone());
                 return Ok(Page { children, next });
             }
-            let entry = found.inode(&mut self.blocks).await?.entry;
             children.push(Child { name: found.name, entry });
         }
         Ok(Page { children, next: None })

@@ -26,17 +26,17 @@ pub(crate) struct Member {
 /// Reads the members of an archive one after the other.
 pub(crate) struct Members {
     pub stream: Stream,
-    count: u64,
 }
 
 impl Members {
     pub fn new(stream: Stream) -> Self {
-        Self { stream, count: 0 }
+        Self { stream }
     }
 
     /// Returns the next member. The content of the former one must be read or skipped before.
     pub async fn next<S: Source>(&mut self, source: &mut ReadAhead<S>) -> Result<Option<Member>> {
         let mut attributes = pax::Attributes::default();
+        let location = self.stream.offset();
         loop {
             let block = self.stream.take(source, BLOCK).await?;
             let Some(header) = Header::parse(&block)? else {
@@ -49,22 +49,34 @@ impl Members {
                 b'x' => attributes.extend(&self.attributes(source, header.size, MAX_ATTRIBUTES).await?)?,
                 b'g' => drop(self.attributes(source, header.size, MAX_ATTRIBUTES).await?),
                 _ => {
+                    let sparse_size = attributes.sparse_size()?;
                     let header = attributes.apply(header);
-                    self.count += 1;
-                    return self.member(source, header, &block).await.map(Some);
+                    let mut member = self.member(source, header, &block, sparse_size).await?;
+                    member.entry.location = location;
+                    return Ok(Some(member));
                 }
             }
         }
     }
 
-    async fn member<S: Source>(&mut self, source: &mut ReadAhead<S>, header: Header, block: &[u8]) -> Result<Member> {
+    /// Reads what precedes the content of a member. `sparse_size` is the size of a sparse file in the format pax.
+    async fn member<S: Source>(
+        &mut self,
+        source: &mut ReadAhead<S>,
+        header: Header,
+        block: &[u8],
+        sparse_size: Option<u64>,
+    ) -> Result<Member> {
         let path = parse(&header.path)?;
         let mut content = Content::whole(0);
         let kind = match header.member_type {
             b'5' => Kind::Directory,
             0 | b'0' | b'7' if header.path.ends_with(b"/") => Kind::Directory,
             0 | b'0' | b'7' => {
-                content = Content::whole(header.size);
+                content = match sparse_size {
+                    Some(size) => self.sparse_pax(source, header.size, size).await?,
+                    None => Content::whole(header.size),
+                };
                 Kind::File
             }
             b'S' => {
@@ -87,9 +99,36 @@ impl Members {
             mtime: header.mtime,
             size: content.size(),
             links: 1,
-            location: self.count,
+            location: 0,
         };
         Ok(Member { path, entry, content })
+    }
+
+    /// Reads the map of a sparse file of `size` bytes in the format pax 1.0: it precedes the pieces, and both have `stored`
+    /// bytes. The map has lines: the number of pieces, and the offset and the length of each.
+    async fn sparse_pax<S: Source>(&mut self, source: &mut ReadAhead<S>, stored: u64, size: u64) -> Result<Content> {
+        const DAMAGED: Error = Error::Damaged("the map of a sparse file is not valid");
+        let (mut numbers, mut digits, mut length) = (Vec::new(), Vec::new(), 0);
+        while numbers.first().is_none_or(|count| numbers.len() as u64 <= 2 * count) {
+            for byte in self.stream.take(source, BLOCK).await? {
+                if byte == b'\n' {
+                    numbers.push(pax::number::<u64>(&std::mem::take(&mut digits))?);
+                } else if byte != 0 {
+                    digits.push(byte);
+                }
+            }
+            length += BLOCK as u64;
+            if numbers.first().is_some_and(|count| *count > MAX_PIECES as u64) {
+                return Err(Error::Unsupported("a sparse file has more than 65,536 pieces"));
+            }
+            if digits.len() > BLOCK {
+                return Err(DAMAGED);
+            }
+        }
+        let Some((count, numbers)) = numbers.split_first().filter(|_| digits.is_empty()) else { return Err(DAMAGED) };
+        let pieces: Vec<_> = numbers.as_chunks().0.iter().map(|[offset, length]| (*offset, *length)).collect();
+        let stored = stored.checked_sub(length).filter(|_| pieces.len() as u64 == *count && numbers.len() % 2 == 0);
+        Content::sparse(size, stored.ok_or(DAMAGED)?, pieces)
     }
 
     /// Reads the map of a sparse file with `stored` bytes in the archive.

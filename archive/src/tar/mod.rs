@@ -25,6 +25,7 @@ use crate::entry::MAX_PAGE;
 use crate::read_ahead::ReadAhead;
 use crate::{Entry, Error, Kind, Page, Path, Result, Source};
 
+pub(crate) use self::member::parse as member_path;
 pub(crate) use self::sorted::SortedWalk;
 
 /// A tar archive.
@@ -75,9 +76,21 @@ impl<S: Source> Tar<S> {
         Ok(member.entry)
     }
 
-    /// Returns the entries of a directory that follow the name `after`: at most `limit`, which is at least 1.
-    pub async fn list(&mut self, path: &Path, after: Option<&[u8]>, limit: usize) -> Result<Page> {
-        let mut candidates = Candidates::new(after, limit.clamp(1, MAX_PAGE));
+    /// Whether a range can't be read without what precedes it.
+    pub fn is_compressed(&self) -> bool {
+        self.compression != Compression::None
+    }
+
+    /// Returns the entries of a directory that follow the name `after`, and which `keep` accepts: at most `limit`, which is
+    /// at least 1.
+    pub async fn list(
+        &mut self,
+        path: &Path,
+        after: Option<&[u8]>,
+        limit: usize,
+        keep: &dyn Fn(&[u8], &Kind) -> bool,
+    ) -> Result<Page> {
+        let mut candidates = Candidates::new(after, limit.clamp(1, MAX_PAGE), keep);
         let mut is_found = false;
         let mut members = self.members();
         while let Some(mut member) = members.next(&mut self.source).await? {
@@ -104,6 +117,15 @@ impl<S: Source> Tar<S> {
         let mut content = member.content;
         content.limit(&mut stream, &mut self.source, range).await?;
         Ok((member.entry, Content { stream, content }))
+    }
+
+    /// Begins to read a range of the file at a location of an archive without compression.
+    pub async fn read_at(&mut self, location: u64, range: Range<u64>) -> Result<Content> {
+        let mut members = Members::new(Stream::at(location));
+        let member = members.next(&mut self.source).await?.filter(|member| member.entry.kind == Kind::File);
+        let Member { mut content, .. } = member.ok_or(Error::NotAFile)?;
+        content.limit(&mut members.stream, &mut self.source, range).await?;
+        Ok(Content { stream: members.stream, content })
     }
 
     /// Returns the next bytes of a file.
@@ -155,7 +177,7 @@ impl<S: Source> Tar<S> {
             let found = members.next(&mut self.source).await?;
             let mut member = found.ok_or(without_target(Error::NotFound))?;
             for link in links.remove(&key(&member.path)).unwrap_or_default() {
-                *link = file(&member)?.clone();
+                *link = Entry { links: Entry::SEVERAL, ..file(&member)?.clone() };
             }
             member.content.finish(&mut members.stream, &mut self.source).await?;
         }

@@ -10,6 +10,7 @@ use crate::{Child, Entry, Error, Kind, Page, Result};
 pub(crate) struct Candidates<'a> {
     after: Option<&'a [u8]>,
     limit: usize,
+    keep: &'a dyn Fn(&[u8], &Kind) -> bool,
     /// One more than the limit, which shows that another page follows.
     entries: BTreeMap<Bytes, Candidate>,
 }
@@ -21,8 +22,9 @@ struct Candidate {
 }
 
 impl<'a> Candidates<'a> {
-    pub fn new(after: Option<&'a [u8]>, limit: usize) -> Self {
-        Self { after, limit, entries: BTreeMap::new() }
+    /// Collects the entries that `keep` accepts by their name and type.
+    pub fn new(after: Option<&'a [u8]>, limit: usize, keep: &'a dyn Fn(&[u8], &Kind) -> bool) -> Self {
+        Self { after, limit, keep, entries: BTreeMap::new() }
     }
 
     /// Adds a member with its names below the directory.
@@ -32,6 +34,10 @@ impl<'a> Candidates<'a> {
             return Ok(());
         }
         let is_implied = !deeper.is_empty();
+        let kind = if is_implied { &Kind::Directory } else { &entry.kind };
+        if !(self.keep)(name, kind) {
+            return Ok(());
+        }
         match self.entries.get(name) {
             Some(known) if is_implied && known.entry.kind != Kind::Directory => {
                 return Err(Error::Damaged("an entry is in another one that is no directory"));

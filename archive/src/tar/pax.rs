@@ -12,9 +12,20 @@ pub(crate) struct Attributes {
     mtime: Option<i64>,
     uid: Option<u32>,
     gid: Option<u32>,
+    sparse: Sparse,
+}
+
+/// What describes a sparse file.
+#[derive(Default)]
+struct Sparse {
+    version: [Option<u32>; 2],
+    size: Option<u64>,
+    path: Option<Vec<u8>>,
 }
 
 const DAMAGED: Error = Error::Damaged("the attributes of a member are not valid");
+
+const OTHER_SPARSE: Error = Error::Unsupported("a sparse file is stored in a format other than GNU or pax 1.0");
 
 impl Attributes {
     /// Adds the records of a header of pax: `<length> <key>=<value>` and a line break.
@@ -50,17 +61,28 @@ impl Attributes {
                 let seconds: i64 = number(whole)?;
                 self.mtime = Some(if has_fraction && whole.starts_with(b"-") { seconds - 1 } else { seconds });
             }
-            _ if key.starts_with(b"GNU.sparse.") => {
-                return Err(Error::Unsupported("a sparse file is stored in the format pax"));
-            }
+            b"GNU.sparse.major" => self.sparse.version[0] = Some(number(value)?),
+            b"GNU.sparse.minor" => self.sparse.version[1] = Some(number(value)?),
+            b"GNU.sparse.realsize" => self.sparse.size = Some(number(value)?),
+            b"GNU.sparse.name" => self.sparse.path = Some(value.to_vec()),
+            _ if key.starts_with(b"GNU.sparse.") => return Err(OTHER_SPARSE),
             _ => {}
         }
         Ok(())
     }
 
+    /// Returns the size of a sparse file, if they describe one.
+    pub fn sparse_size(&self) -> Result<Option<u64>> {
+        match &self.sparse {
+            Sparse { version: [None, None], size: None, path: None } => Ok(None),
+            Sparse { version: [Some(1), Some(0)], size: Some(size), path: Some(_) } => Ok(Some(*size)),
+            _ => Err(OTHER_SPARSE),
+        }
+    }
+
     /// Replaces attributes of a header.
     pub fn apply(self, mut header: Header) -> Header {
-        header.path = self.path.unwrap_or(header.path);
+        header.path = self.sparse.path.or(self.path).unwrap_or(header.path);
         header.link = self.link.unwrap_or(header.link);
         header.size = self.size.unwrap_or(header.size);
         header.mtime = self.mtime.unwrap_or(header.mtime);
@@ -70,6 +92,7 @@ impl Attributes {
     }
 }
 
-fn number<T: std::str::FromStr>(text: &[u8]) -> Result<T> {
+/// Parses a decimal number.
+pub(crate) fn number<T: std::str::FromStr>(text: &[u8]) -> Result<T> {
     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or(DAMAGED)
 }

@@ -28,6 +28,8 @@ pub(crate) struct Stream {
     decoder: Decoder,
     /// Decompressed bytes that are not read yet.
     decoded: Bytes,
+    /// The number of decompressed bytes that were read or skipped.
+    offset: u64,
 }
 
 enum Decoder {
@@ -43,7 +45,17 @@ impl Stream {
             Compression::Gzip => Decoder::Gzip(Gzip::new()),
             Compression::Zstd => Decoder::Zstd(Box::new(Zstd::new())),
         };
-        Self { position: 0, decoder, decoded: Bytes::new() }
+        Self { position: 0, decoder, decoded: Bytes::new(), offset: 0 }
+    }
+
+    /// Begins at an offset of an archive without compression.
+    pub fn at(offset: u64) -> Self {
+        Self { position: offset, offset, ..Self::new(Compression::None) }
+    }
+
+    /// Returns the number of decompressed bytes that precede the next one.
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Returns at least one and at most `limit` bytes. Fails at the end.
@@ -52,6 +64,7 @@ impl Stream {
             return Err(Error::Damaged("it ends early"));
         }
         let length = usize::try_from(limit).unwrap_or(usize::MAX).min(self.decoded.len());
+        self.offset += length as u64;
         Ok(self.decoded.split_to(length))
     }
 
@@ -70,6 +83,7 @@ impl Stream {
             if self.decoded.is_empty() && matches!(self.decoder, Decoder::None) {
                 let end = self.position.checked_add(length).filter(|end| *end <= source.size());
                 self.position = end.ok_or(Error::Damaged("it ends early"))?;
+                self.offset += length;
                 return Ok(());
             }
             length -= self.next(source, length).await?.len() as u64;

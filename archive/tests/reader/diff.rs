@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use futures_executor::block_on;
-use snapshot_archive::{Certainty, Change, ChangeKind, DiffPage, Difference, Error, Side, diff};
+use snapshot_archive::{Archives, Certainty, Change, ChangeKind, DiffPage, Difference, Error, Side, diff};
 
-use crate::support::{Counting, FORMATS, Folder, Format, Memory, random};
+use crate::support::{FORMATS, Folder, Format, Memory, full, random};
 
 /// Sets the times of a file, in seconds since 1970.
 fn touch(folder: &Folder, path: &str, seconds: u64) {
@@ -24,7 +24,7 @@ fn write(folder: &Folder, path: &str, content: impl AsRef<[u8]>, seconds: u64) {
 }
 
 fn page(from: &Path, to: &Path, after: &[u8], limit: usize) -> DiffPage {
-    block_on(diff(Counting::open(from).0, Counting::open(to).0, after, limit)).unwrap()
+    block_on(diff(full(from), full(to), after, limit)).unwrap()
 }
 
 /// Returns all differences, in pages of `limit`.
@@ -246,12 +246,12 @@ fn page_begins_after_a_path_that_is_missing() {
 #[test]
 fn failing_side_is_named() {
     let (before, _) = pair();
-    let good = || Counting::open(&before.squashfs("-comp lz4")).0;
+    let good = || full(&before.squashfs("-comp lz4"));
     let bytes = fs::read(before.squashfs("-comp lz4")).unwrap();
-    let cut = || Memory(bytes[..200].to_vec().into());
-    let whole = Memory(bytes.clone().into());
+    let cut = || Archives::Full(Memory(bytes[..200].to_vec().into()));
+    let whole = Archives::Full(Memory(bytes.clone().into()));
     assert!(matches!(block_on(diff(cut(), whole, b"", 10)), Err((Side::From, Error::Damaged(_)))));
-    let whole = Memory(bytes.clone().into());
+    let whole = Archives::Full(Memory(bytes.clone().into()));
     assert!(matches!(block_on(diff(whole, cut(), b"", 10)), Err((Side::To, Error::Damaged(_)))));
     assert!(matches!(block_on(diff(good(), good(), b"../a", 10)), Err((_, Error::InvalidPath(_)))));
 }

@@ -9,14 +9,14 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Download, Error, Form, diff};
+use snapshot_archive::{Archive, Archives, Download, Error, Form, diff};
 
-use crate::support::{Counting, FORMATS, Folder, Format, Memory, path, random};
+use crate::support::{FORMATS, Folder, Format, Memory, full, path, random};
 
 /// Reads a whole download.
 fn download(archive: &Path, at: &str, form: Form) -> Result<Vec<u8>, Error> {
     block_on(async {
-        let mut download = Download::open(Counting::open(archive).0, path(at), form).await?;
+        let mut download = Download::open(full(archive), path(at), form).await?;
         let mut bytes = Vec::new();
         while let Some(next) = download.next().await? {
             assert!(!next.is_empty() && next.len() <= (1 << 20) + (320 << 10), "{} bytes", next.len());
@@ -60,8 +60,8 @@ fn export_has_no_differences_to_its_archive() {
     let folder = odd_tree();
     for format in FORMATS {
         let archive = folder.archive(format);
-        let tar = Memory(export(&archive, "").into());
-        let original = Memory(fs::read(&archive).unwrap().into());
+        let tar = Archives::Full(Memory(export(&archive, "").into()));
+        let original = Archives::Full(Memory(fs::read(&archive).unwrap().into()));
         let page = block_on(diff(original, tar, b"", 1000)).unwrap();
         assert_eq!((page.changes, page.next), (vec![], None), "{format:?}");
     }
@@ -127,8 +127,7 @@ fn download_of_a_range_has_only_its_bytes() {
         assert!(download(&archive, "deep/large", Form::Content).unwrap() == content, "{format:?}");
         for range in [0..1, 131_071..131_073, 1_499_999..1_500_000, 700_000..700_000] {
             let bytes = block_on(async {
-                let mut download =
-                    Download::open(Counting::open(&archive).0, path("deep/large"), Form::Content).await.unwrap();
+                let mut download = Download::open(full(&archive), path("deep/large"), Form::Content).await.unwrap();
                 assert_eq!(download.entry().size, 1_500_000);
                 download.set_range(range.clone());
                 let bytes = download.next().await.unwrap().unwrap_or_default();
@@ -148,7 +147,7 @@ fn damaged_archive_ends_an_export_with_an_error() {
     let mut bytes = fs::read(folder.archive(Format::Tar(None))).unwrap();
     bytes.truncate(1_000_000);
     let export = block_on(async {
-        let mut download = Download::open(Memory(bytes.into()), path(""), Form::Tar).await?;
+        let mut download = Download::open(Archives::Full(Memory(bytes.into())), path(""), Form::Tar).await?;
         while download.next().await?.is_some() {}
         Ok(())
     });

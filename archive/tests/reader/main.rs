@@ -6,6 +6,7 @@
 mod support;
 
 mod costs;
+mod delta;
 mod diff;
 mod export;
 mod files;

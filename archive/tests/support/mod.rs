@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Error, Result, Source};
+use sha2::{Digest, Sha256};
+use snapshot_archive::{Archive, Archives, Error, Result, Source};
 
 /// A folder that is deleted at the end of a test.
 pub struct Folder(PathBuf);
@@ -73,6 +74,67 @@ impl Folder {
     }
 }
 
+/// The directory with the changes of a delta.
+pub struct Carrier {
+    folder: Folder,
+    /// The SHA-256 of the head.
+    pub head: String,
+}
+
+impl Carrier {
+    /// Makes a carrier with entries of a tree, and the lists of the directories that changed: paths that begin with `/`, and
+    /// entries that begin with their type.
+    pub fn new(changed: &Folder, paths: &[String], lists: &[(&str, Vec<String>)]) -> Self {
+        let folder = Folder::new();
+        let names = folder.tree().with_file_name("names");
+        fs::write(&names, paths.iter().map(|path| format!("./{path}\0")).collect::<Vec<_>>().concat()).unwrap();
+        let mut command = Command::new("tar");
+        command.arg("-C").arg(changed.tree()).args(["--format=posix", "--pax-option=delete=atime,delete=ctime"]);
+        // A time with a fraction needs more headers.
+        command
+            .args([
+                "--mtime=@1700000000",
+                "--numeric-owner",
+                "-S",
+                "--no-recursion",
+                "--null",
+                "--verbatim-files-from",
+                "-T",
+            ])
+            .arg(names);
+        run(command.arg("-cf").arg(folder.tree().join("payload.tar")));
+        let entries =
+            |entries: &[String]| entries.iter().map(|entry| format!("{entry}\0")).collect::<Vec<_>>().concat();
+        let lists =
+            lists.iter().map(|(path, list)| format!("{path}\0{}\0", entries(list))).collect::<Vec<_>>().concat();
+        folder.write("lists", &lists);
+        let head = format!("delta 1\nbase b\nlists {}\npayload p\ndigest d\n", sha256(lists.as_bytes()));
+        folder.write("head", &head);
+        Self { folder, head: sha256(head.as_bytes()) }
+    }
+
+    /// The files of the carrier.
+    pub fn files(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Makes an archive of the carrier in a format.
+    pub fn archive(&self, format: Format) -> PathBuf {
+        self.folder.archive(format)
+    }
+
+    /// The archives of a base and of this carrier.
+    pub fn delta(&self, base: &Path, carrier: &Path) -> Archives<Counting> {
+        let [base, carrier] = [base, carrier].map(|path| Counting::open(path).0);
+        Archives::Delta { base, carrier, head: self.head.clone() }
+    }
+}
+
+/// Returns the SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+}
+
 /// A format of archives.
 #[derive(Clone, Copy, Debug)]
 pub enum Format {
@@ -95,6 +157,11 @@ pub const FORMATS: [Format; 6] = [
 /// Opens an archive in a file.
 pub fn open(path: &Path) -> Archive<Counting> {
     block_on(Archive::open(Counting::open(path).0)).unwrap()
+}
+
+/// An archive in a file that has all files of a snapshot.
+pub fn full(path: &Path) -> Archives<Counting> {
+    Archives::Full(Counting::open(path).0)
 }
 
 /// Reads a range of a file.
@@ -128,7 +195,7 @@ fn run(command: &mut Command) {
 pub struct Memory(pub Bytes);
 
 impl Source for Memory {
-    async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+    async fn read(&mut self, offset: u64, length: usize) -> Result<Bytes> {
         assert!(length > 0, "an empty range");
         let offset = usize::try_from(offset).unwrap();
         Ok(self.0.slice(offset..offset + length))
@@ -163,7 +230,7 @@ impl Counting {
 }
 
 impl Source for Counting {
-    async fn read(&self, offset: u64, length: usize) -> Result<Bytes> {
+    async fn read(&mut self, offset: u64, length: usize) -> Result<Bytes> {
         self.reads.count.set(self.reads.count.get() + 1);
         self.reads.bytes.set(self.reads.bytes.get() + length as u64);
         let mut bytes = vec![0; length];

@@ -34,7 +34,7 @@ use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
 use crate::service::calls::failures::from_storage;
-use crate::service::files::{error_of, to_attributes};
+use crate::service::files::{error_of, missing_archive, to_attributes};
 
 /// The names of the downloads, as the routes and the RPC methods have them.
 pub const NAMES: [&str; 2] = ["files/download", "files/export"];
@@ -98,7 +98,7 @@ async fn try_open(
     let request = DownloadRequest { path: path.as_str().to_owned(), form };
     let opened = ports.backups()?.open_download(&snapshot.location, &request).await;
     let opened = opened.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))?;
-    let (outcome, opened) = opened.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))?;
+    let (outcome, opened) = opened.map_err(missing_archive)?;
     let attributes = match outcome {
         Outcome::Answer(Answer::Entry(attributes)) => to_attributes(&attributes),
         other => return Err(error_of(other, &snapshot.snapshot_id, id, &path)),

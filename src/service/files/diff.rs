@@ -1,7 +1,7 @@
 //! `diff`: the differences between two snapshots of one lineage.
 
-use super::{error_of, readable_archive, to_attributes};
-use crate::model::archive::{self, ChangeKind, DiffOutcome, LocatedSnapshot, Name, Outcome, Side};
+use super::{error_of, missing_archive, to_attributes};
+use crate::model::archive::{self, ArchiveLocation, ChangeKind, DiffOutcome, LocatedSnapshot, Name, Outcome, Side};
 use crate::model::diff::{Certainty, ChangeType, DiffCursor, Difference, FileChange, SnapshotDiff, path_text};
 use crate::model::files::FilePath;
 use crate::model::request::{DiffRequest, NestedSelection};
@@ -9,7 +9,7 @@ use crate::model::{Error, Result, Selection};
 use crate::ports::{BackupStore, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_storage;
-use crate::service::snapshot::select::Selected;
+use crate::service::snapshot::select::{Selected, require_ready};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns a page of the differences between two snapshots.
@@ -36,11 +36,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
-    /// Returns where the archive of a snapshot of this workspace is, if it alone has all files.
+    /// Returns where the archives of a snapshot of this workspace are.
     pub async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
         self.prepare_call().await?;
         let Selected { workspace, snapshot } = self.select(selection).await?;
-        let location = readable_archive(&snapshot)?.clone();
+        let location = ArchiveLocation::of(&require_ready(&snapshot)?.backup);
         Ok(LocatedSnapshot { snapshot_id: snapshot.snapshot_id, root_id: workspace.root_id, location })
     }
 
@@ -53,13 +53,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let of = |side| if side == Side::From { from } else { to };
         let read = self.backups()?.diff_archives(&from.location, &to.location, request).await;
         let read = read.map_err(|failure| {
-            let backups = format!("reading the archives of the backups {} and {}", from.location, to.location);
+            let backups =
+                format!("reading the archives of the backups {} and {}", from.location.id(), to.location.id());
             from_storage(failure, &backups)
         })?;
-        match read {
-            Ok(DiffOutcome::Page { changes, next }) => Ok((changes, next)),
-            Ok(DiffOutcome::Failed { side, outcome }) => Err(failure_of(of(side), outcome)),
-            Err(side) => Err(Error::backup_damaged(of(side).location.id(), "its archive is missing")),
+        match read.map_err(missing_archive)? {
+            DiffOutcome::Page { changes, next } => Ok((changes, next)),
+            DiffOutcome::Failed { side, outcome } => Err(failure_of(of(side), outcome)),
         }
     }
 }

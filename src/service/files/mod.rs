@@ -1,4 +1,4 @@
-//! The files of a snapshot, read from its archive in R2 without a container; and those of a running sandbox.
+//! The files of a snapshot, read from its archives in R2 without a container; and those of a running sandbox.
 
 mod diff;
 pub mod in_sandbox;
@@ -7,11 +7,12 @@ mod read;
 mod restore;
 mod stat;
 
-use crate::model::archive::{Answer, Attributes, EntryKind, Name, NamedAttributes, Outcome, Request};
+use crate::model::archive::{
+    Answer, ArchiveLocation, Attributes, EntryKind, MissingArchive, Name, NamedAttributes, Outcome, Request,
+};
 use crate::model::files::{FileAttributes, FileCursor, FileEntry, FileLocation, FilePage, FilePath, FileType};
-use crate::model::record::SnapshotRecord;
 use crate::model::request::FileSource;
-use crate::model::{BackupId, BackupLocation, Error, Result, SnapshotId, Timestamp};
+use crate::model::{BackupId, Error, Result, SnapshotId, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::snapshot::select::{Selected, require_ready};
@@ -31,31 +32,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The entrypoint reads the files of a sandbox.
         let FileSource::Snapshot(selection) = source else { return Err(Error::internal()) };
         let Selected { snapshot, .. } = self.select(selection).await?;
-        let location = readable_archive(&snapshot)?;
-        let id = location.id();
-        let found = self.ask_archive(location, request).await?;
+        let location = ArchiveLocation::of(&require_ready(&snapshot)?.backup);
         let snapshot_id = snapshot.snapshot_id.clone();
-        let (outcome, bytes) = found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))?;
+        let (outcome, bytes) = self.ask_archive(&location, request).await?.map_err(missing_archive)?;
         match outcome {
             Outcome::Answer(answer) => Ok(Read { snapshot_id, answer, bytes }),
-            other => Err(error_of(other, &snapshot_id, id, path)),
+            other => Err(error_of(other, &snapshot_id, location.id(), path)),
         }
     }
 }
 
-/// Returns where the archive of a snapshot is, if it alone has all files.
-///
-/// # Errors
-/// [`Code::ArchiveUnreadable`](crate::model::Code::ArchiveUnreadable) for a delta.
-fn readable_archive(snapshot: &SnapshotRecord) -> Result<&BackupLocation> {
-    let backup = &require_ready(snapshot)?.backup;
-    match backup.delta() {
-        None => Ok(backup.location()),
-        Some(delta) => {
-            let why = format!("its archive has only the changes since the snapshot {}", delta.base_id);
-            Err(Error::archive_unreadable(&snapshot.snapshot_id, &why))
-        }
-    }
+/// Returns the error of a request about an archive that does not exist.
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes it by value.
+pub(crate) fn missing_archive(MissingArchive(id): MissingArchive) -> Error {
+    Error::backup_damaged(&id, "its archive is missing")
 }
 
 /// Returns the error of a request about `path` in the archive of a snapshot.

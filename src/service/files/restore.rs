@@ -1,6 +1,6 @@
 //! `files/restore`: single files of a snapshot, written to a running sandbox.
 
-use super::{error_of, other_answer};
+use super::{error_of, missing_archive, other_answer};
 use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, Outcome, Request};
 use crate::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
 use crate::model::files::{FilePath, RestoredFiles};
@@ -80,11 +80,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         path: &FilePath,
         request: &Request,
     ) -> Result<(Answer, Vec<u8>)> {
-        let id = source.location.id();
-        let found = self.ask_archive(&source.location, request).await?;
-        match found.ok_or_else(|| Error::backup_damaged(id, "its archive is missing"))? {
+        match self.ask_archive(&source.location, request).await?.map_err(missing_archive)? {
             (Outcome::Answer(answer), bytes) => Ok((answer, bytes)),
-            (other, _) => Err(error_of(other, &source.snapshot_id, id, path)),
+            (other, _) => Err(error_of(other, &source.snapshot_id, source.location.id(), path)),
         }
     }
 

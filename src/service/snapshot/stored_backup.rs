@@ -2,7 +2,7 @@
 
 use futures_util::future::join;
 
-use crate::model::archive::{Answer, Outcome, Request};
+use crate::model::archive::{Answer, ArchiveLocation, MissingArchive, Outcome, Request};
 use crate::model::delta::Delta;
 use crate::model::files::FilePath;
 use crate::model::record::StoredBackup;
@@ -163,24 +163,25 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn is_empty_directory_backup(&self, backup: &LocatedBackup) -> Result<bool> {
         let request = Request::List { path: FilePath::root().as_str().to_owned(), after: None, limit: 1 };
-        let outcome = self.ask_archive(backup.location(), &request).await?.map(|(outcome, _)| outcome);
+        let outcome = self.ask_archive(&ArchiveLocation::of(backup), &request).await?.map(|(outcome, _)| outcome);
         Ok(match outcome {
-            Some(Outcome::Answer(Answer::Page { entries, .. })) => entries.is_empty(),
+            Ok(Outcome::Answer(Answer::Page { entries, .. })) => entries.is_empty(),
             // It has no entry for the directory itself either.
-            Some(Outcome::NotFound) => true,
+            Ok(Outcome::NotFound) => true,
             _ => false,
         })
     }
 
-    /// Answers a request about the content of an archive, with the bytes of a file; `None` if there is no archive.
+    /// Answers a request about the content of a snapshot, with the bytes of a file.
     pub(in crate::service) async fn ask_archive(
         &self,
-        backup: &BackupLocation,
+        archive: &ArchiveLocation,
         request: &Request,
-    ) -> Result<Option<(Outcome, Vec<u8>)>> {
-        let failed = |failure| from_storage(failure, &format!("reading the archive of the backup {backup}"));
-        self.retry(async || match self.backups()?.read_archive(backup, request).await.map_err(failed)? {
-            Some((Outcome::SourceFailed(message), _)) => Err(Error::archive_source_failed(backup.id(), &message)),
+    ) -> Result<Result<(Outcome, Vec<u8>), MissingArchive>> {
+        let id = archive.id();
+        let failed = |failure| from_storage(failure, &format!("reading the archive of the backup {id}"));
+        self.retry(async || match self.backups()?.read_archive(archive, request).await.map_err(failed)? {
+            Ok((Outcome::SourceFailed(message), _)) => Err(Error::archive_source_failed(id, &message)),
             read => Ok(read),
         })
         .await

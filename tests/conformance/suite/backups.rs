@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sandbox_snapshotter::model::archive::{Answer, Outcome, Request};
+use sandbox_snapshotter::model::archive::{Answer, ArchiveLocation, MissingArchive, Outcome, Request};
 use sandbox_snapshotter::model::{BackupId, BackupLocation, BackupObject, BackupObjectKind, Timestamp};
 use sandbox_snapshotter::ports::{BackupStore, Clock};
 
@@ -35,7 +35,11 @@ async fn missing_backup_is_not_found(world: &impl World) {
     assert_eq!(backups.head_archive(&pair(&id)).await, Ok(None));
     assert_eq!(backups.read_archive_prefix(&pair(&id), 4).await, Ok(None));
     assert_eq!(backups.hash_archive(&pair(&id)).await, Ok(None));
-    assert_eq!(backups.read_archive(&pair(&id), &Request::Stat { path: "/".into() }).await, Ok(None));
+    let request = Request::Stat { path: "/".into() };
+    assert_eq!(backups.read_archive(&full(&id), &request).await, Ok(Err(MissingArchive(id.clone()))));
+    let stored = create_backup(world, "agent", "content").await;
+    let delta = ArchiveLocation::Delta { base: pair(stored.id()), carrier: pair(&id), head: String::new() };
+    assert_eq!(backups.read_archive(&delta, &request).await, Ok(Err(MissingArchive(id.clone()))));
     assert_eq!(backups.delete(&pair(&id)).await, Ok(()));
 }
 
@@ -80,7 +84,7 @@ async fn archive_prefix_has_the_requested_length_or_that_of_the_archive(world: &
 async fn content_of_an_archive_is_read_by_path(world: &impl World) {
     let handle = create_backup(world, "agent", "content").await;
     let read =
-        async |request: Request| world.backups().read_archive(&pair(handle.id()), &request).await.unwrap().unwrap();
+        async |request: Request| world.backups().read_archive(&full(handle.id()), &request).await.unwrap().unwrap();
     let (outcome, _) = read(Request::List { path: "/".into(), after: None, limit: 10 }).await;
     let Outcome::Answer(Answer::Page { entries, next: None }) = outcome else { panic!("{outcome:?}") };
     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_bytes()).collect();
@@ -199,6 +203,11 @@ async fn list_all(world: &impl World) -> Vec<BackupObject> {
 /// The location of a backup with metadata beside its archive.
 fn pair(id: &BackupId) -> BackupLocation {
     BackupLocation::Pair(id.clone())
+}
+
+/// The archive of a full snapshot, with metadata beside it.
+fn full(id: &BackupId) -> ArchiveLocation {
+    ArchiveLocation::Full(pair(id))
 }
 
 fn archive_key(world: &impl World, id: &BackupId) -> String {

@@ -1,6 +1,8 @@
 //! The bucket: answers that are misread.
 
-use sandbox_snapshotter::model::archive::{DiffOutcome, DiffRequest, Outcome, Request, Side};
+use sandbox_snapshotter::model::archive::{
+    ArchiveLocation, DiffOutcome, DiffRequest, MissingArchive, Outcome, Request,
+};
 use sandbox_snapshotter::model::{
     ArchiveInfo, BackupHandle, BackupId, BackupLocation, BackupMetadata, BackupObjectPage, Failure, LocatedBackup,
 };
@@ -55,18 +57,18 @@ impl BackupStore for PlantedPorts {
 
     async fn read_archive(
         &self,
-        backup: &BackupLocation,
+        archive: &ArchiveLocation,
         request: &Request,
-    ) -> Result<Option<(Outcome, Vec<u8>)>, Failure> {
-        self.bucket().read_archive(backup, request).await
+    ) -> Result<Result<(Outcome, Vec<u8>), MissingArchive>, Failure> {
+        self.bucket().read_archive(archive, request).await
     }
 
     async fn diff_archives(
         &self,
-        from: &BackupLocation,
-        to: &BackupLocation,
+        from: &ArchiveLocation,
+        to: &ArchiveLocation,
         request: &DiffRequest,
-    ) -> Result<Result<DiffOutcome, Side>, Failure> {
+    ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
         self.bucket().diff_archives(from, to, request).await
     }
 

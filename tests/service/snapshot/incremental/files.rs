@@ -1,13 +1,14 @@
-//! The archive of a delta is not read as if it had all files.
+//! The files of a delta, and the handle of its archive.
 
 use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Runtime, Selection};
-use sandbox_snapshotter::ports::Ledger;
+use sandbox_snapshotter::model::archive::ArchiveLocation;
+use sandbox_snapshotter::model::{BackupLocation, Code, Runtime, Selection, SnapshotRef};
+use sandbox_snapshotter::ports::{BackupStore, Ledger};
 use serde_json::{Value, json};
 
 use super::{changed_sandbox, take};
-use crate::support::{ExpectError, by_ref};
+use crate::support::{ExpectError, FILE, by_ref};
 
 #[test]
 fn ref_of_delta_does_not_contain_the_handle_of_its_archive() {
@@ -29,43 +30,51 @@ fn archive_of_changes_is_not_imported() {
     fixture.run(Operation::Import, &arguments).expect_code(Code::RefMismatch);
 }
 
-#[test]
-fn files_of_delta_are_not_read_from_its_archive() {
-    let (fixture, base) = changed_sandbox(Runtime::Container);
-    let delta = take(&fixture).snapshot;
-    let with = |name: &str, value: Value| {
-        let mut arguments = by_ref(&delta);
-        arguments[name] = value;
-        arguments
-    };
-    let path = with("path", json!("large"));
-    let mut restore = with("paths", json!(["large"]));
-    restore["to"] = json!("agent-42");
-    let calls = [
-        (Operation::ListFiles, by_ref(&delta)),
-        (Operation::StatFile, path.clone()),
-        (Operation::ReadFile, path),
-        (Operation::RestoreFiles, restore),
-        (Operation::Diff, json!({ "from": by_ref(&base.snapshot), "to": by_ref(&delta) })),
-        (Operation::Diff, json!({ "from": by_ref(&delta), "to": by_ref(&base.snapshot) })),
-    ];
-    for (operation, arguments) in calls {
-        let error = fixture.run(operation, &arguments).expect_code(Code::ArchiveUnreadable);
-        assert!(error.message().contains(base.snapshot.snapshot_id().as_str()), "{}", error.message());
-    }
-    // Downloads ask the object where the archive is.
-    let selection = Selection::decode(&by_ref(&delta)).unwrap();
-    block_on(fixture.snapshotter("agent-42").locate_snapshot(&selection)).expect_code(Code::ArchiveUnreadable);
+/// Returns the arguments that select a snapshot, with another one.
+fn by_ref_with(snapshot: &SnapshotRef, name: &str, value: Value) -> Value {
+    let mut arguments = by_ref(snapshot);
+    arguments[name] = value;
+    arguments
 }
 
 #[test]
-fn files_of_delta_are_not_written_to_another_sandbox() {
-    let (fixture, _) = changed_sandbox(Runtime::Container);
+fn files_of_delta_are_read_from_the_base_and_the_carrier() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
     let delta = take(&fixture).snapshot;
-    let branch = fixture.branch(&delta).unwrap();
-    let mut arguments = by_ref(&delta);
-    (arguments["paths"], arguments["to"]) = (json!(["large"]), json!(branch.sandbox_id()));
-    fixture.run(Operation::RestoreFiles, &arguments).expect_code(Code::ArchiveUnreadable);
+    let listed = fixture.run(Operation::ListFiles, &by_ref(&delta)).unwrap();
+    let names: Vec<_> = listed["files"].as_array().unwrap().iter().map(|file| file["name"].clone()).collect();
+    assert_eq!(names, ["large", "notes.txt"]);
+    let read = |path: &str| fixture.run(Operation::ReadFile, &by_ref_with(&delta, "path", json!(path))).unwrap();
+    assert_eq!(read("notes.txt")["content"], json!("second"));
+    assert_eq!(read("large")["sizeBytes"], json!(1000));
+    let changes =
+        fixture.run(Operation::Diff, &json!({ "from": by_ref(&base.snapshot), "to": by_ref(&delta) })).unwrap();
+    assert_eq!(changes["changes"][0]["path"], json!("notes.txt"));
+    let location =
+        block_on(fixture.snapshotter("agent-42").locate_snapshot(&Selection::decode(&by_ref(&delta)).unwrap()));
+    let ArchiveLocation::Delta { base: located, head, .. } = location.unwrap().location else { panic!("it is full") };
+    assert_eq!((located.id(), head.len()), (base.snapshot.backup().id(), 64));
+}
+
+#[test]
+fn missing_base_is_named_by_a_read_of_its_delta() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    let delta = take(&fixture).snapshot;
+    let id = base.snapshot.backup().id();
+    block_on(fixture.world.delete(&BackupLocation::Pair(id.clone()))).unwrap();
+    let error = fixture.run(Operation::ListFiles, &by_ref(&delta)).expect_code(Code::BackupIncomplete);
+    assert!(error.message().contains(id.as_str()), "{}", error.message());
+}
+
+#[test]
+fn files_of_delta_are_written_to_a_running_sandbox() {
+    let (fixture, base) = changed_sandbox(Runtime::Container);
+    let delta = take(&fixture).snapshot;
+    let other = fixture.restore(&base.snapshot).unwrap();
+    let mut arguments = by_ref_with(&delta, "paths", json!(["notes.txt"]));
+    (arguments["to"], arguments["overwrite"]) = (json!(other.sandbox_id()), json!(true));
+    fixture.run(Operation::RestoreFiles, &arguments).unwrap();
+    assert_eq!(fixture.world.files(other.sandbox_id().as_str()).unwrap()[FILE], "second");
 }
 
 #[test]
