@@ -9,7 +9,7 @@ use crate::model::{Code, Error, Result};
 pub(crate) fn group(operation: Operation) -> &'static str {
     match (operation, operation.name().split_once('/')) {
         (Operation::Sweep | Operation::Health, _) => "deployment",
-        (Operation::Exec, _) => "commands",
+        (Operation::Exec, _) | (_, Some(("commands", _))) => "commands",
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",
         (_, Some(("files", _))) => "files",

@@ -19,8 +19,9 @@ fn valid_options() -> Vec<(Operation, Value)> {
     let start = json!({ "onDiverged": "adopt", "allowEmpty": true, "acceptStale": true, "expect": { "lock": "0" } });
     let name = json!({ "name": "existing", "tenant": "default" });
     let create = merged(&[name.clone(), settings.clone(), json!({ "dir": "/workspace", "idempotencyKey": "key" })]);
+    let commands = valid_command_options(&name, &scope);
     let policy = json!({ "policy": { "keepDaily": 1 }, "dryRun": false });
-    vec![
+    let others = vec![
         (
             Operation::Snapshot,
             of_sandbox(json!({
@@ -71,28 +72,6 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::SetRetention, of_sandbox(policy)),
         (Operation::ApplyRetention, of_sandbox(json!({ "dryRun": false }))),
         (Operation::RotateKey, merged(&[of_sandbox(json!({})), scope.clone()])),
-        (
-            Operation::Exec,
-            of_sandbox(json!({
-                "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1,
-                "maxOutputBytes": 1,
-            })),
-        ),
-        (
-            Operation::StartCommand,
-            of_sandbox(
-                json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 }),
-            ),
-        ),
-        (Operation::ListCommands, merged(&[name.clone(), scope.clone()])),
-        (
-            Operation::ReadCommandOutput,
-            of_sandbox(json!({
-                "runtime": "container", "commandId": "c1", "stream": "stderr", "offset": 0, "length": 10,
-                "waitSeconds": 1,
-            })),
-        ),
-        (Operation::EndCommand, of_sandbox(json!({ "commandId": "c1", "signal": "INT", "graceSeconds": 0 }))),
         (Operation::Sweep, json!({ "dryRun": false, "graceSeconds": 0 })),
         (Operation::CreateWorkspace, create.clone()),
         (Operation::GetOrCreateWorkspace, merged(&[create, start.clone()])),
@@ -115,6 +94,36 @@ fn valid_options() -> Vec<(Operation, Value)> {
         ),
         (Operation::MigrateWorkspace, merged(&[name.clone(), json!({ "runtime": "container" })])),
         (Operation::DeleteWorkspace, name),
+    ];
+    [others, commands].concat()
+}
+
+/// Returns valid options of each operation on commands.
+fn valid_command_options(name: &Value, scope: &Value) -> Vec<(Operation, Value)> {
+    let of_sandbox = |further: Value| merged(&[json!({ "sandboxId": "agent-42" }), further]);
+    vec![
+        (
+            Operation::Exec,
+            of_sandbox(json!({
+                "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1,
+                "maxOutputBytes": 1,
+            })),
+        ),
+        (
+            Operation::StartCommand,
+            of_sandbox(
+                json!({ "command": "true", "cwd": "src", "env": { "A": "1" }, "stdin": "", "timeoutSeconds": 1 }),
+            ),
+        ),
+        (Operation::ListCommands, merged(&[name.clone(), scope.clone()])),
+        (
+            Operation::ReadCommandOutput,
+            of_sandbox(json!({
+                "runtime": "container", "commandId": "c1", "stream": "stderr", "offset": 0, "length": 10,
+                "waitSeconds": 1,
+            })),
+        ),
+        (Operation::EndCommand, of_sandbox(json!({ "commandId": "c1", "signal": "INT", "graceSeconds": 0 }))),
     ]
 }
 

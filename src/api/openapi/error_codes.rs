@@ -239,6 +239,29 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         | Operation::ApplyRetention
         | Operation::RotateKey => &[DURABLE_OBJECT, SANDBOX, STORAGE],
         Operation::Sweep => &[DURABLE_OBJECT, STORAGE],
+        Operation::CreateCheckpoint
+        | Operation::ListCheckpoints
+        | Operation::RestoreCheckpoint
+        | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
+        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
+        Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
+        Operation::ReadCommandOutput | Operation::EndCommand => &[&[Code::CommandNotFound]],
+        Operation::Exec
+        | Operation::StartCommand
+        | Operation::ListCommands
+        | Operation::CurrentToken
+        | Operation::Health => &[],
+        _ => codes_of_workspaces(operation),
+    };
+    let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
+    let exec: &[&[Code]] = if runs_in_container(operation) { EXEC } else { &[] };
+    let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).chain(exec).any(|part| part.contains(code));
+    Code::ALL.iter().copied().filter(matches).collect()
+}
+
+/// Returns the codes of an operation on named workspaces.
+fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
+    match operation {
         Operation::CreateWorkspace | Operation::GetOrCreateWorkspace | Operation::ForkWorkspace => &[
             DURABLE_OBJECT,
             NAMED,
@@ -272,21 +295,6 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],
         Operation::GetWorkspaceByName | Operation::TurnEnded => &[DURABLE_OBJECT, NAMED],
         Operation::ListWorkspaces => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::DirectoryUnavailable]],
-        Operation::CreateCheckpoint
-        | Operation::ListCheckpoints
-        | Operation::RestoreCheckpoint
-        | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
-        Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
-        Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
-        Operation::ReadCommandOutput | Operation::EndCommand => &[&[Code::CommandNotFound]],
-        Operation::Exec
-        | Operation::StartCommand
-        | Operation::ListCommands
-        | Operation::CurrentToken
-        | Operation::Health => &[],
-    };
-    let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
-    let exec: &[&[Code]] = if runs_in_container(operation) { EXEC } else { &[] };
-    let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).chain(exec).any(|part| part.contains(code));
-    Code::ALL.iter().copied().filter(matches).collect()
+        _ => &[],
+    }
 }

@@ -94,7 +94,6 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::WorkspaceNotFound => {
             ("The tenant \"acme\" has no workspace \"project\".", "Create it with create() or getOrCreate().")
         }
-        Code::CommandNotFound => ("There is no background command \"k3f9x2ab\".", "List the background commands."),
         Code::CheckpointNotFound => ("snapshot \"s1\" not found.", "List the checkpoints of \"/workspace\"."),
         Code::ToolNotFound => {
             ("There is no tool \"workspace__code__undo\".", "Use the name of a tool exactly as tools/list returns it.")

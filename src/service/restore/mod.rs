@@ -34,12 +34,12 @@ use crate::ports::{Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Makes a new sandbox from a snapshot, to recover its state. The existing sandbox does not change.
     pub async fn restore(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef> {
-        self.derive_sandbox(request, DerivationKind::Restored, abort).await
+        Box::pin(self.derive_sandbox(request, DerivationKind::Restored, abort)).await
     }
 
     /// Makes a new sandbox from a snapshot, to continue from its state independently.
     pub async fn branch(&self, request: RestoreRequest, abort: CancellationToken) -> Result<WorkspaceRef> {
-        self.derive_sandbox(request, DerivationKind::Branch, abort).await
+        Box::pin(self.derive_sandbox(request, DerivationKind::Branch, abort)).await
     }
 
     async fn derive_sandbox(
