@@ -210,7 +210,8 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {
         let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
-        let answer = self.0.run(request.sandbox_id.as_str(), Operation::Revive, &arguments, &JsValue::UNDEFINED).await?;
+        let answer =
+            self.0.run(request.sandbox_id.as_str(), Operation::Revive, &arguments, &JsValue::UNDEFINED).await?;
         answer.parse().map_err(Error::message_unreadable)
     }
 

@@ -6,8 +6,8 @@ use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
 use super::support::{
-    FILE, Fixture, HOUR, SCENARIOS, Scenario, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
-    for_every_call,
+    FILE, Fixture, HOUR, SCENARIOS, Scenario, crash_at_every_call, fail_every_call_permanently,
+    fail_every_call_transiently, for_every_call,
 };
 
 /// Asserts that after 3 hours of alarms no task is pending and all snapshots can be restored.

@@ -22,9 +22,7 @@ use super::lists;
 use super::settings::settings_update;
 use super::snapshot;
 use super::target::{parse_address, read_selector};
-use crate::args::workspace::{
-    Create, Delete, Fork, List, Promote, Source, Start, StartOptions, Update, Workspace,
-};
+use crate::args::workspace::{Create, Delete, Fork, List, Promote, Source, Start, StartOptions, Update, Workspace};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
 use crate::output::print_failure;

@@ -33,9 +33,7 @@ pub(in crate::service) async fn in_sandbox<P: Ports, T>(
 ) -> Result<T> {
     let Destination { target, revive, once } = destination;
     match work(find_sandbox(ports, destination, *once).await?).await {
-        Err(error)
-            if is_gone(&error) && (matches!(target, ExecTarget::Named(_)) || revive.is_some()) && !once =>
-        {
+        Err(error) if is_gone(&error) && (matches!(target, ExecTarget::Named(_)) || revive.is_some()) && !once => {
             work(find_sandbox(ports, destination, true).await?).await
         }
         outcome => outcome,

@@ -68,7 +68,8 @@ pub async fn start<P: Ports>(
     abort: CancellationToken,
 ) -> Result<Execution<P>> {
     // A stream is read only once, so there is no second attempt.
-    let destination = Destination { target: request.target()?, revive: revive_request(&request), once: input.is_some() };
+    let destination =
+        Destination { target: request.target()?, revive: revive_request(&request), once: input.is_some() };
     let work = async |found| start_in(&ports, &request, found, input.take(), &abort).await;
     attempts::in_sandbox(&*ports, &destination, work).await
 }

@@ -201,8 +201,9 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let (world, access) = (Rc::clone(&self.world), access.clone());
         let request = Request::decode(operation, arguments);
-        let in_background =
-            ["workspaces/", "checkpoints/", "files/", "exec", "revive"].iter().any(|area| operation.name().starts_with(area));
+        let in_background = ["workspaces/", "checkpoints/", "files/", "exec", "revive"]
+            .iter()
+            .any(|area| operation.name().starts_with(area));
         let work = async move {
             // The entrypoint checks the permission and the deployment before the arguments.
             access.check_operation(operation)?;

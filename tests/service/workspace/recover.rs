@@ -27,8 +27,13 @@ fn late_ensure_running_call_is_refused_after_a_later_stop() {
     let fixture = Fixture::with_stopped_workspace();
     let record = fixture.record(WORKSPACE);
     let (address, settings, version) = (record.address, record.settings, record.version - 2);
-    let request =
-        EnsureRunningRequest { address: Some(address), settings, start: StartSettings::default(), version, may_have_lost: false };
+    let request = EnsureRunningRequest {
+        address: Some(address),
+        settings,
+        start: StartSettings::default(),
+        version,
+        may_have_lost: false,
+    };
     let sandbox = fixture.snapshotter(record.sandbox_id.as_str());
     let outcome =
         PendingOperation::start_with_background(&fixture.world, async move { sandbox.ensure_running(request).await })

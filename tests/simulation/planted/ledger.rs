@@ -72,7 +72,9 @@ impl PlantedPorts {
         {
             self.notes.is_adopting.set(true);
         }
-        if binding.start.restore_task != stored.and_then(|stored| stored.start.restore_task) && self.notes.is_spared.take() {
+        if binding.start.restore_task != stored.and_then(|stored| stored.start.restore_task)
+            && self.notes.is_spared.take()
+        {
             binding.start.restore_task = None;
         }
         row

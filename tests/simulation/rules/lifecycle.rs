@@ -173,15 +173,15 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
         ContainerMarker::Restored(_) => check_restored_files(world, id),
         ContainerMarker::Ready(_) if !world.has_binding(id) => {
             let is_adopted = world.is_revived(id)
-                && world.with_container(id, |container, _| {
-                    matches!(container.marker, Some(ContainerMarker::Adopted(_)))
-                });
+                && world
+                    .with_container(id, |container, _| matches!(container.marker, Some(ContainerMarker::Adopted(_))));
             if is_adopted {
                 note_own_container(world, id, Timestamp::from_millis(world.now()));
             }
         }
         ContainerMarker::Ready(_) => {
-            let baseline = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.start.baseline);
+            let baseline =
+                world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.start.baseline);
             let is_empty = world.with_sandbox(id, |sandbox, _| {
                 sandbox.notes.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();

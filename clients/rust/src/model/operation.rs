@@ -29,9 +29,9 @@ pub mod types {
         GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest, LineageRequest,
         ListCheckpointsRequest, ListFilesRequest, ListRequest, ListTokensRequest, ListWorkspacesRequest,
         MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest, RemoveFileRequest,
-        RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, Selection,
-        SetRetentionRequest, SnapshotRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
-        UpdateRequest, WriteFileRequest,
+        RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, ReviveRequest, RevokeTokenRequest,
+        SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartRequest, StatFileRequest, StopRequest,
+        SweepRequest, Toolset, UpdateRequest, WriteFileRequest,
     };
     pub use crate::model::revive::RevivedSandbox;
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};

@@ -5,8 +5,8 @@
 
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::record::StartState;
 use crate::model::named::messages::{AutosaveRequest, Autosaved};
+use crate::model::record::StartState;
 use crate::model::request::CapturePurpose;
 use crate::model::{Result, SnapshotRequest, Status, Timestamp};
 use crate::ports::{Ledger, Ports, Sandboxes};

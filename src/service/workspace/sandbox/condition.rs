@@ -72,7 +72,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Some(ContainerMarker::Restoring(nonce)) if start.restore_nonce.as_ref() == Some(&nonce) => {
                     SandboxCondition::Unfinished
                 }
-                marker @ (None | Some(ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_) | ContainerMarker::Ready(_))) => {
+                marker @ (None
+                | Some(
+                    ContainerMarker::Adopted(_) | ContainerMarker::Restoring(_) | ContainerMarker::Ready(_),
+                )) => {
                     let is_empty =
                         matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
                     // The image itself, or the platform snapshot of an unfinished start, may have files in the directory.

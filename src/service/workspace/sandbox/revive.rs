@@ -9,10 +9,10 @@ use futures_util::FutureExt;
 use futures_util::future::Shared;
 
 use super::ensure_running::ensured_running;
+use crate::model::named::Settings;
 use crate::model::named::answer::StartOutcome;
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::{OnDiverged, StartSettings};
-use crate::model::named::Settings;
 use crate::model::record::{StartState, WorkspaceRecord};
 use crate::model::request::ReviveRequest;
 use crate::model::revive::RevivedSandbox;

@@ -141,11 +141,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let nothing_restorable = if is_named { Error::nothing_restorable } else { Error::nothing_to_revive };
         let Some(parent) = workspace.parent else {
             let is_new = is_named && self.start_state()?.first_started_at.is_none();
-            return if is_new || allow_empty {
-                Ok(StartSource::Empty)
-            } else {
-                Err(nothing_restorable(&self.id))
-            };
+            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable(&self.id)) };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(RestoreSource { stored, dependencies, format, platform_snapshot }) => {

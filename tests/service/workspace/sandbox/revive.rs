@@ -47,7 +47,10 @@ fn sandbox_that_slept_gets_its_newest_snapshot_under_its_own_id() {
         let revived = fixture.revive(json!({})).unwrap();
         let newest = fixture.run(Operation::List, &json!({ "sandboxId": SANDBOX })).unwrap()["snapshots"][0].clone();
         assert_eq!((&revived["how"], fixture.file().as_deref()), (&json!("restored"), Some("first")), "{runtime:?}");
-        assert_eq!((&revived["sandboxId"], &revived["workspace"]["ref"]["sandboxId"]), (&json!(SANDBOX), &json!(SANDBOX)));
+        assert_eq!(
+            (&revived["sandboxId"], &revived["workspace"]["ref"]["sandboxId"]),
+            (&json!(SANDBOX), &json!(SANDBOX))
+        );
         let from = &revived["restoredFrom"];
         assert_eq!((&from["snapshotId"], &from["ageSeconds"]), (&newest["snapshotId"], &json!(60)), "{revived}");
         assert_eq!(revived["mayHaveLost"], true, "nothing proves that the snapshot has all files");
@@ -92,7 +95,11 @@ fn second_revival_reports_the_restore_of_the_first_one() {
         fixture.world.write_file(SANDBOX, FILE, "unsaved");
         fixture.world.advance_clock(HOUR);
         let second = fixture.revive(json!({})).unwrap();
-        assert_eq!((&second["how"], &second["restoredFrom"]), (&json!("running"), &first["restoredFrom"]), "{runtime:?}");
+        assert_eq!(
+            (&second["how"], &second["restoredFrom"]),
+            (&json!("running"), &first["restoredFrom"]),
+            "{runtime:?}"
+        );
         assert_eq!((&second["mayHaveLost"], fixture.file().as_deref()), (&json!(true), Some("unsaved")));
     }
 }
@@ -140,7 +147,9 @@ fn snapshot_of_another_directory_is_restored_where_it_was_taken() {
     let fixture = Fixture::empty();
     fixture.world.write_file(SANDBOX, "/home/data/notes.txt", "first");
     fixture.world.advance_clock(MINUTE);
-    fixture.run(Operation::Snapshot, &json!({ "sandboxId": SANDBOX, "dir": "/home/data", "excludes": ["*.log"] })).unwrap();
+    fixture
+        .run(Operation::Snapshot, &json!({ "sandboxId": SANDBOX, "dir": "/home/data", "excludes": ["*.log"] }))
+        .unwrap();
     fixture.world.end_container(SANDBOX);
     fixture.revive(json!({})).unwrap();
     assert_eq!(fixture.read(SANDBOX, "/home/data/notes.txt").as_deref(), Some("first"));
