@@ -51,7 +51,9 @@ export async function openDownload(bucket, snapshots, request) {
     const { missing, objects } = await findObjects(bucket, snapshots);
     if (missing) return missing;
     const sources = objects.map((object) => source(bucket, object));
-    const [outcome, content] = await withReader((loaded) => loaded.openDownload(sources, heads(snapshots), request));
+    const [outcome, content] = await withReader((loaded) =>
+      loaded.openDownload(sources, heads(snapshots), request),
+    );
     if (content) download = new Download(content);
     return {
       outcome,
@@ -144,8 +146,7 @@ class Download {
 
 /** Reserves memory for snapshots. */
 function reserve(count) {
-  for (const download of downloads)
-    if (open + count > MAX_SNAPSHOTS && download.isIdle()) download.close();
+  for (const download of downloads) if (open + count > MAX_SNAPSHOTS && download.isIdle()) download.close();
   if (open + count > MAX_SNAPSHOTS)
     throw new Error(`${open} snapshots are being read at the same time, of at most ${MAX_SNAPSHOTS}`);
   open += count;

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// The maximum number of paths in a set. A capture with more than 500,000 entries is full.
 const MAX_PATHS: usize = 700_000;
 
-/// The first bytes of the SHA-256 of each path, which are as good as the path: nobody finds two paths with the same ones.
+/// The first bytes of the SHA-256 of each path. They stand for the path: to find two paths with the same ones takes 2⁴⁸ attempts.
 #[derive(Default)]
 pub(crate) struct Digests(Vec<[u8; 12]>);
 

@@ -165,10 +165,9 @@ fn carrier_that_was_changed_is_refused() {
 
 #[test]
 fn carrier_of_a_later_version_is_refused() {
-    let (base, carrier) = changed();
+    let (base, mut carrier) = changed();
     let head = "delta 2\n";
     carrier.files().write("head", head);
-    let mut carrier = carrier;
     carrier.head = sha256(head.as_bytes());
     let open = block_on(carrier.delta(&base.archive(SQUASHFS), &carrier.archive(SQUASHFS)).open());
     assert!(matches!(open.err(), Some(Error::Unsupported(_))));
