@@ -1,5 +1,6 @@
 //! Tokens: what their bearers may do, and what they cannot.
 
+mod health;
 mod permissions;
 mod scope;
 mod tokens;
