@@ -29,7 +29,7 @@ pub(super) enum Reached {
 pub(super) fn reach(request: &Request) -> Result<Vec<Reached>> {
     Ok(match request {
         Request::Sandbox(request) => sandbox(request)?,
-        Request::Named(request) => named(request),
+        Request::Named(request) => named(request)?,
         Request::Entrypoint(request) => entrypoint(request)?,
         Request::Tools(request) => tools(request)?,
         // The answer is about the configuration.
@@ -64,16 +64,17 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
     })
 }
 
-fn named(request: &requests::Named) -> Vec<Reached> {
+fn named(request: &requests::Named) -> Result<Vec<Reached>> {
     use requests::Named as Call;
-    match request {
-        Call::CreateWorkspace(it) => match source(it) {
-            Some(source) => vec![source, Reached::Derived(it.address.clone())],
+    Ok(match request {
+        Call::CreateWorkspace(it) => match &it.source {
+            Some(source) => [in_source(it, source)?, vec![Reached::Derived(it.address.clone())]].concat(),
             None => vec![Reached::Workspace(it.address.clone())],
         },
         Call::GetOrCreateWorkspace(it) => {
+            let source = it.create.source.as_ref().map(|source| in_source(&it.create, source)).transpose()?;
             // The workspace may exist, and then it is not made from the source.
-            source(&it.create).into_iter().chain([Reached::Workspace(it.create.address.clone())]).collect()
+            [source.unwrap_or_default(), vec![Reached::Workspace(it.create.address.clone())]].concat()
         }
         Call::GetWorkspaceByName(address) | Call::TurnEnded(address) | Call::DeleteWorkspace(address) => {
             vec![Reached::Workspace(address.clone())]
@@ -95,7 +96,7 @@ fn named(request: &requests::Named) -> Vec<Reached> {
             };
             vec![Reached::Workspace(it.address.clone()), from]
         }
-    }
+    })
 }
 
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
@@ -133,17 +134,13 @@ fn declared(toolset: &Toolset) -> Result<Vec<Reached>> {
     toolset.workspaces.iter().map(|workspace| workspace.target().map(target)).collect()
 }
 
-/// Returns the source of a new workspace.
-fn source(request: &CreateRequest) -> Option<Reached> {
-    Some(match request.source.as_ref()? {
+/// Returns what the source of a new workspace reaches.
+fn in_source(request: &CreateRequest, source: &Source) -> Result<Vec<Reached>> {
+    Ok(match source {
         Source::Workspace(name) => {
-            Reached::Workspace(Address { tenant: request.address.tenant.clone(), name: name.clone() })
+            vec![Reached::Workspace(Address { tenant: request.address.tenant.clone(), name: name.clone() })]
         }
-        // Decoding verified the selection.
-        Source::Snapshot(selection) => match Selection::decode(selection) {
-            Ok(selection) => Reached::Sandbox(selection.selector.origin_id().clone()),
-            Err(_) => Reached::Deployment,
-        },
+        Source::Snapshot(selection) => selected(&Selection::decode(selection)?),
     })
 }
 

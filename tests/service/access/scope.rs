@@ -154,6 +154,9 @@ fn foreign_workspace_is_refused_like_one_that_does_not_exist() {
         it.refuses(Operation::CreateWorkspace, &json!({ "name": "copy", "sourceWorkspace": name }));
     }
     it.refuses(Operation::CreateWorkspace, &json!({ "name": "copy", "sourceSnapshot": by_ref(&it.foreign_snapshot) }));
+    // The error about a lineage scope would name the lineage of the scope.
+    let scoped = merged(&by_ref(&it.own_snapshot), &json!({ "lineageScope": it.foreign }));
+    it.refuses(Operation::CreateWorkspace, &json!({ "name": "work-copy", "sourceSnapshot": scoped }));
     it.refuses(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE, "tenant": "acme" }));
     it.permits(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE }));
 }
