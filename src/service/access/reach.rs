@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, PromoteFrom, SandboxFiles,
-    Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, ForkRequest, GrantRequest, LineageScope, PromoteFrom,
+    SandboxFiles, Selection, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -15,7 +15,7 @@ pub(super) enum Reached {
     Sandbox(SandboxId),
     /// A named workspace.
     Workspace(Address),
-    /// A named workspace that the request creates from another object that it reaches.
+    /// A named workspace that the request creates from another object that it reaches. The caller chooses its name.
     Derived(Address),
     /// A snapshot of the lineage of a named workspace, which only the workspace can find.
     SnapshotOf(Address, SnapshotId),
@@ -81,7 +81,7 @@ fn named(request: &requests::Named) -> Result<Vec<Reached>> {
         }
         Call::StartWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
         Call::StopWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
-        Call::ForkWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::ForkWorkspace(it) => [vec![Reached::Workspace(it.address.clone())], named_forks(it)?].concat(),
         Call::MigrateWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
         Call::UpdateWorkspace(it) => {
             let snapshot = it.current_snapshot_id.clone().map(|id| Reached::SnapshotOf(it.address.clone(), id));
@@ -97,6 +97,18 @@ fn named(request: &requests::Named) -> Result<Vec<Reached>> {
             vec![Reached::Workspace(it.address.clone()), from]
         }
     })
+}
+
+/// Returns the forks whose names the caller chooses. The others have the name of their workspace, and a random end.
+fn named_forks(request: &ForkRequest) -> Result<Vec<Reached>> {
+    let ForkRequest { address: Address { tenant, .. }, new_name: Some(new_name), count, .. } = request else {
+        return Ok(Vec::new());
+    };
+    let fork = |number| {
+        let name = new_name.fork_name(number, *count)?;
+        Ok(Reached::Derived(Address { tenant: tenant.clone(), name }))
+    };
+    (1..=*count).map(fork).collect()
 }
 
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
