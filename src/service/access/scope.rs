@@ -23,7 +23,7 @@ pub(super) async fn permits_sandbox<P: Ports>(ports: &P, token: &Token, id: &San
         match ports.sandbox_ledgers()?.parent_of(&id).await? {
             SandboxParent { workspace: Some(address), .. } => match permits_by_name(token, &address) {
                 Some(decision) => return Ok(decision),
-                None => match ports.named_workspaces()?.source_of(&address).await? {
+                None => match ports.named_workspaces()?.source_of(&address, Some(&id)).await? {
                     Some(source) => id = source,
                     None => return Ok(false),
                 },
@@ -42,7 +42,7 @@ pub(super) async fn permits_workspace<P: Ports>(ports: &P, token: &Token, addres
     if let Some(decision) = permits_by_name(token, address) {
         return Ok(decision);
     }
-    match ports.named_workspaces()?.source_of(address).await? {
+    match ports.named_workspaces()?.source_of(address, None).await? {
         Some(source) => permits_sandbox(ports, token, &source).await,
         None => Ok(false),
     }

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::{Code, Result};
 use sandbox_snapshotter::service::access::Access;
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, Fixture, WORKSPACE, no_expiry};
+use crate::support::{ExpectError, Fixture, MINUTE, WORKSPACE, no_expiry};
 
 /// The workspace `work`, with a snapshot.
 struct Named {
@@ -91,5 +91,25 @@ fn token_without_workspaces_gives_any_name() {
     let it = Named::new();
     for made in it.make(&it.fixture.access(&["snapshot"]), "any-") {
         made.unwrap();
+    }
+}
+
+#[test]
+fn workspace_with_the_name_of_a_deleted_one_gives_no_access_to_its_snapshots() {
+    let it = Named::new();
+    it.fixture.create_workspace("work-2", &no_expiry()).unwrap();
+    it.fixture.world.advance_clock(MINUTE);
+    it.fixture.write_workspace_file("work-2", "secret");
+    let former = it.fixture.sandbox_of("work-2");
+    let kept = it.fixture.run(Operation::Snapshot, &json!({ "sandboxId": former })).unwrap();
+    let by_id = json!({ "sandboxId": former, "snapshotId": kept["snapshotId"] });
+    it.fixture.run(Operation::Pin, &by_id).unwrap();
+    it.fixture.delete_workspace("work-2").unwrap();
+    let access = it.fixture.access_to(&[WORKSPACE]);
+    it.fork(&access, "work-2", 1).unwrap();
+    it.fixture.run_on(&access, Operation::Exec, "work-2", &json!({ "command": "true" })).unwrap();
+    for operation in [Operation::Get, Operation::Restore, Operation::ListFiles] {
+        it.fixture.run_as(&access, operation, &by_id).expect_code(Code::NotPermitted);
+        it.fixture.run(operation, &by_id).unwrap();
     }
 }
