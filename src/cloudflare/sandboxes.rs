@@ -410,7 +410,7 @@ impl Sandboxes for SandboxStubs {
         while let Some(event) = running.next().await? {
             match event {
                 CommandEvent::Refused(refusal) => return Ok(Err(FileRefusal::Container(refusal))),
-                CommandEvent::Output(OutputStream::Stdout, bytes) => output.extend(bytes),
+                CommandEvent::Output(OutputStream::Stdout, bytes) => scripts::collect_output(&mut output, &bytes)?,
                 CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
                 CommandEvent::Ended { timed_out: true, .. } => {
                     let limit = Duration::from_secs(command.timeout_seconds.into());
