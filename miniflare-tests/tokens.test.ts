@@ -71,15 +71,15 @@ test('a token for one workspace works in it by every selection, and in no other'
   const { sandboxId, exitCode } = await client.exec({ name: 'mine', command: 'cat notes.txt' });
   assert.equal(exitCode, 0);
   const { ref, shortRef, snapshotId, providerId } = await client.snapshot({ sandboxId });
-  const fork = await client.workspaces.fork({ name: 'mine', newName: 'fork' });
+  const fork = await client.workspaces.fork({ name: 'mine', newName: 'mine-fork' });
   assert.equal(fork.forks[0]?.error, undefined);
-  assert.equal((await client.exec({ name: 'fork', command: 'true' })).exitCode, 0);
+  assert.equal((await client.exec({ name: 'mine-fork', command: 'true' })).exitCode, 0);
   for (const selection of [{ ref: { providerId, ref } }, { ref: shortRef }, { sandboxId, snapshotId }])
     assert.equal((await client.get(selection as any)).snapshotId, snapshotId);
   const { workspaces } = await client.workspaces.list();
   assert.deepEqual(
     workspaces.map(({ name }) => name),
-    ['fork', 'mine'],
+    ['mine', 'mine-fork'],
   );
 
   const other = await world.rpc('workspaces/getByName', { name: 'other' });
@@ -93,6 +93,7 @@ test('a token for one workspace works in it by every selection, and in no other'
     ['restore', { ref: foreign.shortRef }],
     ['workspaces/getByName', { name: 'other' }],
     ['workspaces/getByName', { name: 'missing' }],
+    ['workspaces/fork', { name: 'mine', newName: 'fork' }],
     ['workspaces/list', { tenant: 'acme' }],
   ] as const)
     await assertRefused(send(token, `/v1/${path}`, options), 403, 'NOT_PERMITTED');

@@ -63,7 +63,7 @@ impl ObjectService for Service<WorkerPorts> {
     async fn handle(&self, message: NamedMessage) -> Result<Value> {
         match message {
             NamedMessage::Source { key } => to_json(&self.source(key).await?),
-            NamedMessage::SourceOf => to_json(&self.creation_source()?),
+            NamedMessage::SourceOf { of } => to_json(&self.creation_source(of.as_ref())?),
             NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
             NamedMessage::ActiveSandbox => to_json(&self.active_sandbox()?),
             NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),

@@ -12,10 +12,12 @@ use crate::model::sse::{EventReader, ServerSentEvent};
 use crate::model::{Failure, json};
 use crate::ports::RunningCommand;
 
+/// The maximum length of an event, in bytes. The SDK sends shorter ones, and a program that replaced its server may send any.
+const MAX_EVENT: usize = 8 * 1024 * 1024;
+
 /// A command that runs in a container.
 pub struct CommandStream {
     bytes: ByteStream,
-    reader: EventReader,
     decoder: EventDecoder,
     /// The decoded events that were not returned yet, the last one first.
     decoded: Vec<CommandEvent>,
@@ -29,8 +31,7 @@ impl CommandStream {
     pub(super) fn new(stream: JsValue) -> Result<Self, Failure> {
         let stream: web_sys::ReadableStream =
             stream.dyn_into().map_err(|_| Failure::protocol("the command", "the answer is not a stream"))?;
-        let (reader, decoder) = Default::default();
-        Ok(Self { bytes: stream.into(), reader, decoder, decoded: Vec::new() })
+        Ok(Self { bytes: stream.into(), decoder: EventDecoder::default(), decoded: Vec::new() })
     }
 }
 
@@ -45,9 +46,7 @@ impl RunningCommand for CommandStream {
             }
             let Some(chunk) = self.bytes.next().await else { return Ok(None) };
             let chunk = chunk.map_err(|error| Failure::new("Error", &error.to_string()))?;
-            for event in self.reader.read(&chunk) {
-                self.decoder.decode(&event, &mut self.decoded)?;
-            }
+            self.decoder.read(&chunk, &mut self.decoded)?;
             self.decoded.reverse();
         }
     }
@@ -64,11 +63,23 @@ struct SdkEvent {
 /// Decodes the events of the SDK.
 #[derive(Default)]
 struct EventDecoder {
+    reader: EventReader,
     output: CommandOutput,
     is_complete: bool,
 }
 
 impl EventDecoder {
+    /// Reads a part of the stream, and adds the events of the command to `to`.
+    fn read(&mut self, chunk: &[u8], to: &mut Vec<CommandEvent>) -> Result<(), Failure> {
+        for event in self.reader.read(chunk) {
+            self.decode(&event, to)?;
+        }
+        if self.reader.pending_bytes() > MAX_EVENT {
+            return Err(Failure::protocol("the command", "an event is too long"));
+        }
+        Ok(())
+    }
+
     /// Decodes an event of the SDK, and adds the events of the command to `to`. The last one comes when both outputs have
     /// ended, which the SDK reports with an event of its own.
     fn decode(&mut self, event: &ServerSentEvent, to: &mut Vec<CommandEvent>) -> Result<(), Failure> {
@@ -123,6 +134,14 @@ mod tests {
         let mut decoder = EventDecoder::default();
         decode(&mut decoder, &json!({ "type": "stdout", "data": "→bytes\n→started\n" })).unwrap();
         assert_eq!(decode(&mut decoder, &json!({ "type": "complete", "exitCode": 137 })).unwrap(), []);
+    }
+
+    #[test]
+    fn event_without_an_end_is_a_failure() {
+        let mut decoder = EventDecoder::default();
+        let part = vec![b'x'; MAX_EVENT / 2 + 1];
+        assert!(decoder.read(&part, &mut Vec::new()).is_ok());
+        assert!(decoder.read(&part, &mut Vec::new()).unwrap_err().is_protocol());
     }
 
     #[test]

@@ -44,7 +44,10 @@ pub enum NamedMessage {
     /// [`NamedWorkspaceClient::active_sandbox`]
     ActiveSandbox,
     /// [`NamedWorkspaceClient::source_of`]
-    SourceOf,
+    SourceOf {
+        /// The sandbox that must be one of the workspace.
+        of: Option<SandboxId>,
+    },
     /// [`NamedWorkspaceClient::origin_of`]
     OriginOf {
         /// The snapshot.
@@ -104,8 +107,8 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
         self.named.call(&address.to_string(), &NamedMessage::ActiveSandbox).await
     }
 
-    async fn source_of(&self, address: &Address) -> Result<Option<SandboxId>> {
-        self.named.call(&address.to_string(), &NamedMessage::SourceOf).await
+    async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {
+        self.named.call(&address.to_string(), &NamedMessage::SourceOf { of: of.cloned() }).await
     }
 
     async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {

@@ -121,7 +121,7 @@ impl SandboxStubs {
         while let Some(event) = running.next().await? {
             match event {
                 CommandEvent::Refused(refusal) => return Ok(Err(refusal)),
-                CommandEvent::Output(OutputStream::Stdout, bytes) => output.extend(bytes),
+                CommandEvent::Output(OutputStream::Stdout, bytes) => scripts::collect_output(&mut output, &bytes)?,
                 CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
                 CommandEvent::Ended { timed_out: true, .. } => {
                     return Err(Failure::timed_out(what, Duration::from_secs(command.timeout_seconds.into())));

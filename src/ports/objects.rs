@@ -164,8 +164,9 @@ pub trait NamedWorkspaceClient {
     fn active_sandbox(&self, address: &Address) -> impl Future<Output = Result<SandboxId>>;
 
     /// Returns the sandbox of the snapshot that the workspace `address` was created from. Also for a workspace that was
-    /// deleted a short time ago.
-    fn source_of(&self, address: &Address) -> impl Future<Output = Result<Option<SandboxId>>>;
+    /// deleted a short time ago. `None` for a sandbox `of` that is not one of the workspace: it is one of another workspace,
+    /// which had the name before.
+    fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> impl Future<Output = Result<Option<SandboxId>>>;
 
     /// Returns the sandbox of a snapshot, which is one of the lineage of the workspace `address`.
     fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> impl Future<Output = Result<SandboxId>>;

@@ -156,7 +156,8 @@ impl FaultyCaller {
 fn every_error_code_of_an_operation_is_documented() {
     let (refused, called) = FaultyCaller::call_all(None);
     // A stopped workspace needs its newest snapshot, and no command has the id that is read and ended.
-    let of_commands = [Operation::ReadCommandOutput, Operation::EndCommand].map(|operation| (operation, Code::CommandNotFound));
+    let of_commands =
+        [Operation::ReadCommandOutput, Operation::EndCommand].map(|operation| (operation, Code::CommandNotFound));
     assert_eq!(refused, [&of_commands[..], &[(Operation::Delete, Code::SnapshotHasDependents)]].concat());
     let mut methods: Vec<Method> = Vec::new();
     for method in called {

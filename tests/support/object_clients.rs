@@ -217,8 +217,9 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         self.ask_named(Method::ActiveSandbox, address, (), |own, ()| async move { own.active_sandbox() }).await
     }
 
-    async fn source_of(&self, address: &Address) -> Result<Option<SandboxId>> {
-        self.ask_named(Method::SourceOf, address, (), |own, ()| async move { own.creation_source() }).await
+    async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {
+        let find = |own: NamedService<S>, of: Option<SandboxId>| async move { own.creation_source(of.as_ref()) };
+        self.ask_named(Method::SourceOf, address, of.cloned(), find).await
     }
 
     async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {

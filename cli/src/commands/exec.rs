@@ -1,12 +1,12 @@
 //! `exec`: runs a command in a sandbox.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Read};
+use std::io::{self, Chain, Cursor, IsTerminal, Read};
 
-use sandbox_snapshotter_client as client;
 use sandbox_snapshotter_client::model::background::CommandDescription;
 use sandbox_snapshotter_client::model::exec::{ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream};
 use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandRequest};
+use sandbox_snapshotter_client::{self as client, Options};
 
 use super::context::Context;
 use super::target::Target;
@@ -18,6 +18,10 @@ use crate::output::{print_bytes, print_error_bytes};
 
 /// The size of the parts in which the answer is read, in bytes.
 const PART_BYTES: usize = 64 * 1024;
+
+/// The maximum length of options that contain the standard input, in bytes of JSON. The options of a longer input are in the
+/// URL, which may be logged, and they may contain secrets.
+const MAX_OPTIONS: usize = 60 * 1024;
 
 /// Runs the command, with a time limit. Ends this program with the exit code of the command that ran.
 pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
@@ -38,8 +42,9 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
         context.show(&answer)?;
         return Ok(answer.value.exit_code);
     }
-    let stdin = std::io::stdin();
-    let input = (!no_stdin && !stdin.is_terminal()).then_some(stdin);
+    let stdin = io::stdin();
+    let (request, input) =
+        if no_stdin || stdin.is_terminal() { (request, None) } else { with_input(request, stdin.lock())? };
     let ExecExit { exit_code, timed_out, .. } = print_events(context.exec_stream(&request, input)?)?;
     if timed_out {
         crate::output::print_note("snapshotter: the command exceeded its time limit and was killed\n");
@@ -105,6 +110,25 @@ fn parse_variable(pair: &str) -> Result<(String, String)> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// Adds a short standard input to the request. Returns a longer one, or one that is not text, to be sent as a stream.
+fn with_input<R: Read>(request: ExecRequest, mut input: R) -> Result<(ExecRequest, Option<Chain<Cursor<Vec<u8>>, R>>)> {
+    let mut begin = Vec::new();
+    let most = u64::try_from(MAX_OPTIONS).unwrap_or(u64::MAX) + 1;
+    input.by_ref().take(most).read_to_end(&mut begin).map_err(|error| {
+        let message = format!("The standard input can't be read: {error}.");
+        Failure::invalid("INPUT_UNREADABLE", message, "Redirect it from a file, or pass `--no-stdin`.")
+    })?;
+    if let Ok(text) = std::str::from_utf8(&begin) {
+        let stdin = Some(text.to_owned()).filter(|text| !text.is_empty());
+        let whole = ExecRequest { stdin, ..request.clone() };
+        let options = whole.to_json();
+        if options.to_string().len() <= MAX_OPTIONS && ExecRequest::decode(&options).is_ok() {
+            return Ok((whole, None));
+        }
+    }
+    Ok((request, Some(Cursor::new(begin).chain(input))))
+}
+
 /// Prints the outputs of a command while it runs, and returns its end.
 fn print_events(mut answer: impl Read) -> Result<ExecExit> {
     let (mut reader, mut part) = (ExecEventReader::default(), vec![0; PART_BYTES]);
@@ -142,6 +166,8 @@ fn answer_lost(why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use sandbox_snapshotter_client::model::SandboxId;
+
     use super::*;
 
     #[test]
@@ -151,5 +177,37 @@ mod tests {
         assert!(!is_line(&["ls"]));
         assert!(!is_line(&["printf", "%s", "a b"]));
         assert!(!is_line(&[]));
+    }
+
+    /// Returns the input in the options, and the input that is a stream.
+    fn split(command: &str, input: &[u8]) -> (Option<String>, Option<Vec<u8>>) {
+        let request = ExecRequest::sandbox(SandboxId::parse("agent-42").unwrap(), command);
+        let (request, stream) = with_input(request, input).unwrap();
+        let stream = stream.map(|mut stream| {
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        (request.stdin, stream)
+    }
+
+    #[test]
+    fn short_input_is_an_option_so_that_the_url_contains_no_options() {
+        assert_eq!(split("true", b""), (None, None));
+        assert_eq!(split("true", "größer\n".as_bytes()), (Some("größer\n".to_owned()), None));
+    }
+
+    #[test]
+    fn input_that_does_not_fit_into_the_options_is_a_stream() {
+        let long = vec![b'x'; MAX_OPTIONS + 10];
+        for (command, input) in [
+            ("true", long.as_slice()),
+            ("true", b"\xff"),
+            (&"x".repeat(MAX_OPTIONS - 200), &[b'x'; 300]),
+            ("true", &[b'\''; 30_000]),
+            ("true", &[0; 20_000]),
+        ] {
+            assert_eq!(split(command, input), (None, Some(input.to_vec())));
+        }
     }
 }

@@ -7,6 +7,10 @@ use crate::model::Failure;
 use crate::model::exec::OutputStream;
 use crate::model::exec_call::{CommandEvent, CommandRefusal};
 
+/// The maximum length of a line of the script, or of a line of Base64, in bytes. The script prints shorter ones, and programs
+/// in the container may print any.
+const MAX_LINE: usize = 256 * 1024;
+
 /// Reads the output of the script that [`run_command`](super::run_command) returns.
 #[derive(Default)]
 pub(in crate::cloudflare) struct CommandOutput {
@@ -87,7 +91,7 @@ impl OutputReader {
             if let Some(line) = &mut self.line {
                 let Some((rest, after)) = text.split_once('\n') else {
                     line.push_str(text);
-                    return Some(());
+                    return (line.len() <= MAX_LINE).then_some(());
                 };
                 line.push_str(rest);
                 text = after;
@@ -126,6 +130,9 @@ impl OutputReader {
                 while let Some((line, rest)) = self.pending.split_once('\n') {
                     bytes.extend(Base64::decode_vec(line).ok()?);
                     self.pending = rest.to_owned();
+                }
+                if self.pending.len() > MAX_LINE {
+                    return None;
                 }
             }
         }
@@ -183,6 +190,15 @@ mod tests {
             ("cancelled", CommandRefusal::Cancelled),
         ] {
             assert_eq!(read([format!("→bytes\n→{line}\n").as_str()]), Ok(vec![CommandEvent::Refused(refusal)]));
+        }
+    }
+
+    #[test]
+    fn line_without_an_end_is_a_failure() {
+        let part = "A".repeat(MAX_LINE / 2 + 1);
+        for begin in ["→bytes\n→started\n→", "→base64\n→started\n"] {
+            assert!(read([begin, &part]).is_ok());
+            assert!(read([begin, &part, &part]).unwrap_err().is_protocol());
         }
     }
 

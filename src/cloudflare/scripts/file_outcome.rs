@@ -1,10 +1,27 @@
 //! The output of the commands that read and change files for callers.
 
+use crate::model::Failure;
 use crate::model::archive::{Attributes, EntryKind, Name, NamedAttributes};
 use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal};
 
 /// The maximum length of the output of a program that failed, in characters.
 const MAX_FAILURE_CHARS: usize = 500;
+
+/// The maximum length of the output of a call, in bytes. A page of the longest names and links is shorter, and programs in the
+/// container may print any.
+const MAX_OUTPUT: usize = 8 * 1024 * 1024;
+
+/// Adds a part to the output of a call.
+///
+/// # Errors
+/// If the output is longer than that of any call.
+pub(in crate::cloudflare) fn collect_output(output: &mut Vec<u8>, part: &[u8]) -> Result<(), Failure> {
+    if output.len() + part.len() > MAX_OUTPUT {
+        return Err(Failure::protocol("the sandbox", "the output of a call is too long"));
+    }
+    output.extend_from_slice(part);
+    Ok(())
+}
 
 /// Parses the output of [`file_command`](super::file_command).
 pub(crate) fn read_file_outcome(output: &[u8], call: &FileCall) -> Option<Result<FileOutcome, FileRefusal>> {
@@ -117,4 +134,17 @@ fn read_attributes(line: &str) -> Option<Attributes> {
 fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|other| *other == byte)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_is_longer_than_that_of_any_call_is_refused() {
+        let mut output = Vec::new();
+        collect_output(&mut output, &vec![0; MAX_OUTPUT]).unwrap();
+        assert!(collect_output(&mut output, b"x").unwrap_err().is_protocol());
+        assert_eq!(output.len(), MAX_OUTPUT);
+    }
 }

@@ -36,6 +36,7 @@ pub(crate) use delta::{read_capture_begun, read_carrier_released, read_inventory
 pub(super) use exec::{kill_command, run_command};
 pub(super) use exec_output::CommandOutput;
 pub(super) use file_call::file_command;
+pub(super) use file_outcome::collect_output;
 pub(crate) use file_outcome::read_file_outcome;
 pub(crate) use file_part::read_part_outcome;
 pub(super) use file_part::write_file_part;

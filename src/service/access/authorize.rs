@@ -2,7 +2,7 @@
 
 use super::Access;
 use super::reach::{Reached, reach};
-use super::scope::{permits_sandbox, permits_workspace};
+use super::scope::{permits_new_name, permits_sandbox, permits_workspace};
 use crate::model::operation::{Operation, Request, requests};
 use crate::model::request::{CreateRequest, FileSource, GrantRequest, SettingsUpdate, Toolset};
 use crate::model::token::{Permission, Token};
@@ -124,7 +124,11 @@ async fn check_reached<P: Ports>(ports: &P, token: &Token, operation: Operation,
             format!("the workspace {:?} of the tenant {:?}", address.name.as_str(), address.tenant.as_str()),
         ),
         Reached::Derived(address) => {
-            (address.tenant == token.tenant, format!("the tenant {:?}", address.tenant.as_str()))
+            let is_own_tenant = address.tenant == token.tenant;
+            if is_own_tenant && !permits_new_name(ports, token, &address).await? {
+                return Err(Error::name_not_permitted(&address.name, token.workspaces.as_deref().unwrap_or_default()));
+            }
+            (is_own_tenant, format!("the tenant {:?}", address.tenant.as_str()))
         }
         Reached::SnapshotOf(address, id) => {
             let is_permitted = match ports.named_workspaces()?.origin_of(&address, &id).await {

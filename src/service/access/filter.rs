@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Access;
 use super::scope::{permits_unnamed, permits_workspace};
 use crate::model::answer::{Tree, TreeSandbox};
-use crate::model::health::{Health, HealthComponent};
+use crate::model::health::Health;
 use crate::model::named::Address;
 use crate::model::operation::{Request, requests};
 use crate::model::token::Token;
@@ -40,12 +40,11 @@ impl Access {
         }
     }
 
-    /// Returns the health without the check that names workspaces of the default tenant, unless the caller may list them.
+    /// Returns the health without the checks that name workspaces of the default tenant, unless the caller may list them.
     pub fn filter_health(&self, health: Health) -> Health {
         match self {
             Self::Token(token) if !permits_unnamed(token) => {
-                let is_public = |name| name != HealthComponent::PlatformSnapshots;
-                let checks = health.checks.into_iter().filter(|check| is_public(check.name)).collect();
+                let checks = health.checks.into_iter().filter(|check| !check.name.names_workspaces()).collect();
                 Health::new(&health.version, health.time, checks)
             }
             _ => health,

@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, GrantRequest, LineageScope, ListCommandsRequest,
-    PromoteFrom, SandboxFiles, Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, ForkRequest, GrantRequest, LineageScope,
+    ListCommandsRequest, PromoteFrom, SandboxFiles, Selection, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -15,7 +15,7 @@ pub(super) enum Reached {
     Sandbox(SandboxId),
     /// A named workspace.
     Workspace(Address),
-    /// A named workspace that the request creates from another object that it reaches.
+    /// A named workspace that the request creates from another object that it reaches. The caller chooses its name.
     Derived(Address),
     /// A snapshot of the lineage of a named workspace, which only the workspace can find.
     SnapshotOf(Address, SnapshotId),
@@ -29,7 +29,7 @@ pub(super) enum Reached {
 pub(super) fn reach(request: &Request) -> Result<Vec<Reached>> {
     Ok(match request {
         Request::Sandbox(request) => sandbox(request)?,
-        Request::Named(request) => named(request),
+        Request::Named(request) => named(request)?,
         Request::Entrypoint(request) => entrypoint(request)?,
         Request::Tools(request) => tools(request)?,
         // The answer is about the configuration.
@@ -65,23 +65,24 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
     })
 }
 
-fn named(request: &requests::Named) -> Vec<Reached> {
+fn named(request: &requests::Named) -> Result<Vec<Reached>> {
     use requests::Named as Call;
-    match request {
-        Call::CreateWorkspace(it) => match source(it) {
-            Some(source) => vec![source, Reached::Derived(it.address.clone())],
+    Ok(match request {
+        Call::CreateWorkspace(it) => match &it.source {
+            Some(source) => [in_source(it, source)?, vec![Reached::Derived(it.address.clone())]].concat(),
             None => vec![Reached::Workspace(it.address.clone())],
         },
         Call::GetOrCreateWorkspace(it) => {
+            let source = it.create.source.as_ref().map(|source| in_source(&it.create, source)).transpose()?;
             // The workspace may exist, and then it is not made from the source.
-            source(&it.create).into_iter().chain([Reached::Workspace(it.create.address.clone())]).collect()
+            [source.unwrap_or_default(), vec![Reached::Workspace(it.create.address.clone())]].concat()
         }
         Call::GetWorkspaceByName(address) | Call::TurnEnded(address) | Call::DeleteWorkspace(address) => {
             vec![Reached::Workspace(address.clone())]
         }
         Call::StartWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
         Call::StopWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
-        Call::ForkWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::ForkWorkspace(it) => [vec![Reached::Workspace(it.address.clone())], named_forks(it)?].concat(),
         Call::MigrateWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
         Call::UpdateWorkspace(it) => {
             let snapshot = it.current_snapshot_id.clone().map(|id| Reached::SnapshotOf(it.address.clone(), id));
@@ -96,7 +97,19 @@ fn named(request: &requests::Named) -> Vec<Reached> {
             };
             vec![Reached::Workspace(it.address.clone()), from]
         }
-    }
+    })
+}
+
+/// Returns the forks whose names the caller chooses. The others have the name of their workspace, and a random end.
+fn named_forks(request: &ForkRequest) -> Result<Vec<Reached>> {
+    let ForkRequest { address: Address { tenant, .. }, new_name: Some(new_name), count, .. } = request else {
+        return Ok(Vec::new());
+    };
+    let fork = |number| {
+        let name = new_name.fork_name(number, *count)?;
+        Ok(Reached::Derived(Address { tenant: tenant.clone(), name }))
+    };
+    (1..=*count).map(fork).collect()
 }
 
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
@@ -138,17 +151,13 @@ fn declared(toolset: &Toolset) -> Result<Vec<Reached>> {
     toolset.workspaces.iter().map(|workspace| workspace.target().map(target)).collect()
 }
 
-/// Returns the source of a new workspace.
-fn source(request: &CreateRequest) -> Option<Reached> {
-    Some(match request.source.as_ref()? {
+/// Returns what the source of a new workspace reaches.
+fn in_source(request: &CreateRequest, source: &Source) -> Result<Vec<Reached>> {
+    Ok(match source {
         Source::Workspace(name) => {
-            Reached::Workspace(Address { tenant: request.address.tenant.clone(), name: name.clone() })
+            vec![Reached::Workspace(Address { tenant: request.address.tenant.clone(), name: name.clone() })]
         }
-        // Decoding verified the selection.
-        Source::Snapshot(selection) => match Selection::decode(selection) {
-            Ok(selection) => Reached::Sandbox(selection.selector.origin_id().clone()),
-            Err(_) => Reached::Deployment,
-        },
+        Source::Snapshot(selection) => selected(&Selection::decode(selection)?),
     })
 }
 

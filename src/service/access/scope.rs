@@ -8,7 +8,7 @@
 //! A sandbox that belongs to no named workspace, nor was made from one, counts as one of the default tenant.
 
 use crate::model::answer::SandboxParent;
-use crate::model::named::{Address, Tenant};
+use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::token::Token;
 use crate::model::{Result, SandboxId};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
@@ -23,7 +23,7 @@ pub(super) async fn permits_sandbox<P: Ports>(ports: &P, token: &Token, id: &San
         match ports.sandbox_ledgers()?.parent_of(&id).await? {
             SandboxParent { workspace: Some(address), .. } => match permits_by_name(token, &address) {
                 Some(decision) => return Ok(decision),
-                None => match ports.named_workspaces()?.source_of(&address).await? {
+                None => match ports.named_workspaces()?.source_of(&address, Some(&id)).await? {
                     Some(source) => id = source,
                     None => return Ok(false),
                 },
@@ -42,10 +42,21 @@ pub(super) async fn permits_workspace<P: Ports>(ports: &P, token: &Token, addres
     if let Some(decision) = permits_by_name(token, address) {
         return Ok(decision);
     }
-    match ports.named_workspaces()?.source_of(address).await? {
+    match ports.named_workspaces()?.source_of(address, None).await? {
         Some(source) => permits_sandbox(ports, token, &source).await,
         None => Ok(false),
     }
+}
+
+/// Returns whether a token permits to create a workspace with a name from a workspace that the token permits. The token
+/// permits the new workspace, so the name must not be one that another caller is about to use: it begins with the name of a
+/// workspace of the token and a hyphen, or is that of a permitted workspace.
+pub(super) async fn permits_new_name<P: Ports>(ports: &P, token: &Token, address: &Address) -> Result<bool> {
+    let begins_with = |own: &WorkspaceName| {
+        address.name.as_str().strip_prefix(own.as_str()).is_some_and(|rest| rest.starts_with('-'))
+    };
+    let is_own = address.tenant == token.tenant && token.workspaces.iter().flatten().any(begins_with);
+    Ok(is_own || permits_workspace(ports, token, address).await?)
 }
 
 /// Returns whether a token permits the sandboxes that belong to no named workspace, nor were made from one.

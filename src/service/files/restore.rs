@@ -36,7 +36,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for path in &request.paths {
             files.push((path.normalized(), self.stat_regular(&source, path).await?));
         }
-        let total = files.iter().map(|(_, attributes)| attributes.size).sum();
+        let total = total_bytes(files.iter().map(|(_, attributes)| attributes.size));
         if total > RestoreFilesRequest::MAX_BYTES {
             return Err(Error::restored_files_too_large(total, RestoreFilesRequest::MAX_BYTES));
         }
@@ -131,5 +131,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             PartRefusal::Blocked => Error::file_place_blocked(&self.id, dir, &part.path),
             PartRefusal::Failed(output) => Error::file_not_written(&self.id, dir, &part.path, &output),
         })
+    }
+}
+
+/// Returns the sum of sizes. An archive may claim any size of a file, so the sum is limited to the largest number.
+fn total_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    sizes.into_iter().fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_of_claimed_sizes_is_not_small_again() {
+        assert_eq!(total_bytes([1 << 63, 1 << 63, 5]), u64::MAX);
+        assert_eq!(total_bytes([1, 2]), 3);
     }
 }

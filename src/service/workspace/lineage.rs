@@ -46,10 +46,12 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(self.find_snapshot(&self.existing()?, snapshot_id).await?.origin_id)
     }
 
-    /// Returns the sandbox of the snapshot that the workspace was created from; `None` if it was created empty, or if a
-    /// workspace with this name never existed.
-    pub fn creation_source(&self) -> Result<Option<SandboxId>> {
-        Ok(self.store.record()?.and_then(|record| record.source).map(|source| source.origin_id))
+    /// Returns the sandbox of the snapshot that the workspace was created from; `None` if it was created empty, if a
+    /// workspace with this name never existed, or if the sandbox `of` is not one of this workspace.
+    pub fn creation_source(&self, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {
+        let is_own = |record: &NamedRecord| of.is_none_or(|id| record.sandboxes().any(|own| own == id));
+        let record = self.store.record()?.filter(is_own);
+        Ok(record.and_then(|record| record.source).map(|source| source.origin_id))
     }
 
     /// Verifies that the workspace can continue from a snapshot of its lineage.

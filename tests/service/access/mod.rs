@@ -1,5 +1,7 @@
 //! Tokens: what their bearers may do, and what they cannot.
 
+mod health;
+mod names;
 mod permissions;
 mod scope;
 mod tokens;

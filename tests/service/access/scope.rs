@@ -162,6 +162,9 @@ fn foreign_workspace_is_refused_like_one_that_does_not_exist() {
         it.refuses(Operation::CreateWorkspace, &json!({ "name": "copy", "sourceWorkspace": name }));
     }
     it.refuses(Operation::CreateWorkspace, &json!({ "name": "copy", "sourceSnapshot": by_ref(&it.foreign_snapshot) }));
+    // The error about a lineage scope would name the lineage of the scope.
+    let scoped = merged(&by_ref(&it.own_snapshot), &json!({ "lineageScope": it.foreign }));
+    it.refuses(Operation::CreateWorkspace, &json!({ "name": "work-copy", "sourceSnapshot": scoped }));
     it.refuses(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE, "tenant": "acme" }));
     it.permits(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE }));
 }
@@ -174,14 +177,14 @@ fn what_was_made_from_a_workspace_is_permitted() {
     it.fixture.world.advance_clock(MINUTE);
     let again = it.permits(Operation::Snapshot, &json!({ "sandboxId": id }));
     it.permits(Operation::Branch, &by_ref(&again));
-    it.permits(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "newName": "fork" }));
-    it.permits(Operation::ForkWorkspace, &json!({ "name": "fork", "newName": "fork-of-fork" }));
-    it.permits(Operation::Exec, &json!({ "name": "fork-of-fork", "command": "true" }));
-    it.permits(Operation::CreateWorkspace, &json!({ "name": "copy", "sourceSnapshot": by_ref(&again) }));
-    it.permits(Operation::StopWorkspace, &json!({ "name": "copy" }));
-    it.permits(Operation::PromoteWorkspace, &json!({ "name": WORKSPACE, "from": "fork-of-fork" }));
+    it.permits(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "newName": "work-fork" }));
+    it.permits(Operation::ForkWorkspace, &json!({ "name": "work-fork", "newName": "work-fork-fork" }));
+    it.permits(Operation::Exec, &json!({ "name": "work-fork-fork", "command": "true" }));
+    it.permits(Operation::CreateWorkspace, &json!({ "name": "work-copy", "sourceSnapshot": by_ref(&again) }));
+    it.permits(Operation::StopWorkspace, &json!({ "name": "work-copy" }));
+    it.permits(Operation::PromoteWorkspace, &json!({ "name": WORKSPACE, "from": "work-fork-fork" }));
     let names: Vec<_> = listed(&it);
-    assert_eq!(names, ["copy", "fork", "fork-of-fork", WORKSPACE]);
+    assert_eq!(names, [WORKSPACE, "work-copy", "work-fork", "work-fork-fork"]);
 }
 
 fn listed(it: &Tenants) -> Vec<String> {

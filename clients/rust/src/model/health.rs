@@ -74,6 +74,23 @@ pub enum HealthComponent {
     Metrics,
 }
 
+impl HealthComponent {
+    /// Returns whether the check of the component names workspaces of the default tenant.
+    pub const fn names_workspaces(self) -> bool {
+        match self {
+            Self::PlatformSnapshots | Self::Autosaves => true,
+            Self::Config
+            | Self::Bucket
+            | Self::Sandboxes
+            | Self::Workspaces
+            | Self::Directory
+            | Self::ApiToken
+            | Self::BackupCredentials
+            | Self::Metrics => false,
+        }
+    }
+}
+
 impl HealthCheck {
     /// A check that passed.
     pub fn healthy(name: HealthComponent, detail: impl Into<String>) -> Self {

@@ -19,6 +19,11 @@ pub struct EventReader {
 }
 
 impl EventReader {
+    /// Returns the number of bytes of the event that is not complete yet.
+    pub const fn pending_bytes(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Adds a chunk, and returns the events that it completes.
     pub fn read(&mut self, chunk: &[u8]) -> Vec<ServerSentEvent> {
         self.pending.extend_from_slice(chunk);

@@ -1,6 +1,7 @@
 //! Errors about access tokens and their permissions.
 
 use crate::model::ids::quoted;
+use crate::model::named::WorkspaceName;
 use crate::model::operation::Operation;
 use crate::model::token::Permission;
 use crate::model::{Code, Error, Failure};
@@ -76,6 +77,19 @@ impl Error {
             Code::NotPermitted,
             format!("The token does not permit {what}, or it does not exist."),
             "Use a workspace of the token, or what was made from it; or use another token.",
+        )
+    }
+
+    /// [`Code::NotPermitted`], for a new workspace whose name does not begin with that of a workspace of the token.
+    pub fn name_not_permitted(name: &WorkspaceName, own: &[WorkspaceName]) -> Self {
+        let own: Vec<_> = own.iter().take(3).map(|own| quoted(&format!("{own}-"))).collect();
+        Self::new(
+            Code::NotPermitted,
+            format!("The token does not permit the name {:?} for a new workspace.", name.as_str()),
+            format!(
+                "Pass a name that begins with that of a workspace of the token and a hyphen, such as {}.",
+                own.join(" or ")
+            ),
         )
     }
 
