@@ -52,7 +52,7 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,
   'workspaces/update': `snapshotter workspace update notebook \\
-  --back-to snap-unybnrfjtowclth7`,
+  --back-to snap-unybnrfjctkdmucv`,
   'workspaces/migrate': 'snapshotter workspace migrate notebook --runtime container',
   'workspaces/delete': 'snapshotter workspace delete notebook --yes',
   'checkpoints/create': `snapshotter checkpoint create agent-42 tests-pass \\

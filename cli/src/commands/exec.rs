@@ -110,8 +110,11 @@ fn parse_variable(pair: &str) -> Result<(String, String)> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// An input of which the beginning was read.
+type Rest<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// Adds a short standard input to the request. Returns a longer one, or one that is not text, to be sent as a stream.
-fn with_input<R: Read>(request: ExecRequest, mut input: R) -> Result<(ExecRequest, Option<Chain<Cursor<Vec<u8>>, R>>)> {
+fn with_input<R: Read>(request: ExecRequest, mut input: R) -> Result<(ExecRequest, Option<Rest<R>>)> {
     let mut begin = Vec::new();
     let most = u64::try_from(MAX_OPTIONS).unwrap_or(u64::MAX) + 1;
     input.by_ref().take(most).read_to_end(&mut begin).map_err(|error| {
@@ -199,15 +202,14 @@ mod tests {
 
     #[test]
     fn input_that_does_not_fit_into_the_options_is_a_stream() {
-        let long = vec![b'x'; MAX_OPTIONS + 10];
         for (command, input) in [
-            ("true", long.as_slice()),
-            ("true", b"\xff"),
-            (&"x".repeat(MAX_OPTIONS - 200), &[b'x'; 300]),
-            ("true", &[b'\''; 30_000]),
-            ("true", &[0; 20_000]),
+            ("true", vec![b'x'; MAX_OPTIONS + 10]),
+            ("true", b"\xff".to_vec()),
+            (&"x".repeat(MAX_OPTIONS - 200), vec![b'x'; 300]),
+            ("true", vec![b'\''; 30_000]),
+            ("true", vec![0; 20_000]),
         ] {
-            assert_eq!(split(command, input), (None, Some(input.to_vec())));
+            assert_eq!(split(command, &input), (None, Some(input)));
         }
     }
 }

@@ -152,6 +152,7 @@ impl Fields {
         let accepted = self.accepted.iter().map(String::as_str);
         let remediation = match (unknown.map(|unknown| most_similar(unknown, accepted)), &self.missing) {
             (Some(Some(similar)), _) => format!("Did you mean `{similar}`?"),
+            (Some(None), _) if self.accepted.is_empty() => "Pass an empty object: there are no options.".to_owned(),
             (Some(None), _) => format!("The options are {}.", self.accepted_names()),
             (None, Some(missing)) => format!("Pass `{missing}`."),
             (None, None) => "Pass one object with the operation's options.".to_owned(),
