@@ -2335,7 +2335,7 @@ export type EndCommandOptions = CommandsOptions & {
    * The signal that all processes of the command get first.
    * @default "TERM"
    */
-  signal?: Signal;
+  killSignal?: Signal;
 };
 
 /**

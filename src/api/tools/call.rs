@@ -137,7 +137,7 @@ fn call_in_sandbox(tool: Tool, declared: &ToolWorkspace, arguments: &ToolArgumen
             (Operation::ReadCommandOutput, part)
         }
         Tool::EndCommand => {
-            let options = json!({ "commandId": arguments.command_id, "signal": arguments.signal });
+            let options = json!({ "commandId": arguments.command_id, "killSignal": arguments.signal });
             (Operation::EndCommand, options)
         }
         Tool::ReadFile => {
