@@ -47,7 +47,7 @@ const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   'commands/start': { ...SANDBOX, command: 'echo x >> file', timeoutSeconds: 10 },
   'commands/list': SANDBOX,
   'commands/output': { ...SANDBOX, commandId: 'k3f9x2ab', waitSeconds: 1 },
-  'commands/end': { ...SANDBOX, commandId: 'k3f9x2ab', signal: 'INT' },
+  'commands/end': { ...SANDBOX, commandId: 'k3f9x2ab', killSignal: 'INT' },
   sweep: { graceSeconds: 0 },
   health: {},
   'tokens/create': { permissions: ['read'], tenant: 'default' },

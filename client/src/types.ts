@@ -74,6 +74,14 @@ export interface Operations {
   'checkpoints/restore': { options: RestoreCheckpointOptions; answer: RestoredCheckpoint };
   /** Compares the files of a running sandbox with a checkpoint. */
   'checkpoints/diff': { options: DiffCheckpointOptions; answer: CheckpointDiff };
+  /** Starts a command in the background of a sandbox, or of a workspace, which is started if it is not running. */
+  'commands/start': { options: StartCommandOptions; answer: CommandDescription };
+  /** Lists the background commands of a running sandbox, newest first. */
+  'commands/list': { options: CommandsOptions; answer: CommandList };
+  /** Returns a part of an output of a background command, while it runs and after it has ended. */
+  'commands/output': { options: CommandOutputOptions; answer: CommandOutput };
+  /** Ends a background command, with all processes of its session. Changes nothing if it has ended. */
+  'commands/end': { options: EndCommandOptions; answer: CommandDescription };
   /** Lists the files in a directory of a snapshot or of a running sandbox, sorted by name. */
   'files/list': { options: ListFilesOptions; answer: FilePage };
   /** Returns the attributes of a file or a directory of a snapshot or of a running sandbox. */
@@ -1573,6 +1581,7 @@ export type Code =
   | 'LEDGER_CORRUPT'
   | 'LEDGER_TOO_NEW'
   | 'INVALID_CHECKPOINT_NAME'
+  | 'COMMAND_NOT_FOUND'
   | 'CHECKPOINT_NOT_FOUND'
   | 'CHECKPOINT_FAILED'
   | 'GIT_MISSING'
@@ -2080,6 +2089,216 @@ export interface DiffCheckpointOptions extends CheckpointsOptions {
    */
   maxBytes?: number;
 }
+
+/** A background command, and the sandbox in which it runs. */
+export interface CommandDescription extends BackgroundCommand {
+  /** The sandbox in which the command runs. */
+  sandboxId: string;
+  /** How the workspace was started for the command; absent if it was running. */
+  started?: StartedForExec;
+}
+
+/** A background command. */
+export interface BackgroundCommand {
+  /** Its id. */
+  commandId: string;
+  /**
+   * The command line; for a program without a shell, the program and its arguments. At most 1,000
+   * characters of it.
+   */
+  command: string;
+  /** Its state. */
+  state: CommandState;
+  /** When it started, by the clock of the container. */
+  startedAt: string;
+  /** The length of its standard output so far, in bytes. */
+  stdoutBytes: number;
+  /** The length of its standard error so far, in bytes. */
+  stderrBytes: number;
+  /** Whether the end of one of the outputs is left out, because it is longer than 16 MiB. */
+  truncated: boolean;
+  /** When it ended, by the clock of the container; absent while it runs, and where that is not known. */
+  endedAt?: string;
+  /** The exit code, as that of `exec`; absent while it runs, and where it is not known. */
+  exitCode?: number;
+  /** Whether it exceeded its time limit. */
+  timedOut?: boolean;
+}
+
+/**
+ * The state of a background command.
+ *
+ * - `running`: It runs.
+ * - `exited`: It exited.
+ * - `killed`: It was killed: by `commands/end`, or at its time limit.
+ */
+export type CommandState = 'running' | 'exited' | 'killed';
+
+/** The request to start a background command in a sandbox, or in the sandbox of a named workspace. */
+export type StartCommandOptions = LineageScope &
+  (
+    | {
+        name: unknown;
+        command: unknown;
+      }
+    | {
+        name: unknown;
+        argv: unknown;
+      }
+    | {
+        sandboxId: unknown;
+        command: unknown;
+      }
+    | {
+        sandboxId: unknown;
+        argv: unknown;
+      }
+  ) & {
+    /**
+     * A program and its arguments, which run without a shell.
+     *
+     * @minItems 1
+     */
+    argv?: string[];
+    /** A command line, which the shell of the image runs. */
+    command?: string;
+    /** The working directory: absolute, or relative to the directory of the workspace. */
+    cwd?: string;
+    /** Environment variables for this command, in addition to those of the workspace. */
+    env?: Record<string, string>;
+    /** The name of the workspace. If it is not running, it is started first. */
+    name?: string;
+    /**
+     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+     * absent.
+     *
+     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+     * 1.0 have.
+     */
+    runtime?: 'sdk-0.12' | 'container';
+    /** The id of the sandbox, which must be running. */
+    sandboxId?: string;
+    /** The standard input. If absent, it is empty. */
+    stdin?: string;
+    /** The tenant of the workspace; the default tenant if absent. */
+    tenant?: string;
+    /**
+     * The time limit, in seconds. Then the command is killed, with all processes of its session.
+     * @default 3600
+     */
+    timeoutSeconds?: number;
+  };
+
+/** The background commands of a sandbox. */
+export interface CommandList {
+  /** The sandbox. */
+  sandboxId: string;
+  /** The commands that run, and up to 16 that ended, newest first. */
+  commands: BackgroundCommand[];
+}
+
+/** The selection of the background commands of a sandbox, or of a named workspace. */
+export type CommandsOptions = LineageScope &
+  (
+    | {
+        name: unknown;
+      }
+    | {
+        sandboxId: unknown;
+      }
+  ) & {
+    /** The name of the workspace. If it is not running, it is not started. */
+    name?: string;
+    /**
+     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+     * absent.
+     *
+     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+     * 1.0 have.
+     */
+    runtime?: 'sdk-0.12' | 'container';
+    /** The id of the sandbox, which must be running. */
+    sandboxId?: string;
+    /** The tenant of the workspace; the default tenant if absent. */
+    tenant?: string;
+  };
+
+/** A part of an output of a background command. */
+export interface CommandOutput extends CommandDescription {
+  /** Which output it is. */
+  stream: OutputStream;
+  /** The offset of the first byte. */
+  offset: number;
+  /** The offset of the next part. */
+  nextOffset: number;
+  /** How the content is written. */
+  encoding: ContentEncoding;
+  /** The content. */
+  content: string;
+}
+
+/**
+ * The outputs of a command.
+ *
+ * - `stdout`: The standard output.
+ * - `stderr`: The standard error.
+ */
+export type OutputStream = 'stdout' | 'stderr';
+
+/** The request for a part of an output of a background command. */
+export type CommandOutputOptions = CommandsOptions & {
+  /** The id of the command. */
+  commandId: string;
+  /**
+   * The maximum number of bytes.
+   * @default 1048576
+   */
+  length?: number;
+  /**
+   * The offset of the first byte; 0 if absent.
+   * @default 0
+   */
+  offset?: number;
+  /**
+   * The output.
+   * @default "stdout"
+   */
+  stream?: OutputStream;
+  /**
+   * How long the call waits, in seconds, until there is output after `offset` or the command has ended.
+   * @default 0
+   */
+  waitSeconds?: number;
+};
+
+/** The request to end a background command. */
+export type EndCommandOptions = CommandsOptions & {
+  /** The id of the command. */
+  commandId: string;
+  /**
+   * The time after the signal, in seconds, after which the processes that still run are killed.
+   * @default 10
+   */
+  graceSeconds?: number;
+  /**
+   * The signal that all processes of the command get first.
+   * @default "TERM"
+   */
+  signal?: Signal;
+};
+
+/**
+ * A signal that asks a command to end.
+ *
+ * - `TERM`: SIGTERM
+ * - `INT`: SIGINT, as Ctrl-C in a terminal
+ * - `HUP`: SIGHUP
+ * - `QUIT`: SIGQUIT
+ * - `KILL`: SIGKILL, which a command can't handle
+ */
+export type Signal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'KILL';
 
 /** A page of the files in a directory, sorted by the bytes of their names. */
 export interface FilePage extends FileLocation {

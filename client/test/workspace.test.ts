@@ -49,7 +49,7 @@ describe('a handle', () => {
     await handle.commands.start('npm run dev');
     await handle.commands.list();
     await handle.commands.output('c1', { offset: 7 });
-    await handle.commands.end('c1', { signal: 'INT' });
+    await handle.commands.end('c1', { killSignal: 'INT' });
     await handle.start();
     await handle.turnEnded();
     await handle.stop();
@@ -62,7 +62,7 @@ describe('a handle', () => {
       ['commands/start', { ...address, command: 'npm run dev' }],
       ['commands/list', address],
       ['commands/output', { ...address, commandId: 'c1', offset: 7 }],
-      ['commands/end', { ...address, commandId: 'c1', signal: 'INT' }],
+      ['commands/end', { ...address, commandId: 'c1', killSignal: 'INT' }],
       ['workspaces/start', address],
       ['workspaces/turnEnded', address],
       ['workspaces/stop', address],

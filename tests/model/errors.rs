@@ -89,6 +89,7 @@ fn codes_whose_messages_may_quote_input_are_exactly_these() {
         "HOOK_FAILED",
         "IDEMPOTENCY_CONFLICT",
         "INVALID_CHECKPOINT_NAME",
+        "COMMAND_NOT_FOUND",
         "CHECKPOINT_NOT_FOUND",
         "CHECKPOINT_FAILED",
         "FILE_NOT_FOUND",

@@ -88,7 +88,7 @@ fn valid_options() -> Vec<(Operation, Value)> {
                 "waitSeconds": 1,
             })),
         ),
-        (Operation::EndCommand, of_sandbox(json!({ "commandId": "c1", "signal": "INT", "graceSeconds": 0 }))),
+        (Operation::EndCommand, of_sandbox(json!({ "commandId": "c1", "killSignal": "INT", "graceSeconds": 0 }))),
         (Operation::Sweep, json!({ "dryRun": false, "graceSeconds": 0 })),
         (Operation::CreateWorkspace, create.clone()),
         (Operation::GetOrCreateWorkspace, merged(&[create, start.clone()])),
@@ -147,7 +147,7 @@ fn invalid_values() -> Vec<(&'static str, Code, Vec<Option<Value>>)> {
     refused(&["backup"], InvalidArgument, json!([7, "x", []]));
     refused(&["graceSeconds"], InvalidArgument, json!([-1, 0.5, "0"]));
     refused(&["commandId"], InvalidArgument, json!([7, "", "C1", "../x", "a b", long(33)]));
-    refused(&["stream", "signal"], InvalidArgument, json!([7, "", "both", "SIGTERM"]));
+    refused(&["stream", "killSignal"], InvalidArgument, json!([7, "", "both", "SIGTERM"]));
     refused(&["waitSeconds"], InvalidArgument, json!([-1, 31, 0.5, "1"]));
     let flags = [
         ["replace", "gitignore", "wake", "fresh", "force", "check"],

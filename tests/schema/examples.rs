@@ -62,7 +62,7 @@ fn forms(operation: Operation) -> Vec<Value> {
             "commandId": "k3f9x2ab", "stream": "stderr", "offset": 100, "length": 1000, "waitSeconds": 10,
         })),
         Operation::EndCommand => {
-            in_running_sandboxes(&json!({ "commandId": "k3f9x2ab", "signal": "INT", "graceSeconds": 0 }))
+            in_running_sandboxes(&json!({ "commandId": "k3f9x2ab", "killSignal": "INT", "graceSeconds": 0 }))
         }
         Operation::MakeDirectory => in_sandboxes(json!({ "path": "src" })),
         Operation::MoveFile => in_sandboxes(json!({ "path": "src/main.rs", "to": "src/lib.rs", "overwrite": true })),

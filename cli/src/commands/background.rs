@@ -65,7 +65,7 @@ fn end(context: &Context, command: &commands::EndCommand) -> Result<Exit> {
     let id = CommandId::parse(&command.command_id)?;
     let mut request = EndCommandRequest::of(select(context, &command.commands)?, id);
     if let Some(signal) = &command.signal {
-        request.signal = Signal::parse(signal.strip_prefix("SIG").unwrap_or(signal))?;
+        request.kill_signal = Signal::parse(signal.strip_prefix("SIG").unwrap_or(signal))?;
     }
     if let Some(grace) = command.grace {
         request.grace_seconds = u32::try_from(grace.0).unwrap_or(u32::MAX);

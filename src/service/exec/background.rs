@@ -70,7 +70,7 @@ pub async fn output<P: Ports>(ports: &Rc<P>, request: CommandOutputRequest) -> R
 
 /// Ends a command.
 pub async fn end<P: Ports>(ports: &Rc<P>, request: EndCommandRequest) -> Result<CommandDescription> {
-    let EndCommandRequest { sandbox, command_id, signal, grace_seconds } = request;
+    let EndCommandRequest { sandbox, command_id, kill_signal: signal, grace_seconds } = request;
     match call_running(ports, &sandbox, BackgroundAction::End { command_id, signal, grace_seconds }).await? {
         (id, BackgroundOutcome::Command(command)) => Ok(describe(id, None, command)),
         _ => Err(Error::internal()),

@@ -37,11 +37,11 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::Retention
         | Operation::ApplyRetention
         | Operation::RotateKey
+        | Operation::ListCommands
         | Operation::ListCheckpoints => sandbox(json!({})),
         Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
             sandbox(json!({ "name": "before" }))
         }
-        Operation::ListCommands => sandbox(json!({})),
         Operation::ReadCommandOutput | Operation::EndCommand => sandbox(json!({ "commandId": "c1" })),
         Operation::Exec | Operation::StartCommand => sandbox(json!({ "command": "true" })),
         Operation::SetRetention => sandbox(json!({ "policy": {} })),

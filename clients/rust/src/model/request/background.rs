@@ -257,7 +257,7 @@ request! {
         pub command_id: CommandId,
         /// The signal that all processes of the command get first.
         #[cfg_attr(feature = "schema", schemars(extend("default" = "TERM")))]
-        pub signal: Signal,
+        pub kill_signal: Signal,
         /// The time after the signal, in seconds, after which the processes that still run are killed.
         #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_GRACE), extend("default" = Self::DEFAULT_GRACE)))]
         pub grace_seconds: u32 = Self::check_grace,
@@ -272,7 +272,7 @@ impl EndCommandRequest {
 
     /// Returns a request to end a command with SIGTERM.
     pub fn of(sandbox: ListCommandsRequest, command_id: CommandId) -> Self {
-        Self { sandbox, command_id, signal: Signal::default(), grace_seconds: Self::DEFAULT_GRACE }
+        Self { sandbox, command_id, kill_signal: Signal::default(), grace_seconds: Self::DEFAULT_GRACE }
     }
 
     fn check_grace(seconds: Option<u64>) -> Result<u32> {
