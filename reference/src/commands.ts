@@ -30,6 +30,10 @@ export const COMMANDS: Record<string, string> = {
   applyRetention: 'snapshotter retention plan agent-42',
   rotateKey: 'snapshotter key rotate agent-42 --yes',
   exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
+  'commands/start': 'snapshotter exec agent-42 --detach --timeout 2h npm run dev',
+  'commands/list': 'snapshotter commands list agent-42',
+  'commands/output': 'snapshotter commands output agent-42 t9iy9ocg',
+  'commands/end': 'snapshotter commands end agent-42 t9iy9ocg',
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,

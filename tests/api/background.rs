@@ -94,7 +94,7 @@ fn output_says_where_it_continues() {
 #[test]
 fn command_is_ended_with_a_signal() {
     let ended = command(json!({ "state": "killed", "exitCode": 130 }));
-    let (result, called) = call("end_command", json!({ "commandId": "c1", "signal": "INT" }), ended);
+    let (result, called) = call("end_command", json!({ "commandId": "c1", "killSignal": "INT" }), ended);
     let options = json!({ "name": "work", "tenant": "default", "commandId": "c1", "killSignal": "INT" });
     assert_eq!(called, ("commands/end", options));
     assert_eq!(result.content[0].text, "The command was killed (exit code 130).");

@@ -137,7 +137,7 @@ fn call_in_sandbox(tool: Tool, declared: &ToolWorkspace, arguments: &ToolArgumen
             (Operation::ReadCommandOutput, part)
         }
         Tool::EndCommand => {
-            let options = json!({ "commandId": arguments.command_id, "killSignal": arguments.signal });
+            let options = json!({ "commandId": arguments.command_id, "killSignal": arguments.kill_signal });
             (Operation::EndCommand, options)
         }
         Tool::ReadFile => {
@@ -201,7 +201,7 @@ const fn accepted_arguments(tool: Tool) -> &'static [&'static str] {
         Tool::Exec | Tool::StartCommand => &["command", "cwd", "stdin", "timeoutSeconds", "workspace"],
         Tool::ListCommands => &["workspace"],
         Tool::ReadCommandOutput => &["commandId", "stream", "offset", "length", "waitSeconds", "workspace"],
-        Tool::EndCommand => &["commandId", "signal", "workspace"],
+        Tool::EndCommand => &["commandId", "killSignal", "workspace"],
         Tool::ReadFile => &["path", "offset", "length", "workspace"],
         Tool::WriteFile => &["path", "content", "ifMatch", "workspace"],
         Tool::ListFiles => &["path", "limit", "cursor", "workspace"],

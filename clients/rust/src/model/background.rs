@@ -155,7 +155,7 @@ impl CommandOutput {
 /// A signal that asks a command to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "KillSignal"))]
 pub enum Signal {
     /// SIGTERM
     #[default]
@@ -188,7 +188,7 @@ impl Signal {
     /// Parses a name. Fails with [`Code::InvalidArgument`](super::Code::InvalidArgument).
     pub fn parse(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|signal| signal.name() == name).ok_or_else(|| {
-            Error::invalid_argument("`signal` must be TERM, INT, HUP, QUIT or KILL", "Pass one of them.")
+            Error::invalid_argument("`killSignal` must be TERM, INT, HUP, QUIT or KILL", "Pass one of them.")
         })
     }
 }

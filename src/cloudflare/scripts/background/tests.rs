@@ -120,7 +120,7 @@ impl Drop for Place {
 }
 
 fn is_running(process: &str) -> bool {
-    // A process without a parent that waits stays as a zombie.
+    // A process without a parent that waits for it stays as a zombie.
     fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 

@@ -343,7 +343,7 @@ pub struct ToolArguments {
     /// How long to wait for the output of a background command, in seconds.
     pub wait_seconds: Option<u64>,
     /// The signal that ends a background command.
-    pub signal: Option<String>,
+    pub kill_signal: Option<String>,
     /// The path of a file.
     pub path: Option<String>,
     /// The offset of the first byte of a file or an output.
@@ -381,7 +381,7 @@ impl ToolArguments {
                 "commandId" => arguments.command_id = fields.string(field)?,
                 "stream" => arguments.stream = fields.string(field)?,
                 "waitSeconds" => arguments.wait_seconds = fields.number(field)?,
-                "signal" => arguments.signal = fields.string(field)?,
+                "killSignal" => arguments.kill_signal = fields.string(field)?,
                 "path" => arguments.path = fields.string(field)?,
                 "offset" => arguments.offset = fields.number(field)?,
                 "length" => arguments.length = fields.number(field)?,
