@@ -24,15 +24,17 @@ pub(in crate::service) struct Destination {
     pub once: bool,
 }
 
-/// Runs `work` in the sandbox of a destination. Starts the workspace if it is not active. If its container had ended, so that
-/// nothing ran, starts the workspace, or revives the sandbox, and runs `work` again.
+/// Runs `work` in the sandbox of a destination. Starts the workspace if it is not active, and revives the sandbox if its files
+/// are gone. If its container had ended, so that nothing ran, does so again, and runs `work` again.
 pub(in crate::service) async fn in_sandbox<P: Ports, T>(
     ports: &P,
     destination: &Destination,
     mut work: impl AsyncFnMut(ResumedWorkspace) -> Result<T>,
 ) -> Result<T> {
     let Destination { target, revive, once } = destination;
-    match work(find_sandbox(ports, destination, *once).await?).await {
+    // A command in a container that has just ended would start another one, which the revival of another caller destroys.
+    let verify = *once || revive.is_some();
+    match work(find_sandbox(ports, destination, verify).await?).await {
         Err(error) if is_gone(&error) && (matches!(target, ExecTarget::Named(_)) || revive.is_some()) && !once => {
             work(find_sandbox(ports, destination, true).await?).await
         }

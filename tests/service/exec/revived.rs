@@ -43,10 +43,22 @@ fn command_runs_in_a_sandbox_that_cold_started() {
 }
 
 #[test]
-fn running_sandbox_is_not_revived() {
+fn running_sandbox_is_verified_and_not_restored() {
     let (fixture, _) = Fixture::with_snapshot();
     let answer = fixture.exec_revived().unwrap();
-    assert_eq!((answer.get("started"), fixture.world.call_count(Method::Revive)), (None, 0));
+    assert_eq!((answer.get("started"), fixture.world.call_count(Method::RestoreBackup)), (None, 0));
+    let calls = fixture.world.calls().into_iter().map(|(method, _)| method);
+    let calls: Vec<_> = calls.filter(|method| matches!(method, Method::Probe | Method::RunCommand)).collect();
+    assert_eq!(calls, [Method::Probe, Method::RunCommand]);
+}
+
+#[test]
+fn command_runs_again_when_the_container_ends_after_the_verification() {
+    let (fixture, _) = Fixture::with_snapshot();
+    fixture.world.before(Method::PrepareExec).nth(1).run(|world| world.end_container("agent-42"));
+    let answer = fixture.exec_revived().unwrap();
+    assert_eq!((&answer["exitCode"], &answer["started"]["how"]), (&json!(0), &json!("restored")), "{answer}");
+    assert_eq!(fixture.world.hook_calls().len(), 1);
 }
 
 #[test]
