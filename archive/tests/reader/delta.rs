@@ -121,8 +121,8 @@ fn one_small_file_of_a_delta_costs_little_more_than_the_payload() {
         let [bytes, count] =
             [of_base.bytes.get() + of_changes.bytes.get(), of_base.count.get() + of_changes.count.get()];
         println!("{at}: {bytes} bytes in {count} reads");
-        assert!(bytes <= 2 << 20, "{bytes}");
-        assert!(count <= 30, "{count}");
+        assert!(bytes <= 1 << 20, "{bytes}");
+        assert!(count <= 15, "{count}");
     }
 }
 
