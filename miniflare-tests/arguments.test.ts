@@ -202,7 +202,8 @@ test('a misspelled option is named together with the one that is missing', async
       error.message.includes('`sandboxId` is missing, and there is no option "sandboxID".'),
       error.message,
     );
-    assert.match(error.remediation ?? '', /^Did you mean `sandboxId`\? /);
+    const page = '/docs/snapshots#v1-list describes the options.';
+    assert.equal(error.remediation, `Did you mean \`sandboxId\`? ${page}`);
   }
 });
 
