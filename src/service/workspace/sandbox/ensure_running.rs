@@ -159,7 +159,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let now = self.now();
         self.update_binding(|binding| {
             (binding.adopted_at, binding.class_image) = (Some(now), None);
-            (binding.saved, binding.last_restore) = (None, None);
+            (binding.saved, binding.saved_state, binding.last_restore) = (None, None, None);
         })?;
         self.await_previous_restore().await?;
         self.configure_sandbox(request).await?;
@@ -213,7 +213,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
         self.update_binding(|binding| {
-            binding.saved = None;
+            (binding.saved, binding.saved_state) = (None, None);
             binding.last_restore.clone_from(&restore);
             binding.image = Some(listing.image.clone());
             binding.baseline = listing.content_hash;

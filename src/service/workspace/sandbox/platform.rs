@@ -192,7 +192,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (nonce, settings) = (restore.nonce.clone(), &request.settings);
         self.extend_platform_data()?;
         self.update_binding(|binding| {
-            (binding.saved, binding.last_restore) = (None, Some(restore.clone()));
+            (binding.saved, binding.saved_state, binding.last_restore) = (None, None, Some(restore.clone()));
             binding.image.clone_from(&snapshot.dependencies.image);
             binding.baseline.clone_from(&snapshot.baseline);
             binding.class_image = Some(snapshot.image.clone());
