@@ -66,10 +66,15 @@ pub struct Container {
     root: PathBuf,
     mistake: Option<Mistake>,
     is_mounted: bool,
+    /// A file system that is mounted in the directory.
+    inner_mount: Option<PathBuf>,
 }
 
 impl Drop for Container {
     fn drop(&mut self) {
+        if let Some(mount) = &self.inner_mount {
+            run(Command::new("fusermount3").arg("-uz").arg(mount));
+        }
         if self.is_mounted {
             for mount in [self.dir(), self.mounts().join("lower")] {
                 run(Command::new("fusermount3").arg("-uz").arg(mount));
@@ -108,7 +113,7 @@ impl Container {
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
         fs::write(root.join("run.stamp"), format!("{}\n", marker())).unwrap();
-        Self { root, mistake, is_mounted: false }
+        Self { root, mistake, is_mounted: false, inner_mount: None }
     }
 
     /// Returns whether this machine can mount an overlay.
@@ -131,6 +136,20 @@ impl Container {
         let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
         run(Command::new("fuse-overlayfs").arg("-o").arg(layers).arg(container.dir()));
         container
+    }
+
+    /// Mounts another file system in the directory, and returns where.
+    pub fn mount_in_directory(&mut self) -> PathBuf {
+        let mount = self.dir().join("mount");
+        let [lower, upper, work] = ["inner/lower", "inner/upper", "inner/work"].map(|name| self.root.join(name));
+        for dir in [&mount, &lower, &upper, &work] {
+            fs::create_dir_all(dir).unwrap();
+        }
+        let [lower, upper, work] = [lower, upper, work].map(|dir| dir.display().to_string());
+        let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        run(Command::new("fuse-overlayfs").arg("-o").arg(layers).arg(&mount));
+        self.inner_mount = Some(mount.clone());
+        mount
     }
 
     fn mounts(&self) -> PathBuf {

@@ -27,7 +27,7 @@ type Mistake = (&'static str, &'static str);
 /// Mistakes that the cases must find, each with the seed of a case that finds it. The digest finds some of them: then the
 /// restore fails.
 const MISTAKES: [(&str, u64, Mistake); 6] = [
-    ("no deletions", 1, ("remove(\"$here/$name\") unless", "next unless")),
+    ("no deletions", 1, ("remove(\"$here/$name\", $device) unless", "next unless")),
     ("links of unchanged names are ignored", 8, ("$inodes{\"$device $inode\"} = 1 if", "0 if")),
     ("the ctime is not compared", 1, ("%T@ %C@ %P", "%T@ %T@ %P")),
     ("parents are not archived", 21, ("while ($path ne '') { $path = parent($path); last if $stored{$path}++ }", "")),
@@ -178,6 +178,24 @@ fn directory_that_is_elsewhere_while_the_base_is_archived_is_stored() {
         assert!(matches!(outcome, Outcome::Restored { traced: false }), "{number}");
         assert_eq!(tree::compare(&tree::list(&dir), &tree::list(&restored.dir())), Ok(()));
     }
+}
+
+#[test]
+fn restore_deletes_nothing_in_a_mounted_file_system() {
+    if !Container::can_mount() {
+        return;
+    }
+    let container = Container::new("unmounted", None);
+    fs::write(container.dir().join("file"), "content").unwrap();
+    let base = container.capture_base().unwrap();
+    fs::remove_file(container.dir().join("file")).unwrap();
+    let CaptureBegun::Delta(carrier) = container.begin_delta(&base, 0) else { panic!("it is a delta") };
+    let archive = container.archive(&carrier);
+    let mut restored = Container::new("with-mount", None);
+    let precious = restored.mount_in_directory().join("precious");
+    fs::write(&precious, "not of the snapshot").unwrap();
+    assert!(matches!(restored.restore(&base, &archive, &carrier), Outcome::Failed(_)));
+    assert!(precious.exists());
 }
 
 #[test]

@@ -42,8 +42,8 @@ pub struct CallHistory {
     pub lost_restore_answers: BTreeMap<SandboxId, usize>,
     /// The sandboxes that a caller snapshotted with `wake`.
     pub cold_started: BTreeSet<SandboxId>,
-    /// The backups that were damaged on purpose.
-    pub damaged_backups: BTreeSet<BackupId>,
+    /// The backups that were damaged on purpose, with the time.
+    pub damaged_backups: BTreeMap<BackupId, i64>,
     /// The sandboxes that were returned as named workspaces.
     pub named_sandboxes: BTreeMap<SandboxId, Address>,
     /// The calls about named workspaces that have an idempotency key.
@@ -52,6 +52,8 @@ pub struct CallHistory {
     pub workspace_deletes_at: BTreeMap<Address, i64>,
     /// The number of answers to starts and stops that were lost since an answer reported a possible loss.
     pub lost_answers: BTreeMap<Address, usize>,
+    /// The last turn of each workspace whose files are to be saved.
+    pub turns: BTreeMap<Address, Turn>,
     /// The requests that affect files of sandboxes that belong to a named workspace.
     pub file_requests: BTreeMap<SandboxId, FileRequests>,
     /// The backups that the application made without the service, with their sandboxes.
@@ -89,6 +91,17 @@ pub struct FileRequests {
     pub discarded_at: Option<i64>,
     /// The time of the last request to end it without a snapshot.
     pub ended_unsaved_at: Option<i64>,
+}
+
+/// The end of a turn that a workspace accepted.
+#[derive(Clone)]
+pub struct Turn {
+    /// The sandbox that the workspace had.
+    pub sandbox_id: SandboxId,
+    /// When the caller reported the end.
+    pub requested_at: i64,
+    /// The number of containers of the sandbox that had ended by then.
+    pub ended_count: u32,
 }
 
 /// A call about a named workspace with an idempotency key.

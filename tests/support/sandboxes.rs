@@ -484,8 +484,8 @@ impl<S: Scheduler> Sandboxes for World<S> {
         let check = move |world: &Rc<Self>, id: &SandboxId| {
             let check = |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
             let changed = world.with_container(id, check);
-            if changed == Some(false) {
-                S::observe(world, Event::Unchanged(id));
+            if let Some(is_changed) = changed {
+                S::observe(world, Event::CheckedForSave(id, is_changed));
             }
             changed
         };

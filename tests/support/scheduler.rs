@@ -153,8 +153,8 @@ pub enum Event<'a, S: Scheduler> {
     DestroyRequested(&'a SandboxId),
     /// A container is about to be destroyed. That was requested at the given time, in milliseconds.
     Destroyed(&'a SandboxId, i64),
-    /// A check for an automatic save found no change since the state with this name.
-    Unchanged(&'a SandboxId),
+    /// The files were checked for an automatic save. Contains whether they had changed.
+    CheckedForSave(&'a SandboxId, bool),
     /// A hook runs.
     Hook(&'a HookCall),
     /// A command of a caller runs. The name of the call is its standard input.

@@ -14,6 +14,12 @@ const SHA256_HEX_LEN: usize = 64;
 /// variable of the container and can be any text.
 const MAX_IMAGE_CHARS: usize = 100;
 
+/// The time limit of writing all pages to the disk, in seconds.
+const SYNC_SECONDS: u32 = 5;
+
+/// How far the clock and the uptime of the system may drift apart between two checks, in microseconds.
+const MAX_SKEW_MICROS: u32 = 100_000;
+
 /// The time limit of a walk through all files, in seconds.
 const WALK_SECONDS: u32 = 20;
 
@@ -96,7 +102,8 @@ const fn watch_file(cursor: ChangeCursor) -> &'static str {
 }
 
 /// Sets `$found` to a path in the directory that is newer than the watch file, or to another text if there may be one;
-/// otherwise to nothing. A walk that exceeds its time limit counts as a change.
+/// otherwise to nothing. A walk that exceeds its time limit counts as a change, and so does a clock that was set back, because
+/// a later change may have an earlier time. `$new` is written before.
 ///
 /// Compares the status change time (ctime) where `find` supports it, because unpacked or moved files keep their
 /// modification time. The `find` of busybox does not support it and compares whole seconds; there, a file with the time
@@ -105,6 +112,7 @@ const fn watch_file(cursor: ChangeCursor) -> &'static str {
 fn find_change() -> String {
     format!(
         r#"found=; if [ ! -e "$watch_file" ]; then found=$watch_file
+elif IFS= read -r was <"$watch_file" && [ $((was - skew)) -gt {MAX_SKEW_MICROS} ]; then found=$watch_file
 elif [ -d "$d" ] && cd -- "${{upper:-$d}}"; then
   since=-cnewer; if ! find "$watch_file" -cnewer "$watch_file" >/dev/null 2>&1; then
     since=-newer; touch -d "@$(($(stat -c %Y "$watch_file") - 1))" "$watch_file"
@@ -137,7 +145,8 @@ pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory, cursor: Change
 /// Prints `changed` if anything in the directory changed since the state `saved`, and records the present state as
 /// `next`; otherwise `unchanged`. Prints `other` in a container without a ready marker. A file for each state, whose name
 /// ends with the name of the state, has the time of the state. Only the files of these two states stay: of an earlier
-/// check, no save came about.
+/// check, no save came about. What is written through a memory map changes no time while its page is dirty, so all pages are
+/// written before the capture that follows.
 pub(in crate::cloudflare) fn changed_since_save(dir: &Directory, saved: Option<&str>, next: &str) -> String {
     format!(
         r#"{FILE_NAMES}{READ_MARKER}case $now in "ready "*) ;; *) echo other; exit ;; esac
@@ -146,7 +155,7 @@ pub(in crate::cloudflare) fn changed_since_save(dir: &Directory, saved: Option<&
 {CREATE_WATCH_FILE}watch_file=$states.$saved
 {find}if [ -z "$found" ]; then rm -f "$new" && echo unchanged; exit; fi
 for file in "$states".*; do case $file in "$states.$saved" | "$new") ;; *) rm -f "$file" ;; esac; done
-mv -f "$new" "$states.$next" && echo changed"#,
+timeout {SYNC_SECONDS} sync -f -- "$d" 2>/dev/null; mv -f "$new" "$states.$next" && echo changed"#,
         dir = dir_vars(dir),
         saved = shell_quote(saved.unwrap_or("none")),
         next = shell_quote(next),
@@ -156,7 +165,85 @@ mv -f "$new" "$states.$next" && echo changed"#,
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+    use std::{env, fs, process};
+
+    use super::super::container::update_marker;
     use super::*;
+    use crate::model::named::ContainerMarker;
+
+    /// A container in a directory of this machine, which is deleted at the end.
+    struct TestContainer(PathBuf);
+
+    impl TestContainer {
+        fn new(name: &str) -> Self {
+            let root = env::temp_dir().join(format!("sandbox-snapshotter-{name}-{}", process::id()));
+            fs::create_dir_all(root.join("files")).unwrap();
+            let container = Self(root);
+            container.run(&update_marker(None, &ContainerMarker::Ready("nonce".into()), None));
+            container
+        }
+
+        fn state(&self, name: &str) -> PathBuf {
+            self.0.join(format!("run.looked.saved.{name}"))
+        }
+
+        fn check(&self, saved: Option<&str>, next: &str) -> String {
+            let dir = Directory::parse(self.0.join("files").to_str().unwrap()).unwrap();
+            self.run(&changed_since_save(&dir, saved, next))
+        }
+
+        /// Runs a script with the paths of this container, and returns its output.
+        fn run(&self, script: &str) -> String {
+            let own_files = format!("run={};", self.0.join("run").display());
+            let script = script.replace("run=/run/sandbox-snapshotter;", &own_files);
+            let output = Command::new("bash").args(["-c", "--", &script]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        }
+    }
+
+    impl Drop for TestContainer {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    /// Changes the difference of the clock and the uptime that a state has.
+    fn shift_clock(state: &Path, micros: i64) {
+        let skew: i64 = fs::read_to_string(state).unwrap().trim().parse().unwrap();
+        fs::write(state, format!("{}\n", skew + micros)).unwrap();
+    }
+
+    #[test]
+    fn file_that_changes_after_a_save_counts() {
+        let container = TestContainer::new("save");
+        assert_eq!(container.check(None, "a"), "changed");
+        assert_eq!(container.check(Some("a"), "b"), "unchanged");
+        fs::write(container.0.join("files/f"), "f").unwrap();
+        assert_eq!(container.check(Some("a"), "c"), "changed");
+        assert_eq!(container.check(Some("c"), "d"), "unchanged");
+        assert_eq!(container.check(Some("b"), "e"), "changed");
+    }
+
+    #[test]
+    fn clock_that_was_set_back_counts_as_a_change() {
+        let container = TestContainer::new("clock");
+        container.check(None, "a");
+        shift_clock(&container.state("a"), -1_000_000);
+        assert_eq!(container.check(Some("a"), "b"), "unchanged", "the clock was set forward");
+        shift_clock(&container.state("a"), 2_000_000);
+        assert_eq!(container.check(Some("a"), "c"), "changed");
+        assert_eq!(container.check(Some("c"), "d"), "unchanged");
+    }
+
+    #[test]
+    fn state_of_an_earlier_release_has_no_clock() {
+        let container = TestContainer::new("earlier");
+        container.check(None, "a");
+        fs::write(container.state("a"), "").unwrap();
+        assert_eq!(container.check(Some("a"), "b"), "unchanged");
+    }
 
     #[test]
     fn listing_reports_the_image_and_the_hash_of_the_directory() {

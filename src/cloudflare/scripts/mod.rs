@@ -71,8 +71,10 @@ fn read_container_id(stdout: &str) -> Option<(Option<ContainerId>, &str)> {
 }
 
 /// Writes `$new`, which later replaces the watch file. Waits for the next tick of the clock, because a later change
-/// would otherwise have the same time, and not a newer one.
-const CREATE_WATCH_FILE: &str = r#"new=$watch_file.$$ tick=$watch_file.$$.tick n=0; : >"$new" || exit
+/// would otherwise have the same time, and not a newer one. The file contains the difference of the clock and the uptime of
+/// the system, in microseconds, which gets smaller where the clock is set back; nothing where bash has no clock.
+const CREATE_WATCH_FILE: &str = r#"new=$watch_file.$$ tick=$watch_file.$$.tick n=0 ran=0; read -r ran _ </proc/uptime
+skew=${EPOCHREALTIME:+$((10#0${EPOCHREALTIME//[!0-9]/} - 10#0${ran//[!0-9]/} * 10000))}; echo "$skew" >"$new" || exit
 until echo >"$tick"; [ "$tick" -nt "$new" ] || [ $((n += 1)) -gt 5000 ]; do :; done
 rm -f "$tick"
 "#;

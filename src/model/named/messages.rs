@@ -196,8 +196,10 @@ pub enum Autosaved {
     Saved(LastSnapshot),
     /// No file has changed.
     Unchanged,
-    /// The sandbox does not run with the workspace's files, or another operation handles them.
+    /// The sandbox does not run with the workspace's files.
     NotRunning,
+    /// Another operation handles the files now.
+    Busy,
 }
 
 /// The newest snapshot from which a sandbox can be started.

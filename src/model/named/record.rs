@@ -201,9 +201,11 @@ impl NamedRecord {
             return None;
         }
         let transition = Transition { from: Some(self.state), to, at, cause: cause.to_owned() };
+        // A start handles the files itself, and so does a stop that is complete.
+        if to != State::Stopping && (self.state, to) != (State::Stopping, State::Active) {
+            (self.turn_ended_at, self.unsaved_since) = (None, None);
+        }
         self.state = to;
-        // A start, or a stop, handles the files itself.
-        (self.turn_ended_at, self.unsaved_since) = (None, None);
         if matches!(to, State::Provisioning | State::Restoring) {
             self.record_restore(None);
         }

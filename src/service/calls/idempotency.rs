@@ -55,7 +55,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 {
                     return Err(Error::idempotency_conflict(key));
                 }
-                Some(IdempotencyRecord { answer: Some(answer), .. }) => {
+                Some(IdempotencyRecord { answer: Some(answer), .. }) if !self.in_process.is_key_leased(key) => {
                     return json::from_value(&answer).map_err(Error::stored_answer_unreadable);
                 }
                 _ => {}
@@ -73,7 +73,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match work.await {
             Ok(answer) => {
                 // The work is done, so the caller gets its answer even if the answer can't be stored.
-                drop(self.save_answer(record, &answer));
+                drop(self.replace_answer(record, &answer));
                 let stored = self.ledger.idempotency_record(key).ok().flatten().and_then(|known| known.answer);
                 Ok(stored.and_then(|stored| json::from_value(&stored).ok()).unwrap_or(answer))
             }
@@ -89,7 +89,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if self.ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
             return Ok(());
         }
+        self.put_answer(record, json::to_value(answer).map_err(Error::stored_answer_unreadable)?)
+    }
+
+    /// Stores the answer of a call in place of that of an earlier capture of the same call.
+    fn replace_answer(&self, record: IdempotencyRecord, answer: &impl Serialize) -> Result<()> {
         let answer = json::to_value(answer).map_err(Error::stored_answer_unreadable)?;
+        let stored = self.ledger.idempotency_record(&record.key)?.and_then(|known| known.answer);
+        if stored.as_ref() == Some(&answer) { Ok(()) } else { self.put_answer(record, answer) }
+    }
+
+    fn put_answer(&self, record: IdempotencyRecord, answer: Value) -> Result<()> {
         let at = self.now();
         self.ledger.put_idempotency_record(&IdempotencyRecord { answer: Some(answer), at, ..record })?;
         self.schedule_alarm(at.plus_millis(ANSWER_RETENTION_MILLIS))

@@ -21,7 +21,7 @@ use crate::model::policy::{Decision, Policy};
 use crate::model::record::{SnapshotRecord, WorkspaceRecord};
 use crate::model::request::{ApplyRetentionRequest, SandboxRequest, SetRetentionRequest, SnapshotCursor};
 use crate::model::retention::{RetentionCandidate, plan};
-use crate::model::{Result, SnapshotId};
+use crate::model::{Result, SandboxId, SnapshotId};
 use crate::ports::{Ledger, Ports};
 
 /// How many rows of the ledger one query reads.
@@ -169,17 +169,30 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the newest snapshot that the policy counts as restorable; with `may_be_autosave`, of all classes.
     fn newest_restorable_candidate(&self, may_be_autosave: bool) -> Result<Option<SnapshotRecord>> {
         const SEARCH_ROWS: u32 = 10;
-        let (now, workspace) = (self.now(), self.workspace()?);
+        let workspace = self.workspace()?;
         self.newest_where(SEARCH_ROWS, |row| {
-            (may_be_autosave || !row.autosave) && workspace.candidate(row, Vec::new(), now).restorable
+            let is_restorable = || self.candidate(&workspace, row, Vec::new()).is_ok_and(|it| it.restorable);
+            (may_be_autosave || !row.autosave) && is_restorable()
         })
+    }
+
+    /// Returns the input of a retention decision about a snapshot. A delta cannot be restored without its base.
+    fn candidate(
+        &self,
+        workspace: &WorkspaceRecord,
+        snapshot: &SnapshotRecord,
+        dependents: Vec<SandboxId>,
+    ) -> Result<RetentionCandidate> {
+        let candidate = workspace.candidate(snapshot, dependents, self.now());
+        let restorable = candidate.restorable && self.base_damage(snapshot)?.is_none();
+        Ok(RetentionCandidate { restorable, ..candidate })
     }
 
     fn decide_retention(&self, policy: &Policy, snapshots: &[SnapshotRecord]) -> Result<Vec<Decision>> {
         let now = self.now();
         let workspace = self.workspace()?;
         let candidate =
-            |snapshot: &SnapshotRecord| Ok(workspace.candidate(snapshot, self.dependents(&snapshot.snapshot_id)?, now));
+            |snapshot: &SnapshotRecord| self.candidate(&workspace, snapshot, self.dependents(&snapshot.snapshot_id)?);
         let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<RetentionCandidate>>>()?;
         Ok(plan(policy, workspace.autosave_keep(), &candidates, now))
     }

@@ -3,6 +3,8 @@
 //! A delta is always against a full snapshot, its base, and never against another delta. What is not certain makes a full
 //! snapshot, with the reason. See `docs/incremental.md`.
 
+use futures_util::future::join;
+
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, Delta, MAX_BASE_MILLIS, MAX_DELTAS, TracedBase};
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{
@@ -107,7 +109,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             base: base.as_ref().ok().cloned(),
         };
         self.expect_container(record)?;
-        match session.begin_capture(&begin).await {
+        let (begun, is_intact) = join(session.begin_capture(&begin), self.is_base_intact(begin.base.as_ref())).await;
+        let is_intact = is_intact?;
+        match begun {
             // The backup fails, too, or verifies the container.
             Err(_) => Ok(Form::untraced(Some(FullReason::Failed))),
             Ok(CaptureBegun::Full { reason, untraced }) => {
@@ -115,7 +119,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Ok(Form::Full { reason: Some(reason), traced: untraced.is_none() })
             }
             Ok(CaptureBegun::Delta(carrier)) => match base {
-                Ok(base) => self.record_base_use(record, &base, carrier),
+                Ok(base) if is_intact => self.record_base_use(record, &base, carrier),
+                Ok(_) => Ok(Form::untraced(Some(FullReason::BaseUnusable))),
                 Err(_) => Err(Error::internal()),
             },
         }
@@ -150,6 +155,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Some(reason) => Err(reason),
             None => Ok(traced),
         })
+    }
+
+    /// Returns whether the archive of a base is certainly in R2 as the ledger has it. Records what it finds.
+    async fn is_base_intact(&self, base: Option<&TracedBase>) -> Result<bool> {
+        let row = base.map(|base| self.ledger.snapshot(&base.snapshot_id)).transpose()?.flatten();
+        let Some(row) = row else { return Ok(false) };
+        let Stage::Ready { stored } = &row.stage else { return Ok(false) };
+        let inspected = self.inspect_backup(stored, &row.backup_owner(&self.id)).await;
+        self.record_check(&row.snapshot_id, &inspected)?;
+        Ok(inspected.is_ok())
+    }
+
+    /// Returns the known damage of the base of a delta.
+    pub(in crate::service) fn base_damage(&self, row: &SnapshotRecord) -> Result<Option<String>> {
+        let Some(delta) = row.stored().and_then(|stored| stored.backup.delta()) else { return Ok(None) };
+        let base = self.ledger.snapshot(&delta.base_id)?;
+        Ok(base.and_then(|base| Some(base.stored()?.known_damage()?.to_owned())))
     }
 
     /// Returns the size of the smallest base, in bytes, and the present time.

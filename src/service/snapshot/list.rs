@@ -149,6 +149,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
+    /// Returns the known damage of a snapshot or of its base.
+    fn damage_of(&self, snapshot: &SnapshotRecord, stored: &StoredBackup) -> Option<String> {
+        stored.known_damage().map(str::to_owned).or_else(|| self.base_damage(snapshot).ok().flatten())
+    }
+
     /// Returns whether the snapshot could be restored at its last check.
     fn last_known_restorable(&self, snapshot: &SnapshotRecord) -> Restorable {
         match &snapshot.stage {
@@ -156,8 +161,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
                 not_restorable(&format!("It was removed: {}.", removal.reason), None)
             }
-            Stage::Ready { stored } => match stored.known_damage() {
-                Some(damage) => not_restorable(damage, Some(stored.checked_at)),
+            Stage::Ready { stored } => match self.damage_of(snapshot, stored) {
+                Some(damage) => not_restorable(&damage, Some(stored.checked_at)),
                 None if stored.usable_until < self.now() => not_restorable("The SDK no longer restores it.", None),
                 None => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(stored.checked_at) },
             },

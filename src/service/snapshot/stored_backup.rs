@@ -198,10 +198,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(head.unwrap_or_default())
     }
 
-    /// Verifies that the objects of the base of a delta match what the delta records of them. `mark` is that of the delta.
+    /// Verifies that the objects of the base of a delta match what the delta records of them, and records what it finds,
+    /// because it concerns the other deltas, too. `mark` is that of the delta.
     pub(super) async fn inspect_base(&self, delta: &Delta, mark: &BackupOwner) -> Result<BackupHead> {
         let mark = BackupOwner { snapshot_id: delta.base_id.clone(), origin_id: mark.origin_id.clone() };
         let inspected = Box::pin(self.inspect_backup(&delta.base, &mark)).await;
+        self.record_check(&delta.base_id, &inspected)?;
         inspected.map_err(|error| error.with_note(&format!("The snapshot is based on {}.", delta.base_id)))
     }
 

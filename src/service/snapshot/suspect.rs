@@ -36,9 +36,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         let until = self.now().plus_millis(PROTECTED_MILLIS);
-        let protected = predecessor.filter(|_| snapshot.suspect.is_some());
+        let protected = match snapshot.suspect {
+            // Files may disappear in several steps: the one with the most files stays.
+            Some(_) => self.protected_row(workspace)?.into_iter().chain(predecessor).max_by_key(size),
+            None => None,
+        };
         let protected = protected.map(|row| ProtectedSnapshot { snapshot_id: row.snapshot_id, until });
         self.set_protected(workspace, protected)
+    }
+
+    /// Returns the snapshot that is protected now.
+    fn protected_row(&self, workspace: &WorkspaceRecord) -> Result<Option<SnapshotRecord>> {
+        let Some(protected) = workspace.protected.as_ref().filter(|it| it.until > self.now()) else { return Ok(None) };
+        Ok(self.ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready))
     }
 
     /// Ends a protection that has expired.

@@ -3,7 +3,7 @@
 use super::select::{Selected, require_ready};
 use super::stored_backup::{BackupHead, is_definite};
 use crate::model::answer::{Check, Verification};
-use crate::model::record::{Stage, StoredBackup};
+use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{ArchiveFormat, Result, Selection, SnapshotId};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -72,9 +72,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn record_change(&self, id: &SnapshotId, damage: Option<String>) -> Result<()> {
-        let known = self.ledger.snapshot(id)?;
-        match known.as_ref().map(|snapshot| &snapshot.stage) {
-            Some(Stage::Ready { stored }) if stored.damage.is_some() != damage.is_some() => {
+        let Some(mut known) = self.ledger.snapshot(id)? else { return Ok(()) };
+        match stored_mut(&mut known) {
+            Some(stored) if stored.damage.is_some() != damage.is_some() => {
                 self.update_stored(id, |stored| stored.damage = damage)
             }
             _ => Ok(()),
@@ -83,13 +83,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     fn update_stored(&self, id: &SnapshotId, update: impl FnOnce(&mut StoredBackup)) -> Result<()> {
         if let Some(mut snapshot) = self.ledger.snapshot(id)?
-            && let Stage::Ready { stored } = &mut snapshot.stage
+            && let Some(stored) = stored_mut(&mut snapshot)
         {
             stored.checked_at = self.now();
             update(stored);
             self.ledger.put_snapshot(&snapshot)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the backup of a snapshot that can be restored, or of a deleted base that deltas need.
+fn stored_mut(snapshot: &mut SnapshotRecord) -> Option<&mut StoredBackup> {
+    match &mut snapshot.stage {
+        Stage::Ready { stored } => Some(stored),
+        Stage::Deleted { stored, .. } if !stored.backup.deltas().is_empty() => Some(stored),
+        _ => None,
     }
 }
 

@@ -15,7 +15,10 @@ impl<P: Ports> NamedWorkspace<P> {
     pub fn turn_ended(&self) -> Result<TurnEnded> {
         self.ensure_configured()?;
         let mut record = self.existing()?;
-        if record.state == State::Active && record.settings.autosave.after_turn && record.turn_ended_at.is_none() {
+        // A save that has begun may not have all files of the turn.
+        let checked_at = self.in_process.checked_at.get();
+        let is_noted = record.turn_ended_at.is_some_and(|at| checked_at.is_none_or(|checked_at| at > checked_at));
+        if record.state == State::Active && record.settings.autosave.after_turn && !is_noted {
             let now = self.now();
             record = self.update_record(|record| record.turn_ended_at = Some(now))?;
         }
@@ -53,6 +56,8 @@ impl<P: Ports> NamedWorkspace<P> {
             Ok(Autosaved::Saved(_)) => true,
             Ok(Autosaved::Unchanged) => record.unsaved_since.is_some(),
             Ok(Autosaved::NotRunning) => false,
+            // The files of the turn are still to be saved.
+            Ok(Autosaved::Busy) => return Ok(()),
             Err(_) => record.unsaved_since.is_none(),
         };
         if !has_turn && !is_news {

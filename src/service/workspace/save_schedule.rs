@@ -18,16 +18,7 @@ const QUIET_INTERVALS: [i64; 2] = [3, 12];
 /// Returns when the next check is due that follows the check at `checked_at`, if automatic saves are on. Without
 /// `checked_at`, the first one that follows the last save.
 pub(super) fn save_due(record: &NamedRecord, checked_at: Option<Timestamp>) -> Option<Timestamp> {
-    if record.state != State::Active || !record.settings.autosave.is_on() {
-        return None;
-    }
-    let saved_at = save_base(record);
-    let after = checked_at.map_or(saved_at, |at| at.max(saved_at));
-    let turn = || Some(record.turn_ended_at?.plus_millis(TURN_DELAY_MILLIS).max(saved_at.plus_millis(min_millis())));
-    let retry = record.unsaved_since.map(|since| Backoff::FAILED_SAVE.next_after(since, after));
-    // After a failure, the next attempt includes the changes of the turn.
-    let turn = if retry.is_some() { None } else { turn() };
-    [turn, retry, next_interval(record, saved_at, after)].into_iter().flatten().min()
+    due(record, checked_at, checked_at)
 }
 
 /// As [`save_due`], for an alarm that is set at `now`: an alarm that is already due stays.
@@ -36,7 +27,26 @@ pub(super) fn next_save_alarm(
     checked_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    save_due(record, Some(checked_at.unwrap_or(now.plus_millis(-ALARM_DELAY_MILLIS))))
+    due(record, checked_at, Some(checked_at.unwrap_or(now.plus_millis(-ALARM_DELAY_MILLIS))))
+}
+
+/// Returns when the next check is due. Intervals that ended until `counted_until` have had their check.
+fn due(record: &NamedRecord, checked_at: Option<Timestamp>, counted_until: Option<Timestamp>) -> Option<Timestamp> {
+    if record.state != State::Active || !record.settings.autosave.is_on() {
+        return None;
+    }
+    let saved_at = save_base(record);
+    let after = counted_until.map_or(saved_at, |at| at.max(saved_at));
+    let turn = || {
+        let ended_at = record.turn_ended_at?;
+        // A check that came after the turn could not save its files.
+        let previous = checked_at.filter(|at| *at >= ended_at).map_or(saved_at, |at| at.max(saved_at));
+        Some(ended_at.plus_millis(TURN_DELAY_MILLIS).max(previous.plus_millis(min_millis())))
+    };
+    let retry = record.unsaved_since.map(|since| Backoff::FAILED_SAVE.next_after(since, after));
+    // After a failure, the next attempt includes the changes of the turn.
+    let turn = if retry.is_some() { None } else { turn() };
+    [turn, retry, next_interval(record, saved_at, after)].into_iter().flatten().min()
 }
 
 /// Returns since when the intervals count: since the last save, or the last start.

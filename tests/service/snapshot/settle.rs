@@ -75,6 +75,29 @@ fn settled_snapshot_is_captured_again_until_no_file_changes() {
 }
 
 #[test]
+fn answer_of_a_key_is_that_of_the_last_capture() {
+    for fixture in sandboxes() {
+        write_during(&fixture, 1);
+        let options = json!({ "consistency": "settled", "label": "v1", "idempotencyKey": "k" });
+        let gate = fixture.world.before(Method::CreateBackup).nth(2).block();
+        let begin = || {
+            let mut arguments = json!({ "sandboxId": ID });
+            arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+            fixture.begin(Operation::Snapshot, &arguments)
+        };
+        let (first, mut repeated) = (begin(), begin());
+        assert!(gate.is_reached() && !repeated.is_done());
+        gate.open();
+        let taken = first.answer().unwrap();
+        assert_eq!(taken["capture"]["changedDuringCapture"], false);
+        assert_eq!(fixture.restore_value(&taken), "after 1");
+        for answer in [repeated.answer().unwrap(), snapshot(&fixture, &options).unwrap()] {
+            assert_eq!(answer, taken);
+        }
+    }
+}
+
+#[test]
 fn settled_snapshot_is_captured_at_most_three_times() {
     for fixture in sandboxes() {
         write_during(&fixture, 5);

@@ -1,23 +1,22 @@
 //! Automatic saves of a running workspace, with the clock moved.
 
+mod turns;
+
 use std::cell::Cell;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Failure, Timestamp};
+use sandbox_snapshotter::model::{Code, Failure, Result, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
 use crate::support::{
-    DAY, ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE, address, no_expiry, workspace_args,
+    DAY, ExpectError, FILE, Fixture, HOUR, MINUTE, Method, PendingOperation, WORKSPACE, address, no_expiry,
+    workspace_args,
 };
 
 /// Returns options for saves every `minutes`.
 fn every(minutes: u64) -> Value {
     with(json!({ "everySeconds": 60 * minutes }))
-}
-
-fn after_turn() -> Value {
-    with(json!({ "afterTurn": true }))
 }
 
 fn with(autosave: Value) -> Value {
@@ -32,8 +31,10 @@ fn saves(fixture: &Fixture) -> usize {
     rows.iter().filter(|row| row.autosave && row.stored().is_some()).count()
 }
 
-fn turn_ended(fixture: &Fixture) -> Value {
-    fixture.run(Operation::TurnEnded, &workspace_args(WORKSPACE, &json!({}))).unwrap()
+/// Runs the alarm of the workspace until it waits.
+fn begin_alarm(fixture: &Fixture) -> PendingOperation<Result<()>> {
+    let named = fixture.named_workspace(WORKSPACE);
+    PendingOperation::start_with_background(&fixture.world, async move { named.alarm().await })
 }
 
 /// Loses the container with everything in it, and starts the workspace again. Returns the content of its file.
@@ -239,49 +240,37 @@ fn save_beyond_keep_last_goes_when_no_sandbox_needs_it_any_longer() {
 }
 
 #[test]
-fn ends_of_turns_share_one_save_soon() {
-    let fixture = Fixture::with_workspace_options(&after_turn());
-    let due: Vec<Value> = (0..5).map(|_| turn_ended(&fixture)["saveDueAt"].clone()).collect();
-    assert!(due[0].is_string() && due.iter().all(|at| *at == due[0]), "{due:?}");
-    fixture.advance_with_alarms(5000);
-    assert_eq!(saves(&fixture), 1);
-    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["lastSavedAt"], turn_ended(&fixture)["lastSavedAt"]);
-    fixture.advance_with_alarms(DAY);
-    assert_eq!(saves(&fixture), 1, "nothing changed, and time alone saves nothing");
+fn failure_to_save_is_reported_after_a_stop_that_fails() {
+    let fixture = Fixture::with_workspace_options(&every(60));
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    fixture.advance_with_alarms(HOUR);
+    let unsaved_since = fixture.get_workspace(WORKSPACE).unwrap()["unsavedSince"].clone();
+    fixture.stop_workspace(WORKSPACE).unwrap_err();
+    assert!(unsaved_since.is_string());
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["unsavedSince"], unsaved_since);
 }
 
 #[test]
-fn saves_after_turns_are_a_minute_apart() {
-    let fixture = Fixture::with_workspace_options(&after_turn());
-    for number in 0..12 {
-        fixture.write_workspace_file(WORKSPACE, &format!("turn {number}"));
-        turn_ended(&fixture);
-        fixture.advance_with_alarms(10_000);
+fn snapshot_before_most_files_disappear_is_kept_when_more_disappear() {
+    let fixture = Fixture::with_workspace_options(&with(json!({ "everySeconds": 60, "keepLast": 1 })));
+    let mut content = String::new();
+    for (number, bytes) in [60_000_000, 1_100_000, 4096, 4096].into_iter().enumerate() {
+        fixture.world.clear_faults();
+        fixture.world.after(Method::CreateBackup).run(move |world| {
+            world.edit_backups(|backup| {
+                if backup.capture.files.contains_key(FILE) && backup.capture.files[FILE] == format!("version {number}")
+                {
+                    backup.resize(bytes);
+                }
+            });
+        });
+        fixture.write_workspace_file(WORKSPACE, &format!("version {number}"));
+        fixture.advance_with_alarms(2 * MINUTE);
+        content = fixture.read_workspace_file(WORKSPACE).unwrap();
     }
-    assert!((2..=3).contains(&saves(&fixture)), "{}", saves(&fixture));
-    fixture.advance_with_alarms(2 * MINUTE);
-    assert_eq!(lose_and_restart(&fixture).unwrap(), "turn 11");
-}
-
-#[test]
-fn end_of_a_turn_is_no_use_and_saves_only_where_it_is_set() {
-    let fixture = Fixture::with_workspace_options(&json!({ "expiry": { "idleSeconds": 600 } }));
-    for _ in 0..9 {
-        assert_eq!(turn_ended(&fixture).get("saveDueAt"), None);
-        fixture.advance_with_alarms(MINUTE);
-    }
-    fixture.advance_with_alarms(12 * MINUTE);
-    assert_eq!((fixture.state(WORKSPACE), saves(&fixture)), ("stopped", 0));
-    assert_eq!(turn_ended(&fixture)["state"], "stopped");
-}
-
-#[test]
-fn end_of_a_turn_survives_a_crash() {
-    let fixture = Fixture::with_workspace_options(&after_turn());
-    turn_ended(&fixture);
-    fixture.crash_worker();
-    fixture.advance_with_alarms(5000);
-    assert_eq!(saves(&fixture), 1);
+    assert_eq!((content.as_str(), saves(&fixture)), ("version 3", 2));
+    let rows = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).live_snapshots();
+    assert_eq!(rows.iter().filter_map(|row| row.stored()).map(|stored| stored.size_bytes).max(), Some(60_000_000));
 }
 
 #[test]
@@ -308,6 +297,32 @@ fn change_before_a_failed_save_is_in_the_next_one() {
     fixture.world.after(Method::CreateBackup).nth(1).fail_with(Failure::new("BackupCreateError", "no room"));
     fixture.advance_with_alarms(5 * MINUTE);
     assert_eq!(lose_and_restart(&fixture).unwrap(), "first");
+}
+
+#[test]
+fn files_are_saved_again_after_their_snapshot_is_deleted() {
+    let fixture = Fixture::with_workspace_options(&every(1));
+    fixture.advance_with_alarms(2 * MINUTE);
+    let id = fixture.sandbox_of(WORKSPACE);
+    let saved = fixture.snapshots_of(&id);
+    assert_eq!(saved.len(), 1);
+    fixture.run(Operation::Delete, &json!({ "sandboxId": id, "snapshotId": saved[0] })).unwrap();
+    fixture.advance_with_alarms(10 * MINUTE);
+    assert_eq!(lose_and_restart(&fixture).unwrap(), "first");
+}
+
+#[test]
+fn adopted_files_are_saved_after_an_adoption_that_is_interrupted() {
+    let fixture = Fixture::with_diverged_workspace();
+    fixture.update_workspace(WORKSPACE, &every(1)).unwrap();
+    let gate = fixture.world.after(Method::UpdateMarker).nth(2).block();
+    let start = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({ "onDiverged": "adopt" }));
+    assert!(gate.is_reached());
+    fixture.crash_during(start);
+    fixture.world.clear_faults();
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "running");
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert_eq!(lose_and_restart(&fixture).unwrap(), "second");
 }
 
 #[test]
@@ -338,10 +353,8 @@ fn files_of_the_hook_and_adopted_files_are_saved() {
 fn start_during_a_save_does_not_wait_for_it() {
     let fixture = Fixture::with_workspace_options(&every(1));
     let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
-    let named = fixture.named_workspace(WORKSPACE);
     fixture.world.advance_clock(MINUTE);
-    let alarm =
-        crate::support::PendingOperation::start_with_background(&fixture.world, async move { named.alarm().await });
+    let alarm = begin_alarm(&fixture);
     assert!(gate.is_reached());
     assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "running");
     gate.open();

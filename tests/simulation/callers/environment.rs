@@ -54,7 +54,7 @@ pub async fn damage_backup(world: Rc<World>) {
     let ids: Vec<_> = world.bucket.borrow().keys().cloned().collect();
     let Some(id) = world.rng.pick(&ids) else { return };
     world.trace(&format_args!("{id} is damaged"));
-    world.history.borrow_mut().damaged_backups.insert(id.clone());
+    world.history.borrow_mut().damaged_backups.insert(id.clone(), world.now());
     if let Some(backup) = world.bucket.borrow_mut().get_mut(&id) {
         backup.archive = None;
     }

@@ -22,7 +22,7 @@ use serde_json::json;
 use super::management::pick_policy;
 use super::snapshots::{pick_cancellation, pick_snapshot};
 use crate::history::{KeyedWorkspaceCall, WorkspaceCall};
-use crate::rules::{answers, loss, named_workspaces};
+use crate::rules::{answers, autosaves, loss, named_workspaces};
 use crate::world::{AnswerLost, NamedService, World};
 
 const LONG_NAME: &str = "a.workspace_whose-name-is-as-long-as-any-name-of-a-workspace-is";
@@ -399,13 +399,22 @@ pub async fn update(world: Rc<World>) {
     }
 }
 
-/// Tells a workspace that a turn has ended.
+/// Tells a workspace that turns have ended, one after the other: a save may begin in between.
 pub async fn turn_ended(world: Rc<World>) {
     let address = pick_address(&world);
+    for _ in 0..=world.rng.below(3) {
+        end_turn(&world, &address).await;
+        world.executor.sleep(world.rng.millis(4000)).await;
+    }
+}
+
+async fn end_turn(world: &Rc<World>, address: &Address) {
+    let requested_at = world.now();
     world.trace(&format_args!("a turn ends in {address}"));
-    let outcome = world.call_named(&address, |named: NamedService| async move { named.turn_ended() }).await;
-    if let Ok(Err(error)) = outcome {
-        check_failure(&world, &address, "the end of a turn", &error);
+    match world.call_named(address, |named: NamedService| async move { named.turn_ended() }).await {
+        Ok(Ok(answer)) if answer.save_due_at.is_some() => autosaves::note_turn(world, address, requested_at),
+        Ok(Err(error)) => check_failure(world, address, "the end of a turn", &error),
+        Ok(Ok(_)) | Err(AnswerLost) => {}
     }
 }
 

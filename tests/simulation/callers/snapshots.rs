@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::request::LineageScope;
 use sandbox_snapshotter::model::{
-    Code, DerivationKind, Error, Label, RestoreRequest, SandboxId, Selection, Selector, SnapshotRequest,
+    Code, Consistency, DerivationKind, Error, Label, RestoreRequest, SandboxId, Selection, Selector, SnapshotRequest,
 };
 use sandbox_snapshotter::service::CancellationToken;
 
@@ -90,6 +90,7 @@ fn snapshot_request(world: &World, id: SandboxId) -> SnapshotRequest {
         wake: rng.one_in(15),
         adopt: rng.one_in(12) && !world.has_binding(&id),
         fresh: rng.one_in(3),
+        consistency: rng.pick(&[Consistency::Reported, Consistency::Reported, Consistency::Settled]).unwrap(),
         idempotency_key: pick_key(world),
         ..SnapshotRequest::of(id)
     }

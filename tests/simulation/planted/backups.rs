@@ -29,6 +29,18 @@ impl PlantedPorts {
         }
         answer
     }
+
+    /// Returns what the ledger has about the archive of a base, while a capture looks for it.
+    fn base_in_use(&self, id: &BackupId) -> Option<ArchiveInfo> {
+        if !self.is_planted(Bug::BaseNotInspected) {
+            return None;
+        }
+        self.find_capture(|progress| progress.backup.is_none())?;
+        let rows = self.memory_ledger()?.live_snapshots();
+        let stored = rows.iter().filter_map(|row| row.stored()).find(|stored| stored.backup.id() == id)?;
+        let (size_bytes, checksum, uploaded_at) = (stored.size_bytes, stored.checksum.clone(), stored.created_at);
+        Some(ArchiveInfo { size_bytes, checksum, uploaded_at, mark: None })
+    }
 }
 
 impl BackupStore for PlantedPorts {
@@ -48,7 +60,8 @@ impl BackupStore for PlantedPorts {
     }
 
     async fn head_archive(&self, backup: &BackupLocation) -> Result<Option<ArchiveInfo>, Failure> {
-        self.misread_failure(backup.id(), self.bucket().head_archive(backup).await)
+        let found = self.misread_failure(backup.id(), self.bucket().head_archive(backup).await)?;
+        Ok(found.or_else(|| self.base_in_use(backup.id())))
     }
 
     async fn hash_archive(&self, backup: &BackupLocation) -> Result<Option<String>, Failure> {

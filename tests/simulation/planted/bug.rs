@@ -47,6 +47,8 @@ bugs! {
     LineageScopeNotChecked,
     /// An idempotency key returns its stored answer to a call with other arguments.
     ArgumentsNotCompared,
+    /// A call that captures several times answers with the first capture.
+    FirstCaptureAnswered,
     /// The answer to a call with an idempotency key is not stored.
     AnswerNotStored,
     /// Recovery ignores a sandbox whose restore was interrupted.
@@ -155,6 +157,12 @@ bugs! {
     FailedSaveCounted,
     /// An automatic save counts as a use of the workspace.
     SaveCountedAsUse,
+    /// A turn that ends during a save counts as saved by it.
+    TurnDuringSaveForgotten,
+    /// A stop that fails forgets the turn whose files are to be saved.
+    TurnForgottenByStop,
+    /// A delta is made although the archive of its base is gone.
+    BaseNotInspected,
     /// Retention counts automatic snapshots among those of callers.
     AutosavesCountedWithOthers,
     /// A revival accepts any running container as the sandbox's own.

@@ -309,6 +309,14 @@ impl Ledger for PlantedPorts {
         if self.is_planted(Bug::AnswerNotStored) && request.answer.is_some() {
             return self.stored().delete_idempotency_record(&request.key);
         }
+        let is_answered = || {
+            self.stored()
+                .idempotency_record(&request.key)
+                .is_ok_and(|known| known.is_some_and(|it| it.answer.is_some()))
+        };
+        if self.is_planted(Bug::FirstCaptureAnswered) && request.answer.is_some() && is_answered() {
+            return Ok(());
+        }
         self.stored().put_idempotency_record(request)
     }
 }

@@ -44,6 +44,12 @@ impl WorkspaceStore for PlantedPorts {
         {
             record.active_at = self.ports.clock().now();
         }
+        if self.is_planted(Bug::TurnDuringSaveForgotten) && before.turn_ended_at.is_some() {
+            record.turn_ended_at = record.turn_ended_at.and(before.turn_ended_at);
+        }
+        if self.is_planted(Bug::TurnForgottenByStop) && record.state == State::Stopping {
+            record.turn_ended_at = None;
+        }
         if self.is_planted(Bug::ForkNotStored) {
             record.fork_calls.clear();
         }

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::record::DerivedState;
 use sandbox_snapshotter::model::revive::RevivedSandbox;
-use sandbox_snapshotter::model::{Code, Error, Kind, SandboxId, Selector, TakenSnapshot, WorkspaceRef};
+use sandbox_snapshotter::model::{Code, Consistency, Error, Kind, SandboxId, Selector, TakenSnapshot, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;
 
 use crate::history::{Call, KnownSnapshot};
@@ -72,6 +72,15 @@ pub fn check_snapshot(world: &Rc<World>, call: &Call, since: i64, taken: &TakenS
         && truth.is_none_or(|truth| truth.sandbox != request.sandbox_id || snapshot.origin_id() != &request.sandbox_id)
     {
         world.report_violation("rule 1, a snapshot matches its sandbox", &format_args!("{name}"));
+    }
+    let has_crashed = world.crashed_at.borrow().get(&request.sandbox_id).is_some_and(|at| *at >= since);
+    let has_changes = request.consistency == Consistency::Settled && capture.changed_during_capture == Some(true);
+    if has_changes
+        && !has_crashed
+        && !capture.shared
+        && truth.is_some_and(|truth| truth.notes.captured_at.iter().filter(|at| **at >= since).count() < 2)
+    {
+        world.report_violation("rule 3, a settled snapshot is captured again", &format_args!("{name}"));
     }
     // Another snapshot may have taken the label in the meantime.
     let has_time_label = capture.label.as_str().starts_with("snap-");

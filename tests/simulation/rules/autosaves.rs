@@ -5,12 +5,13 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
-use sandbox_snapshotter::model::named::{ContainerMarker, NamedRecord};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::SnapshotRecord;
 use sandbox_snapshotter::model::{SandboxId, Timestamp};
 
 use super::retention;
+use crate::history::Turn;
 use crate::world::World;
 
 /// Checks a check that found no change: every file that was written in the container is in a snapshot.
@@ -31,9 +32,47 @@ pub fn check_unchanged(world: &Rc<World>, id: &SandboxId) {
     }
 }
 
+/// Notes that a workspace accepted the end of a turn, which was reported at `requested_at`: its files are to be saved.
+pub fn note_turn(world: &Rc<World>, address: &Address, requested_at: i64) {
+    let Some(record) = world.workspace_store(address).stored_record() else { return };
+    let sandbox_id = record.sandbox_id.clone();
+    let ended_count = world.with_sandbox(&sandbox_id, |sandbox, _| sandbox.notes.ended_count);
+    let turn = Turn { sandbox_id, requested_at, ended_count };
+    world.history.borrow_mut().turns.insert(address.clone(), turn);
+    check_turn(world, &record);
+}
+
+/// Checks that the last turn is not forgotten: its files are still to be saved, or a check, a capture, a start or a stop that
+/// began after the turn handled them.
+fn check_turn(world: &Rc<World>, record: &NamedRecord) {
+    let Some(turn) = world.history.borrow().turns.get(&record.address).cloned() else { return };
+    let is_since = |transition: &Transition| {
+        transition.at.as_millis() >= turn.requested_at && !matches!(transition.to, State::Stopping | State::Active)
+    };
+    let is_handled = record.sandbox_id != turn.sandbox_id
+        || record.history.iter().any(is_since)
+        || world.with_sandbox(&turn.sandbox_id, |sandbox, _| {
+            let container = sandbox.container.as_ref();
+            let is_own = container.is_some_and(|it| matches!(it.marker, Some(ContainerMarker::Ready(_))));
+            let captured_at = container.and_then(|it| it.notes.captured_at.last().copied()).unwrap_or_default();
+            sandbox.notes.checked_at.max(captured_at) >= turn.requested_at
+                || sandbox.notes.ended_count != turn.ended_count
+                || !is_own
+        });
+    if is_handled {
+        world.count("turns saved");
+        world.history.borrow_mut().turns.remove(&record.address);
+    } else if record.turn_ended_at.is_none() && record.unsaved_since.is_none() {
+        world.history.borrow_mut().turns.remove(&record.address);
+        let what = format_args!("the turn of {} at {}", record.address, turn.requested_at);
+        world.report_violation("rule 1, the files of a turn are saved", &what);
+    }
+}
+
 /// Checks a change of the record of a named workspace: a save is reported only if there is a snapshot, and it does not
 /// change when the workspace stops.
 pub fn check_record(world: &Rc<World>, before: Option<&NamedRecord>, after: &NamedRecord) {
+    check_turn(world, after);
     let Some(before) = before else { return };
     let is_start = before.last_restore != after.last_restore;
     let is_transition = is_start || before.history != after.history || before.settings != after.settings;

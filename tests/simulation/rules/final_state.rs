@@ -144,7 +144,7 @@ pub fn check_bucket(world: &Rc<World>) {
     let history = world.history.borrow();
     for (_, handle) in &history.app_backups {
         let is_complete = world.bucket.borrow().get(handle.id()).is_some_and(Backup::is_complete);
-        if !is_complete && !history.damaged_backups.contains(handle.id()) {
+        if !is_complete && !history.damaged_backups.contains_key(handle.id()) {
             world.report_violation(
                 "rule 9, a backup without an owner is not deleted",
                 &format_args!("{} is gone", handle.id()),

@@ -193,6 +193,11 @@ fn check_capture(
     if !is_damaged(world, stored) && !is_restorable(world, stored) {
         world.report_violation("rule 1, a finished snapshot is complete in R2", &format_args!("{name}"));
     }
+    let damaged = &world.history.borrow().damaged_backups;
+    let base = stored.backup.delta().map(|delta| delta.base.backup.id());
+    if base.and_then(|base| damaged.get(base)).is_some_and(|at| *at < row.began_at.as_millis()) {
+        world.report_violation("rule 1, a delta has a base", &format_args!("the base of {name} was damaged before"));
+    }
     let is_restoring = matches!(truth.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
     let is_ready = matches!(truth.marker, Some(ContainerMarker::Ready(_)));
     // A container that cold-started, and that a start adopted since.
@@ -334,7 +339,7 @@ pub fn is_restorable(world: &World, stored: &StoredBackup) -> bool {
 /// Returns whether the backup of a snapshot, or of its base, was damaged by hand.
 pub fn is_damaged(world: &World, stored: &StoredBackup) -> bool {
     let damaged = &world.history.borrow().damaged_backups;
-    backups_of(stored).iter().any(|id| damaged.contains(id))
+    backups_of(stored).iter().any(|id| damaged.contains_key(id))
 }
 
 /// Returns the backups that a restore of a snapshot reads.

@@ -9,6 +9,7 @@ use sandbox_snapshotter::model::{SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
 
 use super::lifecycle::can_restore;
+use crate::memory::MemoryLedger;
 use crate::world::World;
 
 const DAY: i64 = 24 * 3600 * 1000;
@@ -51,11 +52,18 @@ pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate>
             && binding.as_ref().is_none_or(|binding| can_restore(row, &binding.start.dir))
             && row
                 .stored()
-                .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now),
+                .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now)
+            && !has_damaged_base(&ledger, row),
         is_autosave: row.autosave,
         is_retained: row.pinned || super::has_dependents(world, &ledger, &row.snapshot_id),
     };
     rows.iter().filter(snapshot_exists).map(row).collect()
+}
+
+/// Returns whether the base of a delta is known to be damaged.
+fn has_damaged_base(ledger: &MemoryLedger, row: &SnapshotRecord) -> bool {
+    let base = row.base_id().and_then(|id| ledger.snapshot(id).unwrap());
+    base.is_some_and(|base| base.stored().is_some_and(|stored| stored.known_damage().is_some()))
 }
 
 /// Returns whether an automatic snapshot must stay: it is needed, it is the newest restorable snapshot of all, or it is

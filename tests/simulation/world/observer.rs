@@ -72,7 +72,12 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             world.trace(&format_args!("{id} starts from the disk {:?}", disk.token));
             world.count("starts from platform snapshots");
         }
-        Event::Unchanged(id) => autosaves::check_unchanged(world, id),
+        Event::CheckedForSave(id, is_changed) => {
+            world.with_sandbox(id, |sandbox, now| sandbox.notes.checked_at = now);
+            if !is_changed {
+                autosaves::check_unchanged(world, id);
+            }
+        }
         Event::DestroyRequested(id) => {
             world.with_sandbox(id, |sandbox, now| sandbox.notes.destroy_requested_at = now);
         }

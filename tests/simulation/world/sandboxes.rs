@@ -67,6 +67,8 @@ pub struct SandboxNotes {
     pub ends_when_idle: bool,
     /// The contents that were ever in one of its snapshots.
     pub saved: BTreeSet<String>,
+    /// When the files of one were last checked for an automatic save.
+    pub checked_at: i64,
     /// When the service last requested to destroy one.
     pub destroy_requested_at: i64,
     /// When the service last destroyed one.

@@ -1,6 +1,7 @@
 # Applies the carrier to $d, which has the files of the base.
 apply() {
   local name value lists= payload= expected= version= of=
+  has_no_mount || return
   [ "$(sum <"$carrier/head")" = "$head" ] || no carrier || return
   while read -r name value; do
     case $name in delta) version=$value ;; base) of=$value ;; lists) lists=$value ;; payload) payload=$value ;; digest) expected=$value ;; esac

@@ -53,8 +53,12 @@ is_traceable() {
 }
 # Fails where $d is reached through a symbolic link, or a file system is mounted in it.
 is_plain_path() {
-  local at
   [ -d "$d" ] && [ "$(realpath -- "$d")" = "$d" ] || no directory || return
+  has_no_mount
+}
+# Fails where a file system is mounted in $d: its files are not those of the snapshot.
+has_no_mount() {
+  local at
   while read -r _ _ _ _ at _; do printf -v at %b "${at//\\/\\0}"; case $at in "$d"/*) no mount; return ;; esac; done </proc/self/mountinfo
 }
 # The difference of the two clocks, in microseconds.

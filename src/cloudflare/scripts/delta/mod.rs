@@ -106,13 +106,13 @@ pub(crate) fn read_carrier_released(stdout: &str) -> Option<bool> {
     }
 }
 
-/// Deletes all files of the directory, in the container with the marker, before a base is unpacked into it. Prints `done` or
-/// `other`.
+/// Deletes all files of the directory, in the container with the marker, before a base is unpacked into it. Deletes nothing of
+/// a file system that is mounted there. Prints `done` or `other`.
 pub(crate) fn clear_directory(dir: &Directory, marker: &ContainerMarker) -> String {
     format!(
         r#"{FILE_NAMES}{dir}
 {READ_MARKER}{DETECT_MOUNT}if [ "$now" != {marker} ] || [ -n "$kind" ]; then echo other; exit; fi
-if [ ! -d "$d" ] || find "$d" -mindepth 1 -delete; then echo "done"; fi"#,
+if [ ! -d "$d" ] || find "$d" -xdev -mindepth 1 -delete; then echo "done"; fi"#,
         dir = dir_vars(dir),
         marker = shell_quote(&marker.to_string()),
     )

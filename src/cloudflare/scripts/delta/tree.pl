@@ -248,12 +248,14 @@ sub total {
   return $bytes;
 }
 
+# Removes what is not on another device than the directory above it: something may be mounted there at any time.
 sub remove {
-  my ($path) = @_;
+  my ($path, $device) = @_;
   my @found = lstat($path) or return;
   if (!S_ISDIR($found[2])) { unlink($path) or die "$!\n"; return }
+  die "a mount\n" if $found[0] != $device;
   opendir(my $open, $path) or die "$!\n";
-  for my $name (readdir($open)) { remove("$path/$name") unless $name eq '.' || $name eq '..' }
+  for my $name (readdir($open)) { remove("$path/$name", $device) unless $name eq '.' || $name eq '..' }
   closedir($open);
   rmdir($path) or die "$!\n";
 }
@@ -307,7 +309,7 @@ sub apply {
     return if $is_new;
     # tar sets the mode of a directory that it makes only where it expects another one, and not a bit that the parent passes on.
     # It sets the mode of this directory at its end.
-    my $mode = (lstat($here))[2];
+    my ($device, $mode) = (lstat($here))[0, 2];
     if ($mode & S_ISGID) { chmod($mode & 01777, $here) or die "$!\n" }
     opendir(my $open, $here) or die "$!\n";
     my @names = readdir($open);
@@ -315,7 +317,7 @@ sub apply {
     for my $name (@names) {
       next if $name eq '.' || $name eq '..';
       my $type = $present->{$name};
-      remove("$here/$name") unless defined $type && $type eq type_of("$here/$name");
+      remove("$here/$name", $device) unless defined $type && $type eq type_of("$here/$name");
     }
   });
   print "ok\n";

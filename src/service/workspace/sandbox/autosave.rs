@@ -23,13 +23,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn save_if_changed(&self, request: &AutosaveRequest) -> Result<Autosaved> {
-        let Some(_lock) = self.in_process.save_lock.try_lock() else { return Ok(Autosaved::NotRunning) };
+        let Some(_lock) = self.in_process.save_lock.try_lock() else { return Ok(Autosaved::Busy) };
         let WorkspaceBinding { address, start, superseded, .. } = self.binding()?;
         let StartState { dir, restore_task, saved_state, .. } = start;
-        // A start or a stop that works on the sandbox handles its files itself.
-        let is_own = address == request.address && !superseded && self.workspace()?.decommissioned_at.is_none();
-        if !is_own || restore_task.is_some() {
+        if address != request.address || superseded || self.workspace()?.decommissioned_at.is_some() {
             return Ok(Autosaved::NotRunning);
+        }
+        if restore_task.is_some() {
+            return Ok(Autosaved::Busy);
         }
         let status = self.sandbox_status().await?;
         if status.status != Status::Healthy {

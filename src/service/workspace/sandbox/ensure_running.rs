@@ -164,7 +164,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let now = self.now();
         self.update_start(|start| {
             (start.adopted_at, start.class_image) = (Some(now), None);
-            (start.saved, start.last_restore) = (None, None);
+            (start.saved, start.saved_state, start.last_restore) = (None, None, None);
         })?;
         self.record_own_marker(&nonce)?;
         self.await_previous_restore().await?;
@@ -219,7 +219,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
         self.update_start(|start| {
-            start.saved = None;
+            (start.saved, start.saved_state) = (None, None);
             start.last_restore.clone_from(&restore);
             start.image = Some(listing.image.clone());
             start.baseline = listing.content_hash;

@@ -193,11 +193,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (nonce, settings) = (restore.nonce.clone(), &request.settings);
         self.extend_platform_data()?;
         self.update_binding(|binding| {
-            (binding.start.saved, binding.start.last_restore) = (None, Some(restore.clone()));
-            binding.start.image.clone_from(&snapshot.dependencies.image);
-            binding.start.baseline.clone_from(&snapshot.baseline);
-            binding.start.class_image = Some(snapshot.image.clone());
-            binding.start.restore_nonce = Some(nonce.clone());
+            let start = &mut binding.start;
+            (start.saved, start.saved_state, start.last_restore) = (None, None, Some(restore.clone()));
+            start.image.clone_from(&snapshot.dependencies.image);
+            start.baseline.clone_from(&snapshot.baseline);
+            start.class_image = Some(snapshot.image.clone());
+            start.restore_nonce = Some(nonce.clone());
             if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == snapshot.id) {
                 (own.last_restored_at, own.refresh_failure) = (Some(restore.at), None);
             }

@@ -3,7 +3,7 @@
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, FullReason, Runtime, SnapshotForm, SnapshotRequest, TakenSnapshot};
 
-use super::{RUNTIMES, changed_sandbox, request, restored_files, take};
+use super::{RUNTIMES, changed_sandbox, lose_archive, request, restored_files, take};
 use crate::support::{DAY, ExpectError, FILE, Fixture, Method, by_ref, sandbox};
 
 #[test]
@@ -59,7 +59,7 @@ fn assert_full(fixture: &Fixture, request: SnapshotRequest, reason: FullReason) 
 #[test]
 fn snapshot_is_full_where_the_base_is_not_usable() {
     type Change = fn(&Fixture, &TakenSnapshot);
-    let cases: [(FullReason, Change); 6] = [
+    let cases: [(FullReason, Change); 7] = [
         (FullReason::BaseOld, |fixture, _| fixture.world.advance_clock(8 * DAY)),
         (FullReason::BaseUnusable, |fixture, base| {
             fixture.run(Operation::Delete, &by_ref(&base.snapshot)).unwrap();
@@ -69,6 +69,7 @@ fn snapshot_is_full_where_the_base_is_not_usable() {
             fixture.run(Operation::Verify, &by_ref(&base.snapshot)).unwrap();
             fixture.world.edit_archives(|archive| archive.resize(6000, 0));
         }),
+        (FullReason::BaseUnusable, |fixture, base| lose_archive(fixture, &base.snapshot)),
         (FullReason::Container, |fixture, _| {
             fixture.world.with_container(&sandbox("agent-42"), |container, _| container.deltas.inventory = None);
         }),

@@ -49,3 +49,13 @@ fn workspace_of(fixture: Fixture) -> Fixture {
     fixture.write_workspace_file(WORKSPACE, "first");
     fixture
 }
+
+/// Damages the archive of a snapshot in R2.
+fn lose_archive(fixture: &Fixture, snapshot: &SnapshotRef) {
+    let id = snapshot.backup().id().clone();
+    fixture.world.edit_backups(|backup| {
+        if *backup.id() == id {
+            backup.resize(5);
+        }
+    });
+}

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::{Code, Runtime, SnapshotRef, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use super::{changed_sandbox, request, restored_files, take};
+use super::{changed_sandbox, lose_archive, request, restored_files, take};
 use crate::support::{DAY, ExpectError, Fixture, MINUTE, Method, by_id, by_ref, sandbox};
 
 #[test]
@@ -172,4 +172,29 @@ fn lineage_shows_the_base_of_a_delta() {
     assert_eq!((&shown[0]["form"], &shown[0]["base"]), (&json!("delta"), &json!(base.snapshot.snapshot_id())));
     assert_eq!(shown[0]["totalBytes"], json!(delta.capture.total_bytes));
     assert_eq!((&shown[1]["form"], &shown[1]["base"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn deltas_of_a_damaged_base_do_not_count_in_retention() {
+    for (is_base_verified, is_base_deleted) in [(true, false), (false, false), (false, true)] {
+        let fixture = Fixture::incremental(Runtime::Container);
+        fixture.start_sandbox("agent-42");
+        let older = fixture.capture(SnapshotRequest { incremental: Some(false), ..request() }).unwrap().snapshot;
+        let base = take(&fixture).snapshot;
+        let deltas = [take(&fixture), take(&fixture)].map(|taken| taken.snapshot);
+        if is_base_deleted {
+            fixture.run(Operation::Delete, &by_ref(&base)).unwrap();
+        }
+        lose_archive(&fixture, &base);
+        let verified = if is_base_verified { &base } else { &deltas[0] };
+        assert_eq!(fixture.run(Operation::Verify, &by_ref(verified)).unwrap()["ok"], json!(false));
+        let policy = json!({ "sandboxId": "agent-42", "policy": { "keepLast": { "count": 1 } } });
+        fixture.run(Operation::SetRetention, &policy).unwrap();
+        fixture.advance_with_alarms(MINUTE);
+        let page = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+        let restorable = |row: &&Value| row["restorable"] == json!("yes");
+        let kept: Vec<_> = page["snapshots"].as_array().unwrap().iter().filter(restorable).collect();
+        assert_eq!((kept.len(), &kept[0]["snapshotId"]), (1, &json!(older.snapshot_id())), "{page}");
+        fixture.restore(&older).unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{ArchiveFormat, Code, FullReason, Runtime, SnapshotForm, SnapshotRequest};
 use serde_json::json;
 
-use super::{RUNTIMES, changed_sandbox, restored_files, take};
+use super::{RUNTIMES, changed_sandbox, lose_archive, restored_files, take};
 use crate::support::{ExpectError, FILE, Fixture, HOUR, by_ref};
 
 #[test]
@@ -37,12 +37,7 @@ fn damage_of_the_base_is_damage_of_its_deltas() {
     let delta = take(&fixture).snapshot;
     let check = |fixture: &Fixture| fixture.run(Operation::Verify, &by_ref(&delta)).unwrap();
     assert_eq!(check(&fixture)["ok"], json!(true));
-    let id = base.snapshot.backup().id().clone();
-    fixture.world.edit_backups(|backup| {
-        if *backup.id() == id {
-            backup.resize(5);
-        }
-    });
+    lose_archive(&fixture, &base.snapshot);
     assert_eq!(check(&fixture)["ok"], json!(false));
     let page = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
     assert_eq!(page["snapshots"][0]["restorable"], json!("no"));

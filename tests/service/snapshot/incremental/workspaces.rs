@@ -109,3 +109,20 @@ fn first_snapshot_after_a_start_over_files_of_the_image_is_full() {
     fixture.stop_workspace(WORKSPACE).unwrap();
     assert_eq!(fixture.ledger(&id).live_snapshots()[0].base_id(), None);
 }
+
+#[test]
+fn stop_does_not_rely_on_a_base_whose_archive_is_lost() {
+    let fixtures = RUNTIMES.map(Fixture::incremental).into_iter().chain([Fixture::incremental_in_production()]);
+    for fixture in fixtures.map(workspace_of) {
+        let id = fixture.sandbox_of(WORKSPACE);
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        fixture.write_workspace_file(WORKSPACE, "second");
+        let files = fixture.world.files(&id);
+        fixture.world.edit_backups(|backup| backup.resize(5));
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_eq!(fixture.world.files(&id), files);
+    }
+}
