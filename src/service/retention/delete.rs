@@ -49,13 +49,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             self.check_deletable(snapshot, request.force)?;
         }
-        let removes = !doomed.is_empty();
+        let deletes_any = !doomed.is_empty();
         for snapshot in doomed {
             self.begin_deletion(snapshot, "deleted by a caller")?;
         }
-        if removes && self.workspace()?.binding.is_some() {
+        if deletes_any && self.workspace()?.binding.is_some() {
             // No other snapshot may have the present files, so the next automatic save stores them.
-            self.update_binding(|binding| binding.saved_state = None)?;
+            self.update_binding(|binding| binding.start.saved_state = None)?;
         }
         let mut finished = Ok(());
         for id in deltas.iter().chain([&snapshot_id]) {

@@ -109,9 +109,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             base: base.as_ref().ok().cloned(),
         };
         self.expect_container(record)?;
-        let (begun, is_intact) = join(session.begin_capture(&begin), self.is_base_intact(begin.base.as_ref())).await;
+        let (answer, is_intact) = join(session.begin_capture(&begin), self.is_base_intact(begin.base.as_ref())).await;
         let is_intact = is_intact?;
-        match begun {
+        match answer {
             // The backup fails, too, or verifies the container.
             Err(_) => Ok(Form::untraced(Some(FullReason::Failed))),
             Ok(CaptureBegun::Full { reason, untraced }) => {
