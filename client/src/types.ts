@@ -2347,7 +2347,7 @@ export type EndCommandOptions = CommandsOptions & {
  * - `QUIT`: SIGQUIT
  * - `KILL`: SIGKILL, which a command can't handle
  */
-export type Signal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'KILL';
+export type KillSignal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'KILL';
 
 /** A page of the files in a directory, sorted by the bytes of their names. */
 export interface FilePage extends FileLocation {

@@ -41,8 +41,9 @@ test('a command runs without a caller until it is ended, with all of its process
     commands.map((own: any) => [own.commandId, own.command, own.state]),
     [[started.commandId, command, 'running']],
   );
-  const ended = await world.http('commands/end', { ...box, commandId: started.commandId });
-  assert.deepEqual([ended.state, ended.exitCode], ['killed', 143]);
+  const options = { ...box, commandId: started.commandId, killSignal: 'HUP' };
+  const ended = await world.rpc('commands/end', options);
+  assert.deepEqual([ended.state, ended.exitCode], ['killed', 129]);
   assert.equal(await isRunning('box', process), false);
 });
 
