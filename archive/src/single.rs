@@ -15,7 +15,8 @@ pub(crate) enum Single<S> {
     Tar(Tar<S>),
 }
 
-/// The memory of each of the two caches of a squashfs, in bytes, unless another archive is read with it.
+/// The memory of each of the two caches of a squashfs, in bytes, unless another archive is read with it. A window of Zstandard in a
+/// tar has twice this size: 8 MiB, which its specification recommends.
 pub(crate) const CACHE: usize = 4 << 20;
 
 /// A range of a file that is being read.
@@ -46,14 +47,14 @@ enum SortedWalkOf {
 }
 
 impl<S: Source> Single<S> {
-    /// Opens an archive with caches of at most `cache` bytes each.
+    /// Opens an archive with caches of at most `cache` bytes each, and a window of at most twice this size.
     pub async fn open(mut source: ReadAhead<S>, cache: usize) -> Result<Self> {
         let length = source.size().min(squashfs::MAGIC.len() as u64);
         let is_squashfs = source.read(0, usize::try_from(length).unwrap_or_default()).await? == squashfs::MAGIC;
         Ok(if is_squashfs {
             Self::Squashfs(Box::new(Squashfs::open(source, cache).await?))
         } else {
-            Self::Tar(Tar::open(source).await?)
+            Self::Tar(Tar::open(source, 2 * cache as u64).await?)
         })
     }
 

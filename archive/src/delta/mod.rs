@@ -77,7 +77,7 @@ impl<S: Source> Delta<S> {
         let lists = carrier::read_lists(&mut carrier, head).await?;
         let has_random_access = base.has_random_access() && !carrier.is_sequential();
         let payload = Payload::open(carrier).await?;
-        let payload = Tar::open(ReadAhead::with_windows_of(payload, PAYLOAD_WINDOW)).await?;
+        let payload = Tar::open(ReadAhead::with_windows_of(payload, PAYLOAD_WINDOW), 0).await?;
         if payload.is_compressed() {
             return Err(Error::Damaged("its payload is no tar"));
         }

@@ -32,6 +32,8 @@ pub(crate) use self::sorted::SortedWalk;
 pub(crate) struct Tar<S> {
     source: ReadAhead<S>,
     compression: Compression,
+    /// The maximum size of a window of Zstandard in bytes.
+    window: u64,
 }
 
 /// A range of a file that is being read.
@@ -58,8 +60,8 @@ pub(crate) struct Walk {
 }
 
 impl<S: Source> Tar<S> {
-    /// Opens an archive.
-    pub async fn open(mut source: ReadAhead<S>) -> Result<Self> {
+    /// Opens an archive. A window of Zstandard has at most `window` bytes.
+    pub async fn open(mut source: ReadAhead<S>, window: u64) -> Result<Self> {
         let length = source.size().min(4);
         let begin = source.read(0, usize::try_from(length).unwrap_or_default()).await?;
         let compression = match begin[..] {
@@ -67,7 +69,7 @@ impl<S: Source> Tar<S> {
             [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
             _ => Compression::None,
         };
-        Ok(Self { source: source.with_one_window(), compression })
+        Ok(Self { source: source.with_one_window(), compression, window })
     }
 
     /// Returns the attributes of an entry.
@@ -160,7 +162,7 @@ impl<S: Source> Tar<S> {
     }
 
     fn members(&self) -> Members {
-        Members::new(Stream::new(self.compression))
+        Members::new(Stream::new(self.compression, self.window))
     }
 
     /// Replaces the attributes of hard links with those of their files.

@@ -10,9 +10,6 @@ use crate::{Error, Result, Source};
 /// The number of bytes that are decompressed at once, which contains a block of Zstandard.
 const INPUT: usize = (128 << 10) + 64;
 
-/// The maximum size of a window of Zstandard in bytes, which its specification recommends.
-const MAX_ZSTD_WINDOW: u64 = 8 << 20;
-
 /// How an archive of tar is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -39,18 +36,19 @@ enum Decoder {
 }
 
 impl Stream {
-    pub fn new(compression: Compression) -> Self {
+    /// Begins with the first byte of an archive. A window of Zstandard has at most `window` bytes.
+    pub fn new(compression: Compression, window: u64) -> Self {
         let decoder = match compression {
             Compression::None => Decoder::None,
             Compression::Gzip => Decoder::Gzip(Gzip::new()),
-            Compression::Zstd => Decoder::Zstd(Box::new(Zstd::new())),
+            Compression::Zstd => Decoder::Zstd(Box::new(Zstd::new(window))),
         };
         Self { position: 0, decoder, decoded: Bytes::new(), offset: 0 }
     }
 
     /// Begins at an offset of an archive without compression.
     pub fn at(offset: u64) -> Self {
-        Self { position: offset, offset, ..Self::new(Compression::None) }
+        Self { position: offset, offset, ..Self::new(Compression::None, 0) }
     }
 
     /// Returns the number of decompressed bytes that precede the next one.
@@ -130,9 +128,9 @@ struct Zstd {
 }
 
 impl Zstd {
-    fn new() -> Self {
+    fn new(window: u64) -> Self {
         let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(MAX_ZSTD_WINDOW);
+        decoder.set_max_window_size(window);
         Self { decoder, is_in_frame: false }
     }
 
