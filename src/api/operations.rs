@@ -28,7 +28,7 @@ pub async fn run_sandbox<P: Ports>(
         Call::Snapshot(request) => to_json(&snapshotter.snapshot(request, abort).await?),
         Call::Restore(request) => to_json(&snapshotter.restore(request, abort).await?),
         Call::Branch(request) => to_json(&snapshotter.branch(request, abort).await?),
-        Call::Revive(request) => to_json(&Box::pin(snapshotter.revive(request, abort)).await?),
+        Call::Revive(request) => to_json(&snapshotter.revive(request, abort).await?),
         Call::List(request) => to_json(&snapshotter.list(request).await?),
         Call::Get(selection) => to_json(&snapshotter.get(selection).await?),
         Call::Manifest(selection) => to_json(&snapshotter.manifest(selection).await?),
