@@ -54,7 +54,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
     }
 
     async fn run(&self, request: Request, abort: CancellationToken) -> Result<Value> {
-        run_sandbox(self, request, abort).await
+        Box::pin(run_sandbox(self, request, abort)).await
     }
 
     async fn handle(&self, message: Message) -> Result<Value> {

@@ -123,6 +123,21 @@ const START: &[Code] = &[
     Code::HookFailed,
 ];
 
+/// The codes of reviving a sandbox.
+const REVIVE: &[&[Code]] = &[
+    DURABLE_OBJECT,
+    SANDBOX,
+    START,
+    IDEMPOTENCY,
+    BACKUP,
+    SANDBOX_CALL,
+    RUNNING_SANDBOX,
+    CAPTURE,
+    RESTORE,
+    LABEL,
+    &[Code::Unsupported],
+];
+
 /// The codes of operations on checkpoints.
 const CHECKPOINT: &[Code] = &[
     Code::InvalidCheckpointName,
@@ -194,19 +209,7 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Restore | Operation::Branch => {
             &[DURABLE_OBJECT, SELECTION, IDEMPOTENCY, BACKUP, SANDBOX_CALL, RESTORE, &[Code::Unsupported]]
         }
-        Operation::Revive => &[
-            DURABLE_OBJECT,
-            SANDBOX,
-            START,
-            IDEMPOTENCY,
-            BACKUP,
-            SANDBOX_CALL,
-            RUNNING_SANDBOX,
-            CAPTURE,
-            RESTORE,
-            LABEL,
-            &[Code::Unsupported],
-        ],
+        Operation::Revive => REVIVE,
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }
