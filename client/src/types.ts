@@ -2335,7 +2335,7 @@ export type EndCommandOptions = CommandsOptions & {
    * The signal that all processes of the command get first.
    * @default "TERM"
    */
-  killSignal?: Signal;
+  killSignal?: KillSignal;
 };
 
 /**
