@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,12 +101,10 @@ test('a background command is started, followed and ended', async () => {
   const id = await cli.id('exec', `@${NAME}`, '--detach', '--shell', line);
   const follow = cli.begin(['commands', 'output', `@${NAME}`, id, '--follow']);
   let printed = '';
-  const shows = (text: string) =>
-    new Promise<void>((resolve) => {
-      const check = () => printed.includes(text) && resolve();
-      follow.child.stdout?.on('data', (chunk) => ((printed += chunk), check()));
-      check();
-    });
+  follow.child.stdout?.on('data', (chunk) => (printed += chunk));
+  const shows = async (text: string) => {
+    while (!printed.includes(text)) await once(follow.child.stdout!, 'data');
+  };
   await shows('first');
   await exec(['touch', 'go']);
   await shows('second');
@@ -115,6 +114,7 @@ test('a background command is started, followed and ended', async () => {
   assert.equal(printed, 'first\nsecond\n');
   assert.equal(await cli.print('commands', 'output', `@${NAME}`, id), 'first\nsecond\n');
   assert.deepEqual(await cli.code('commands', 'end', `@${NAME}`, 'unknown'), ['COMMAND_NOT_FOUND', 3]);
+  await exec(['rm', 'go']);
 });
 
 test('files are listed, printed and copied in both directions', async () => {

@@ -172,7 +172,7 @@ describe('a workspace', () => {
     await tab.field('Name of the fork').fill('copy');
     await tab.button('Fork').click();
     await tab.notice('Forked: copy.');
-    await tab.page.getByRole('treeitem', { name: 'running copy' }).waitFor();
+    await tab.page.getByRole('treeitem', { name: 'running branched copy' }).waitFor();
     assert.equal(await fixture.world.workspace('copy', 'forks').exec('cat file'), 'work\n');
   });
 
@@ -312,7 +312,7 @@ describe('a workspace', () => {
     await using tab = await fixture.signedIn('#/workspaces/former/desk');
     await tab.node(`Sandbox ${former} ended former sandbox of desk`).click();
     await tab.details.getByText('Former sandbox of').waitFor();
-    await tab.node(`Sandbox ${present} current running desk`).waitFor();
+    await tab.node(`Sandbox ${present} current running restored desk`).waitFor();
   });
 
   test('that is stopped shows why its only copy cannot be deleted', async () => {
@@ -334,7 +334,7 @@ describe('a workspace', () => {
     const snapshot = await fixture.world.snapshot(sandboxId, { label: 'kept' });
     await fixture.world.rpc('pin', { ref: snapshot });
     await using tab = await fixture.atSandbox(sandboxId);
-    await tab.node(`Sandbox ${sandboxId} current running desk`).waitFor();
+    await tab.node(`Sandbox ${sandboxId} current running restored desk`).waitFor();
     await fixture.world.rpc('workspaces/delete', { name: 'desk', tenant: 'gone' });
     await tab.button('Refresh').click();
     await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();

@@ -18,7 +18,7 @@ function comparable(output: string): string {
   return text
     .replace(/-(restored|branch)-[a-z0-9]{8}/g, '-$1')
     .replace(/notebook-[a-z0-9]{10}/g, 'notebook')
-    .replace(/--runtime \S+`/, '--runtime`');
+    .replace(/ -- --runtime \S+`/, '`');
 }
 
 for (const runtime of RUNTIMES) {
