@@ -115,7 +115,7 @@ fn any_archive_needs_at_most_32_mib() {
         assert!(memory <= LIMIT, "{format:?}: {memory}");
     }
     let many = Folder::new();
-    let count = std::env::var("ARCHIVE_ENTRIES").map_or(100_000, |entries| entries.parse().unwrap());
+    let count = std::env::var("ARCHIVE_ENTRIES").map_or(50_000, |entries| entries.parse().unwrap());
     std::fs::create_dir(many.tree().join("many")).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     for number in 0..count {
