@@ -334,7 +334,7 @@ describe('a workspace', () => {
     const snapshot = await fixture.world.snapshot(sandboxId, { label: 'kept' });
     await fixture.world.rpc('pin', { ref: snapshot });
     await using tab = await fixture.atSandbox(sandboxId);
-    await tab.node(`Sandbox ${sandboxId} current running restored desk`).waitFor();
+    await tab.node(`Sandbox ${sandboxId} current running desk`).waitFor();
     await fixture.world.rpc('workspaces/delete', { name: 'desk', tenant: 'gone' });
     await tab.button('Refresh').click();
     await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
