@@ -32,8 +32,8 @@ export const COMMANDS: Record<string, string> = {
   exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
   'commands/start': 'snapshotter exec agent-42 --detach --timeout 2h npm run dev',
   'commands/list': 'snapshotter commands list agent-42',
-  'commands/output': 'snapshotter commands output agent-42 t9iy9ocg',
-  'commands/end': 'snapshotter commands end agent-42 t9iy9ocg',
+  'commands/output': 'snapshotter commands output agent-42 7lz90oty',
+  'commands/end': 'snapshotter commands end agent-42 7lz90oty',
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
