@@ -6,7 +6,8 @@ import { AtMost, once, timed, type Check } from './check.ts';
 import { differences, listFiles, MAKE } from './files.ts';
 
 /** Prints what the snapshotter and the class wrote into the container to recognize it. */
-const PRINT_MARKERS = 'cat /run/sandbox-snapshotter.stamp; cat /run/sandbox-snapshotter.container 2>/dev/null || :';
+const PRINT_MARKERS =
+  'cat /run/sandbox-snapshotter.stamp; cat /run/sandbox-snapshotter.container 2>/dev/null || :';
 
 /** The longest expected start of a sandbox and of a workspace with few files, in milliseconds. */
 export const START_LIMIT_MS = 30_000;
