@@ -49,9 +49,12 @@ export function startDev(port: number, state: string, args: string[] = [], comma
   });
 }
 
-/** Variables by which a command has the registry of this file, at its default place below a folder of its own. */
+/**
+ * Variables by which a command has the registry of this file, at its default place below a folder of its own. Without the
+ * variable of the test column, the runtime is that of a new user.
+ */
 function ownRegistry() {
-  return { XDG_CONFIG_HOME: join(folder, 'config') };
+  return { XDG_CONFIG_HOME: join(folder, 'config'), SANDBOX_MODE: undefined };
 }
 
 /** The command itself, without npm. */
