@@ -11,7 +11,7 @@ use super::backups::R2Backups;
 use super::ledger::SqlLedger;
 use super::named_workspaces::NamedWorkspaceObjects;
 use super::runtime::{WaitUntil, WorkerClock, WorkerEntropy};
-use super::sandboxes::SandboxStubs;
+use super::sandbox_stubs::SandboxStubs;
 use super::value::from_js;
 use super::workspace_store::SqlWorkspaceStore;
 use super::workspaces::WorkspaceObjects;

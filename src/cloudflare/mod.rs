@@ -1,7 +1,7 @@
 //! The implementation of the service's ports on Cloudflare.
 //!
 //! - [`deployment`]: the configuration from the bindings and vars of this Worker
-//! - [`sandboxes`]: Durable Object stubs of the sandboxes; [`sdk_session`]: several calls to one sandbox, billed as one
+//! - [`sandboxes`]: the operations on sandboxes; [`sandbox_stubs`]: the calls of their Durable Object stubs; [`sdk_session`]: several calls to one sandbox, billed as one
 //!   request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
 //!   commands; [`command_stream`]: the output of the commands of callers
@@ -38,6 +38,7 @@ pub mod objects;
 pub(crate) mod prelude;
 pub mod runtime;
 mod sandbox_command;
+pub mod sandbox_stubs;
 pub mod sandboxes;
 pub(crate) mod scripts;
 pub mod sdk_session;

@@ -1,5 +1,7 @@
 //! What all calls to a sandbox share: its settings, and the answers of the commands that run in its container.
 
+use std::collections::BTreeMap;
+
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -59,6 +61,17 @@ pub(super) fn redact_command(command: &str, mut failure: Failure) -> Failure {
     failure
 }
 
+/// Removes the values of variables from a failure to set them. The SDK sets them with commands, which its message may
+/// quote.
+pub(super) fn redact_env(env: &BTreeMap<String, Option<String>>, mut failure: Failure) -> Failure {
+    let contains = |text: &str| !text.is_empty() && failure.message.contains(text);
+    if contains("export ") || env.values().flatten().any(|value| contains(value)) {
+        let names: Vec<&str> = env.keys().map(String::as_str).collect();
+        failure.message = format!("the variables {} can't be set", names.join(", "));
+    }
+    failure
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,5 +104,23 @@ mod tests {
         {
             assert_eq!(stdout_of_answer(answer).as_deref(), Ok("x"));
         }
+    }
+
+    #[test]
+    fn failure_to_set_variables_names_them_without_their_values() {
+        let env = BTreeMap::from([
+            ("KEY".to_owned(), Some("open sesame".to_owned())),
+            ("GONE".to_owned(), None),
+            ("EMPTY".to_owned(), Some(String::new())),
+        ]);
+        let redacted = |message: &str| redact_env(&env, Failure::new("CommandError", message)).message;
+        for quoting in [
+            "Failed to execute command 'export KEY='open sesame'' in session 'default'",
+            "It timed out after 1000 ms: export KEY='open s…",
+            "Failed to set KEY: bash: open sesame: no",
+        ] {
+            assert_eq!(redacted(quoting), "the variables EMPTY, GONE, KEY can't be set");
+        }
+        assert_eq!(redacted("Network connection lost."), "Network connection lost.");
     }
 }

@@ -10,23 +10,18 @@ use futures_util::future::{Either, select};
 use js_sys::Array;
 use sandbox_snapshotter_client::timer;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use worker::ObjectNamespace;
 
 use super::command_stream::CommandStream;
-use super::js_error::to_failure;
-use super::prelude::PRELUDE;
 use super::sandbox_command::{
-    COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, redact_command, stdout_of, unreadable,
+    COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, redact_command, redact_env, unreadable,
 };
+use super::sandbox_stubs::SandboxStubs;
 use super::sdk_session::SdkSession;
-use super::value::from_js;
 use super::{checkpoints, git_ignored, scripts, stub};
 use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
-use crate::model::exec::OutputStream;
-use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand, ExecContainer};
+use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::named::ContainerMarker;
@@ -35,10 +30,10 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
-    self, Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
     SandboxStatus, Status,
 };
-use crate::ports::{RunningCommand, Sandboxes};
+use crate::ports::Sandboxes;
 
 /// The time limit of a command that visits every file of a directory, in milliseconds.
 const WALK_TIMEOUT_MILLIS: u32 = 60_000;
@@ -53,86 +48,6 @@ const EXEC_MARGIN_MILLIS: u32 = 60_000;
 /// The margin of the wait for an answer over the time limit of the command, in milliseconds.
 const ANSWER_MARGIN_MILLIS: u32 = 5_000;
 
-/// The sandboxes of a Durable Object namespace.
-pub struct SandboxStubs {
-    namespace: ObjectNamespace,
-}
-
-impl SandboxStubs {
-    /// Returns the sandboxes in `namespace`.
-    pub fn new(namespace: ObjectNamespace) -> Self {
-        Self { namespace }
-    }
-
-    /// Calls a method on a new stub, and decodes its answer.
-    async fn call<T: DeserializeOwned>(&self, id: &SandboxId, method: &str, arguments: &[Value]) -> Result<T, Failure> {
-        let answer =
-            stub::call(&stub::get(&self.namespace, id.as_str())?, method, &stub::js_arguments(arguments)?).await?;
-        let answer = from_js(&answer).map_err(|error| to_failure(&error))?;
-        model::json::from_value(&answer).map_err(|error| Failure::protocol(method, error))
-    }
-
-    /// Runs a command outside of any session, and returns its standard output. The environment variables of the sandbox
-    /// apply.
-    async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
-        self.run_with_env(id, &[PRELUDE, command].concat(), millis, &BTreeMap::new()).await
-    }
-
-    /// As [`run`](Self::run), but only in the expected container, if the class of the sandbox reads the identity.
-    async fn run_in(
-        &self,
-        id: &SandboxId,
-        command: &str,
-        millis: u32,
-        expected: Option<ContainerIdentity>,
-    ) -> Result<String, Failure> {
-        let Some(expected) = expected else { return self.run(id, command, millis).await };
-        let command = [PRELUDE, command].concat();
-        let options = json!({ "origin": "internal", "timeout": millis, "expectedLastChange": expected });
-        let arguments = [json!(command), json!(NO_SESSION), options];
-        stdout_of(&command, millis, self.call(id, "execWithSessionToken", &arguments).await)
-    }
-
-    /// As [`run`](Self::run), with additional environment variables and without the prelude.
-    async fn run_with_env(
-        &self,
-        id: &SandboxId,
-        command: &str,
-        millis: u32,
-        env: &BTreeMap<String, String>,
-    ) -> Result<String, Failure> {
-        let options = json!({ "origin": "internal", "timeout": millis, "env": env });
-        let arguments = [json!(command), json!(NO_SESSION), options];
-        stdout_of(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
-    }
-}
-
-impl SandboxStubs {
-    /// Runs a command to its end, and returns its standard output.
-    async fn output_of(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        command: &ContainerCommand,
-        what: &str,
-    ) -> Result<Result<Vec<u8>, CommandRefusal>, Failure> {
-        let mut running = self.run_command(id, container, command).await?;
-        let mut output = Vec::new();
-        while let Some(event) = running.next().await? {
-            match event {
-                CommandEvent::Refused(refusal) => return Ok(Err(refusal)),
-                CommandEvent::Output(OutputStream::Stdout, bytes) => scripts::collect_output(&mut output, &bytes)?,
-                CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
-                CommandEvent::Ended { timed_out: true, .. } => {
-                    return Err(Failure::timed_out(what, Duration::from_secs(command.timeout_seconds.into())));
-                }
-                CommandEvent::Ended { .. } => return Ok(Ok(output)),
-            }
-        }
-        Err(Failure::new("Error", "The container ended during the call.").with_code("OPERATION_INTERRUPTED"))
-    }
-}
-
 /// Returns the settings of the idle timeout of the container, in seconds; `None` for no timeout.
 fn sleep_settings(seconds: Option<u64>) -> Vec<(String, Value)> {
     match seconds {
@@ -144,17 +59,6 @@ fn sleep_settings(seconds: Option<u64>) -> Vec<(String, Value)> {
 /// Returns the failure of a command that did not answer in time.
 fn answer_timed_out(what: &str, limit: Duration) -> Failure {
     Failure::new("TimeoutError", &format!("{what} did not answer within {} s", limit.as_secs()))
-}
-
-/// Removes the values of variables from a failure to set them. The SDK sets them with commands, which its message may
-/// quote.
-fn redact_env(env: &BTreeMap<String, Option<String>>, mut failure: Failure) -> Failure {
-    let contains = |text: &str| !text.is_empty() && failure.message.contains(text);
-    if contains("export ") || env.values().flatten().any(|value| contains(value)) {
-        let names: Vec<&str> = env.keys().map(String::as_str).collect();
-        failure.message = format!("the variables {} can't be set", names.join(", "));
-    }
-    failure
 }
 
 impl Sandboxes for SandboxStubs {
@@ -463,28 +367,5 @@ impl Sandboxes for SandboxStubs {
     ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
         let stdout = self.run(id, &checkpoints::command(dir, required, call), checkpoints::TIMEOUT_MILLIS).await?;
         checkpoints::read_answer(&stdout, call)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failure_to_set_variables_names_them_without_their_values() {
-        let env = BTreeMap::from([
-            ("KEY".to_owned(), Some("open sesame".to_owned())),
-            ("GONE".to_owned(), None),
-            ("EMPTY".to_owned(), Some(String::new())),
-        ]);
-        let redacted = |message: &str| redact_env(&env, Failure::new("CommandError", message)).message;
-        for quoting in [
-            "Failed to execute command 'export KEY='open sesame'' in session 'default'",
-            "It timed out after 1000 ms: export KEY='open s…",
-            "Failed to set KEY: bash: open sesame: no",
-        ] {
-            assert_eq!(redacted(quoting), "the variables EMPTY, GONE, KEY can't be set");
-        }
-        assert_eq!(redacted("Network connection lost."), "Network connection lost.");
     }
 }

@@ -3,6 +3,7 @@
 //! The ledger stores rows as JSON. Therefore fields are only added, never removed, and each new field has a default for
 //! rows that were written before it.
 
+mod capture;
 mod snapshot;
 mod start_state;
 
@@ -11,9 +12,8 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::snapshot::{
-    CaptureInProgress, ContainerObservation, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification,
-};
+pub use self::capture::{CaptureInProgress, ContainerObservation, ExpectedMarker, Verification};
+pub use self::snapshot::{SnapshotRecord, Stage, StoredBackup};
 pub use self::start_state::StartState;
 use super::delta::TracedBase;
 use super::named::PlatformSnapshot;

@@ -5,6 +5,8 @@
 //! later, and the SDK runs the backups and restores of a sandbox one after the other. So a timeout means only that the
 //! outcome is not known, and such a call is not retried at once (`retry`).
 
+mod session;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
@@ -13,9 +15,9 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
+pub use self::session::TimeLimitedSession;
 use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
-use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
@@ -26,10 +28,10 @@ use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
 use crate::model::{
-    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, Failure, FullReason,
-    MarkerUpdate, Probe, SandboxId, SandboxStatus, SnapshotId,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
+    SandboxStatus,
 };
-use crate::ports::{Clock, Ledger, Ports, SandboxSession, Sandboxes};
+use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 
 const MIB: u64 = 1024 * 1024;
@@ -146,85 +148,6 @@ pub(in crate::service) async fn with_timeout<T>(
     match select(pin!(call), pin!(clock.deadline(limit))).await {
         Either::Left((answer, _)) => answer,
         Either::Right(((), _)) => Err(Failure::timed_out(kind.describe(), limit)),
-    }
-}
-
-/// A session whose calls have time limits.
-pub struct TimeLimitedSession<'a, V, C> {
-    session: V,
-    clock: &'a C,
-}
-
-impl<V: SandboxSession, C: Clock> SandboxSession for TimeLimitedSession<'_, V, C> {
-    async fn set_name(&self) -> Result<(), Failure> {
-        with_timeout(self.clock, CallKind::Configure, self.session.set_name()).await
-    }
-
-    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        with_timeout(self.clock, CallKind::Command, self.session.probe(dir)).await
-    }
-
-    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
-        with_timeout(self.clock, CallKind::Command, self.session.make_directory(dir)).await
-    }
-
-    async fn update_marker(
-        &self,
-        from: Option<&ContainerMarker>,
-        to: &ContainerMarker,
-    ) -> Result<MarkerUpdate, Failure> {
-        with_timeout(self.clock, CallKind::Command, self.session.update_marker(from, to)).await
-    }
-
-    async fn complete_restore(
-        &self,
-        backup: &BackupHandle,
-        from: &ContainerMarker,
-        to: &ContainerMarker,
-        may_be_empty: bool,
-    ) -> Result<Arrival, Failure> {
-        with_timeout(self.clock, CallKind::Command, self.session.complete_restore(backup, from, to, may_be_empty)).await
-    }
-
-    async fn create_backup(&self, options: &BackupOptions, bytes: Option<u64>) -> Result<BackupHandle, Failure> {
-        with_timeout(self.clock, CallKind::Backup(bytes), self.session.create_backup(options, bytes)).await
-    }
-
-    async fn restore_backup(
-        &self,
-        backup: &BackupHandle,
-        bytes: u64,
-        expected: Option<&ContainerId>,
-    ) -> Result<(), Failure> {
-        with_timeout(self.clock, CallKind::Restore(bytes), self.session.restore_backup(backup, bytes, expected)).await
-    }
-
-    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
-        with_timeout(self.clock, CallKind::Walk, self.session.begin_capture(begin)).await
-    }
-
-    async fn finish_inventory(
-        &self,
-        dir: &Directory,
-        snapshot_id: &SnapshotId,
-    ) -> Result<Result<TracedBase, FullReason>, Failure> {
-        with_timeout(self.clock, CallKind::Walk, self.session.finish_inventory(dir, snapshot_id)).await
-    }
-
-    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
-        with_timeout(self.clock, CallKind::Walk, self.session.release_carrier(carrier)).await
-    }
-
-    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
-        with_timeout(self.clock, CallKind::Walk, self.session.clear_directory(dir, marker)).await
-    }
-
-    async fn finish_restore(
-        &self,
-        finish: &RestoreFinish,
-        marker: &ContainerMarker,
-    ) -> Result<RestoreFinished, Failure> {
-        with_timeout(self.clock, CallKind::Walk, self.session.finish_restore(finish, marker)).await
     }
 }
 

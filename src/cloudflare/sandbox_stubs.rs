@@ -1,0 +1,101 @@
+//! Calls of the stubs of sandboxes, and the commands that run in them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use worker::ObjectNamespace;
+
+use super::js_error::to_failure;
+use super::prelude::PRELUDE;
+use super::sandbox_command::{NO_SESSION, stdout_of};
+use super::value::from_js;
+use super::{scripts, stub};
+use crate::model::exec::OutputStream;
+use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand, ExecContainer};
+use crate::model::{self, ContainerIdentity, Failure, SandboxId};
+use crate::ports::{RunningCommand, Sandboxes};
+
+/// The sandboxes of a Durable Object namespace.
+pub struct SandboxStubs {
+    pub(super) namespace: ObjectNamespace,
+}
+
+impl SandboxStubs {
+    /// Returns the sandboxes in `namespace`.
+    pub fn new(namespace: ObjectNamespace) -> Self {
+        Self { namespace }
+    }
+
+    /// Calls a method on a new stub, and decodes its answer.
+    pub(super) async fn call<T: DeserializeOwned>(
+        &self,
+        id: &SandboxId,
+        method: &str,
+        arguments: &[Value],
+    ) -> Result<T, Failure> {
+        let answer =
+            stub::call(&stub::get(&self.namespace, id.as_str())?, method, &stub::js_arguments(arguments)?).await?;
+        let answer = from_js(&answer).map_err(|error| to_failure(&error))?;
+        model::json::from_value(&answer).map_err(|error| Failure::protocol(method, error))
+    }
+
+    /// Runs a command outside of any session, and returns its standard output. The environment variables of the sandbox
+    /// apply.
+    pub(super) async fn run(&self, id: &SandboxId, command: &str, millis: u32) -> Result<String, Failure> {
+        self.run_with_env(id, &[PRELUDE, command].concat(), millis, &BTreeMap::new()).await
+    }
+
+    /// As [`run`](Self::run), but only in the expected container, if the class of the sandbox reads the identity.
+    pub(super) async fn run_in(
+        &self,
+        id: &SandboxId,
+        command: &str,
+        millis: u32,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<String, Failure> {
+        let Some(expected) = expected else { return self.run(id, command, millis).await };
+        let command = [PRELUDE, command].concat();
+        let options = json!({ "origin": "internal", "timeout": millis, "expectedLastChange": expected });
+        let arguments = [json!(command), json!(NO_SESSION), options];
+        stdout_of(&command, millis, self.call(id, "execWithSessionToken", &arguments).await)
+    }
+
+    /// As [`run`](Self::run), with additional environment variables and without the prelude.
+    pub(super) async fn run_with_env(
+        &self,
+        id: &SandboxId,
+        command: &str,
+        millis: u32,
+        env: &BTreeMap<String, String>,
+    ) -> Result<String, Failure> {
+        let options = json!({ "origin": "internal", "timeout": millis, "env": env });
+        let arguments = [json!(command), json!(NO_SESSION), options];
+        stdout_of(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
+    }
+
+    /// Runs a command to its end, and returns its standard output.
+    pub(super) async fn output_of(
+        &self,
+        id: &SandboxId,
+        container: &ExecContainer,
+        command: &ContainerCommand,
+        what: &str,
+    ) -> Result<Result<Vec<u8>, CommandRefusal>, Failure> {
+        let mut running = self.run_command(id, container, command).await?;
+        let mut output = Vec::new();
+        while let Some(event) = running.next().await? {
+            match event {
+                CommandEvent::Refused(refusal) => return Ok(Err(refusal)),
+                CommandEvent::Output(OutputStream::Stdout, bytes) => scripts::collect_output(&mut output, &bytes)?,
+                CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
+                CommandEvent::Ended { timed_out: true, .. } => {
+                    return Err(Failure::timed_out(what, Duration::from_secs(command.timeout_seconds.into())));
+                }
+                CommandEvent::Ended { .. } => return Ok(Ok(output)),
+            }
+        }
+        Err(Failure::new("Error", "The container ended during the call.").with_code("OPERATION_INTERRUPTED"))
+    }
+}
