@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::markdown::page;
 
 const SANDBOXES: &str = include_str!("../../src/cloudflare/sandboxes.rs");
+const STUBS: &str = include_str!("../../src/cloudflare/sandbox_stubs.rs");
 const SESSION: &str = include_str!("../../src/cloudflare/sdk_session.rs");
 
 /// The methods that a source calls: the first string literal among the arguments of each call.
@@ -19,7 +20,7 @@ fn called_methods(source: &str) -> BTreeSet<&str> {
 #[test]
 fn every_method_called_on_a_sandbox_is_documented() {
     let section = page("docs/sdk-1.md").section("Required methods");
-    let methods: BTreeSet<&str> = [SANDBOXES, SESSION].into_iter().flat_map(called_methods).collect();
+    let methods: BTreeSet<&str> = [SANDBOXES, STUBS, SESSION].into_iter().flat_map(called_methods).collect();
     for expected in ["getSession", "createBackup", "getState", "execWithSessionToken"] {
         assert!(methods.contains(expected), "{methods:?}");
     }
