@@ -207,6 +207,15 @@ for (const runtime of RUNTIMES) {
       assert.equal(stdout.trimEnd(), 'start\ntwo');
     });
 
+    test('continues a named workspace from the snapshot before a command that failed', async () => {
+      await call('careful', 'runInWorkspace', 'book', 'echo good > file');
+      const attempt = await call<Attempt>('careful', 'attemptInWorkspace', 'book', 'echo bad > file; false');
+      assert.equal(attempt.output.exitCode, 1);
+      const { stdout, sandboxId } = await call<Output>('careful', 'runInWorkspace', 'book', 'cat file');
+      assert.deepEqual([stdout.trimEnd(), sandboxId], ['good', attempt.restoredSandboxId]);
+      assert.notEqual(sandboxId, attempt.output.sandboxId);
+    });
+
     test('keeps the files of a named workspace while it is stopped', async () => {
       await call('resting', 'runInWorkspace', 'notebook', 'echo idea > file');
       const { lastSnapshot } = await call<StoppedWorkspace>('resting', 'stopWorkspace', 'notebook');

@@ -50,6 +50,7 @@ const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   'commands/output': { ...SANDBOX, commandId: 'k3f9x2ab', waitSeconds: 1 },
   'commands/end': { ...SANDBOX, commandId: 'k3f9x2ab', killSignal: 'INT' },
   sweep: { graceSeconds: 0 },
+  usage: {},
   health: {},
   'tokens/create': { permissions: ['read'], tenant: 'default' },
   'tokens/list': { tenant: 'default' },

@@ -38,11 +38,11 @@ export const COLUMNS: [Column, ...Column[]] = [
   },
 ];
 
-/** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery. */
+/** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery, and of a whole project. */
 export function matrixSuites(): string[] {
   const names =
     'abort,adopt,coalescing,concurrent-calls,diff,downloads,excludes,failures,fidelity,idempotency,import,incremental,ledger,lineage,main-job,recovery,restore-files,retention,revive,short-refs,sweep,unanswered';
-  return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*');
+  return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*', 'mcp/project');
 }
 
 /** Returns the suites whose names match one of these patterns. */

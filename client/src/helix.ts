@@ -45,14 +45,21 @@ export type Subject =
   /** `dir` is the captured directory; the deployment's default directory, usually `/workspace`, if absent. */
   { sandboxId: string; dir?: string } | { workspace: string; tenant?: string };
 
+/** The settings of a `CloudflareSandboxSnapshotter`. */
+export interface SnapshotterSettings {
+  /** Whether it has the method `branch`; `true` if absent. Without the method, the framework offers no tool for it. */
+  branch?: boolean;
+}
+
 /** The snapshots of one sandbox or one named workspace, for Helix Agents. */
 export class CloudflareSandboxSnapshotter implements Snapshotter {
   readonly #client: SnapshotterClient;
   readonly #subject: Subject;
 
-  constructor(client: SnapshotterClient, subject: Subject) {
+  constructor(client: SnapshotterClient, subject: Subject, { branch = true }: SnapshotterSettings = {}) {
     this.#client = client;
     this.#subject = subject;
+    if (!branch) Object.defineProperty(this, 'branch', { value: undefined });
   }
 
   /** Verifies that the deployment can take snapshots. Call it when a session starts, before the first snapshot. */

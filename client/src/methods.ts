@@ -123,6 +123,14 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('exec', options);
   }
 
+  /**
+   * Returns what a workspace, or the workspaces of a tenant, use: stored bytes, operations and running
+   * time, and their cost by Cloudflare's price list.
+   */
+  usage(options: CallOptions<'usage'> = {}): Promise<Answer<'usage'>> {
+    return this.call('usage', options);
+  }
+
   /** Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists. */
   sweep(options: CallOptions<'sweep'> = {}): Promise<Answer<'sweep'>> {
     return this.call('sweep', options);
@@ -168,17 +176,23 @@ export class WorkspaceMethods {
     return this.#caller.call('workspaces/list', options);
   }
 
-  /** Starts a workspace: a sandbox runs with the workspace's files in place. */
+  /**
+   * Starts a workspace: a sandbox runs with the workspace's files in place, or with those of the
+   * snapshot `from`.
+   */
   start(options: CallOptions<'workspaces/start'>): Promise<Answer<'workspaces/start'>> {
     return this.#caller.call('workspaces/start', options);
   }
 
-  /** Takes a snapshot if the workspace is persistent, and destroys the sandbox. */
+  /** Takes a snapshot if the workspace is persistent or `snapshot` is given, and destroys the sandbox. */
   stop(options: CallOptions<'workspaces/stop'>): Promise<Answer<'workspaces/stop'>> {
     return this.#caller.call('workspaces/stop', options);
   }
 
-  /** Creates workspaces from the present files of this workspace, all from one snapshot. */
+  /**
+   * Creates workspaces from the present files of this workspace, or from one of its snapshots, all from
+   * one snapshot.
+   */
   fork(options: CallOptions<'workspaces/fork'>): Promise<Answer<'workspaces/fork'>> {
     return this.#caller.call('workspaces/fork', options);
   }
@@ -247,6 +261,11 @@ export class CheckpointMethods {
   /** Compares the files of a running sandbox with a checkpoint. */
   diff(options: CallOptions<'checkpoints/diff'>): Promise<Answer<'checkpoints/diff'>> {
     return this.#caller.call('checkpoints/diff', options);
+  }
+
+  /** Deletes a checkpoint. Does nothing if there is none with this name. */
+  delete(options: CallOptions<'checkpoints/delete'>): Promise<Answer<'checkpoints/delete'>> {
+    return this.#caller.call('checkpoints/delete', options);
   }
 }
 
@@ -427,6 +446,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   applyRetention: 'idempotent',
   rotateKey: 'notIdempotent',
   exec: 'notIdempotent',
+  usage: 'idempotent',
   sweep: 'idempotent',
   'workspaces/create': 'withKey',
   'workspaces/getOrCreate': 'withKey',
@@ -444,6 +464,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'checkpoints/list': 'idempotent',
   'checkpoints/restore': 'notIdempotent',
   'checkpoints/diff': 'idempotent',
+  'checkpoints/delete': 'idempotent',
   'commands/start': 'notIdempotent',
   'commands/list': 'idempotent',
   'commands/output': 'idempotent',
@@ -488,6 +509,7 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'
   applyRetention: 'snapshot',
   rotateKey: 'admin',
   exec: 'work',
+  usage: 'read',
   sweep: 'apiToken',
   'workspaces/create': 'snapshot',
   'workspaces/getOrCreate': 'snapshot',
@@ -505,6 +527,7 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'
   'checkpoints/list': 'read',
   'checkpoints/restore': 'snapshot',
   'checkpoints/diff': 'read',
+  'checkpoints/delete': 'snapshot',
   'commands/start': 'work',
   'commands/list': 'work',
   'commands/output': 'work',

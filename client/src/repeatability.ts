@@ -11,6 +11,8 @@ const NOT_IDEMPOTENT_TOOL = /((^|__)snapshot_restore|(^workspace|_)_(exec|start_
 
 /** Returns the effect of a second call with these options. */
 function repeatability(operation: OperationName, options: Options): Repeatability {
+  // Each start from a snapshot creates another sandbox.
+  if (operation === 'workspaces/start' && has(options, 'from')) return 'withKey';
   return isException(operation, options) ? 'notIdempotent' : REPEATABILITY[operation];
 }
 

@@ -42,6 +42,8 @@ export interface Operations {
   rotateKey: { options: SandboxOptions; answer: KeyRotation };
   /** Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not running. Over HTTP with `Accept: text/event-stream`, the answer is the output while the command runs, as the events `stdout` and `stderr`, and at last `exit` or `error`. */
   exec: { options: ExecOptions; answer: ExecResult };
+  /** Returns what a workspace, or the workspaces of a tenant, use: stored bytes, operations and running time, and their cost by Cloudflare's price list. */
+  usage: { options: UsageOptions; answer: Usage };
   /** Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists. */
   sweep: { options: SweepOptions; answer: Sweep };
   /** Creates a workspace. Fails with `NAME_TAKEN` if the name is in use. */
@@ -52,11 +54,11 @@ export interface Operations {
   'workspaces/getByName': { options: WorkspaceAddress; answer: Workspace };
   /** Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet. */
   'workspaces/list': { options: ListWorkspacesOptions; answer: WorkspacePage };
-  /** Starts a workspace: a sandbox runs with the workspace's files in place. */
+  /** Starts a workspace: a sandbox runs with the workspace's files in place, or with those of the snapshot `from`. */
   'workspaces/start': { options: StartWorkspaceOptions; answer: StartedWorkspace };
-  /** Takes a snapshot if the workspace is persistent, and destroys the sandbox. */
-  'workspaces/stop': { options: WorkspaceAddress; answer: StoppedWorkspace };
-  /** Creates workspaces from the present files of this workspace, all from one snapshot. */
+  /** Takes a snapshot if the workspace is persistent or `snapshot` is given, and destroys the sandbox. */
+  'workspaces/stop': { options: StopWorkspaceOptions; answer: StoppedWorkspace };
+  /** Creates workspaces from the present files of this workspace, or from one of its snapshots, all from one snapshot. */
   'workspaces/fork': { options: ForkWorkspaceOptions; answer: ForkedWorkspaces };
   /** Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox. */
   'workspaces/update': { options: UpdateWorkspaceOptions; answer: Workspace };
@@ -76,6 +78,8 @@ export interface Operations {
   'checkpoints/restore': { options: RestoreCheckpointOptions; answer: RestoredCheckpoint };
   /** Compares the files of a running sandbox with a checkpoint. */
   'checkpoints/diff': { options: DiffCheckpointOptions; answer: CheckpointDiff };
+  /** Deletes a checkpoint. Does nothing if there is none with this name. */
+  'checkpoints/delete': { options: DeleteCheckpointOptions; answer: DeletedCheckpoint };
   /** Starts a command in the background of a sandbox, or of a workspace, which is started if it is not running. */
   'commands/start': { options: StartCommandOptions; answer: CommandDescription };
   /** Lists the background commands of a running sandbox, newest first. */
@@ -436,7 +440,7 @@ export type Selection = LineageScope &
         ref: string;
       }
     | {
-        /** The sandbox that the snapshot was taken of. */
+        /** The sandbox that the snapshot was taken of, or with a `snapshotId` another one of its lineage. */
         sandboxId: string;
         /** The id of the snapshot. */
         snapshotId: string;
@@ -1235,6 +1239,122 @@ export type ExecOptions = LineageScope &
     timeoutSeconds?: number;
   };
 
+/** What a workspace, or the workspaces of a tenant, use. */
+export interface Usage {
+  /** The tenant. */
+  tenant: string;
+  /** When this was counted. */
+  at: string;
+  /** The usage of each workspace, sorted by name. */
+  workspaces: WorkspaceUsage[];
+  /** The stored bytes of these workspaces. */
+  stored: StoredUsage;
+  /** The numbers of operations of these workspaces. */
+  operations: OperationCounts;
+  /** How long these workspaces were active, in seconds. */
+  runningSeconds: number;
+  /** What these workspaces cost. */
+  cost: Cost;
+  /**
+   * The instance type whose prices `running` has.
+   *
+   * - `lite`: 256 MiB and 2 GB. The platform's default.
+   * - `basic`: 1 GiB and 4 GB.
+   * - `standard-1`: 4 GiB and 8 GB.
+   * - `standard-2`: 6 GiB and 12 GB.
+   * - `standard-3`: 8 GiB and 16 GB.
+   * - `standard-4`: 12 GiB and 20 GB.
+   */
+  instanceType: 'lite' | 'basic' | 'standard-1' | 'standard-2' | 'standard-3' | 'standard-4';
+  /** The month of the price list, as in `2026-11`. */
+  pricesOf: string;
+  /** What the cost leaves out. */
+  leavesOut: string[];
+  /** The cursor of the next page; absent on the last page. */
+  cursor?: string;
+}
+
+/** A cost by Cloudflare's list prices, in US dollars, beyond the included usage of a plan. */
+export interface Cost {
+  /** The stored bytes, for a month. */
+  storagePerMonth: number;
+  /** The operations so far. */
+  operations: number;
+  /** The memory and the disk of the containers so far. */
+  running: number;
+}
+
+/** The numbers of operations, since a Worker counts them. */
+export interface OperationCounts {
+  /**
+   * The snapshots that were taken, by callers, stops and automatic saves.
+   * @default 0
+   */
+  captures: number;
+  /**
+   * The restores: by starts of the workspace, and by `restore` and `branch` of its snapshots.
+   * @default 0
+   */
+  restores: number;
+}
+
+/** The stored bytes of snapshots. */
+export interface StoredUsage {
+  /** The number of snapshots. */
+  snapshots: number;
+  /** The bytes of the archives in R2 that only one snapshot uses. */
+  ownBytes: number;
+  /**
+   * The bytes of the archives that several snapshots use: the bases of deltas. Each archive is counted
+   * once.
+   */
+  sharedBytes: number;
+}
+
+/** What one named workspace uses. */
+export interface WorkspaceUsage {
+  /** The name of the workspace. */
+  name: string;
+  /** The stored bytes of the snapshots of its present and former sandboxes. */
+  stored: StoredUsage;
+  /** The numbers of operations on these sandboxes and their snapshots. */
+  operations: OperationCounts;
+  /**
+   * How long the workspace was active, in seconds, since a Worker counts it. A container that ended by
+   * itself counts until the Worker noticed.
+   */
+  runningSeconds: number;
+  /** What this costs. */
+  cost: Cost;
+}
+
+/** The request for the usage of one workspace, or for a page of the usage of a tenant's workspaces. */
+export interface UsageOptions {
+  /** The cursor of the previous page: the page begins after this name. */
+  cursor?: string;
+  /**
+   * The type of the containers, which the cost of their running time depends on.
+   *
+   * - `lite`: 256 MiB and 2 GB. The platform's default.
+   * - `basic`: 1 GiB and 4 GB.
+   * - `standard-1`: 4 GiB and 8 GB.
+   * - `standard-2`: 6 GiB and 12 GB.
+   * - `standard-3`: 8 GiB and 16 GB.
+   * - `standard-4`: 12 GiB and 20 GB.
+   * @default "lite"
+   */
+  instanceType?: 'lite' | 'basic' | 'standard-1' | 'standard-2' | 'standard-3' | 'standard-4';
+  /**
+   * The maximum number of workspaces on the page.
+   * @default 100
+   */
+  limit?: number;
+  /** The name of the workspace; all workspaces of the tenant if absent. */
+  name?: string;
+  /** The tenant; the default tenant if absent. */
+  tenant?: string;
+}
+
 /** The result of a sweep of the bucket. Every backup is counted once. */
 export interface Sweep {
   /** Backups in the bucket. */
@@ -1756,7 +1876,14 @@ export interface WorkspaceSettings {
 }
 
 /** The request to start a named workspace, or to create it if it does not exist. */
-export type GetOrCreateWorkspaceOptions = Record<string, unknown>;
+export interface GetOrCreateWorkspaceOptions extends CreateWorkspaceOptions, StartSettings {
+  /**
+   * The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues
+   * in a new sandbox. If the workspace does not exist, it is created from the snapshot, which must be a
+   * short ref then. A repeated call with the same `idempotencyKey` does not go back to it again.
+   */
+  from?: string;
+}
 
 /** The start options of a workspace. */
 export interface StartSettings {
@@ -1861,6 +1988,16 @@ export interface ListWorkspacesOptions {
 export interface StartWorkspaceOptions extends WorkspaceAddress, StartSettings {
   /** The present fingerprint of the environment; unchanged if absent. */
   fingerprint?: string;
+  /**
+   * The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues
+   * in a new sandbox. If absent, it continues with its newest files.
+   */
+  from?: string;
+  /**
+   * An idempotency key: a repeated call with the same key starts the workspace without going back to
+   * `from` again.
+   */
+  idempotencyKey?: string;
 }
 
 /** A stopped workspace. */
@@ -1875,6 +2012,28 @@ export interface StoppedWorkspace extends Workspace {
   platformFailure?: string;
   /** The rescue snapshot that contains files written after the sandbox was cold-started. */
   rescueSnapshotId?: string;
+}
+
+/** The request to stop a workspace. */
+export interface StopWorkspaceOptions extends WorkspaceAddress {
+  /** The options of the snapshot that the stop takes. */
+  snapshot?: StopSnapshot;
+}
+
+/** The options of the snapshot that a stop takes. It is taken even if the workspace is not persistent. */
+export interface StopSnapshot {
+  /**
+   * The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy
+   * applies.
+   */
+  expirationSeconds?: number;
+  /** The label of the snapshot, a name for people; derived from the time if absent. */
+  label?: string;
+  /**
+   * Whether to take the label from another snapshot that has it.
+   * @default false
+   */
+  replace?: boolean;
 }
 
 /** The forks of a workspace. */
@@ -1915,6 +2074,11 @@ export interface ForkWorkspaceOptions extends WorkspaceAddress {
    * @default 1
    */
   count?: number;
+  /**
+   * Where the forks begin: `latest` for the newest snapshot, without a new capture, or the id or the
+   * short ref of a snapshot of the workspace's lineage. If absent, with the present files.
+   */
+  from?: string;
   /** An idempotency key: a repeated call with the same key gets the same workspaces. */
   idempotencyKey?: string;
   /**
@@ -2036,6 +2200,11 @@ export interface Checkpoint {
   createdAt: string;
   /** Its description. */
   description: string;
+  /**
+   * When it expires, by the clock of the container; absent if it does not. An expired checkpoint counts
+   * as deleted.
+   */
+  expiresAt?: string;
 }
 
 /** The request to create a checkpoint. */
@@ -2044,6 +2213,8 @@ export interface CreateCheckpointOptions extends CheckpointsOptions {
   name: string;
   /** A description of the checkpoint; `snapshot: <name>` if absent. */
   description?: string;
+  /** The expiration, in seconds from now, by the clock of the container. 0 means never, as if absent. */
+  expirationSeconds?: number;
 }
 
 /** The location of checkpoints: a sandbox and a directory in it. */
@@ -2106,12 +2277,20 @@ export interface RestoredCheckpoint {
    * under `refs/worktree/sandbox/before-restore`.
    */
   before?: string;
+  /** The number of empty directories that were removed, if the call asks for it. */
+  prunedDirectories?: number;
 }
 
 /** The request to restore a checkpoint. */
 export interface RestoreCheckpointOptions extends CheckpointsOptions {
   /** The name of the checkpoint. */
   name: string;
+  /**
+   * Whether to remove all empty directories afterwards, except in the directories of git. Checkpoints
+   * contain no directories.
+   * @default false
+   */
+  pruneEmptyDirectories?: boolean;
 }
 
 /** The result of `checkpoints/diff`. */
@@ -2137,6 +2316,22 @@ export interface DiffCheckpointOptions extends CheckpointsOptions {
    * @default 262144
    */
   maxBytes?: number;
+}
+
+/** The result of `checkpoints/delete`. */
+export interface DeletedCheckpoint {
+  /** The name of the checkpoint. */
+  name: string;
+  /** Whether this call deleted the checkpoint; false if there is none with this name. */
+  removed: boolean;
+  /** The commit of the checkpoint, which git keeps for a while. */
+  commit?: string;
+}
+
+/** The request to delete a checkpoint. */
+export interface DeleteCheckpointOptions extends CheckpointsOptions {
+  /** The name of the checkpoint. */
+  name: string;
 }
 
 /** A background command, and the sandbox in which it runs. */
@@ -2696,6 +2891,8 @@ export interface ToolWorkspace {
    * @default false
    */
   allowCrossLineage?: boolean;
+  /** Whether the workspace has the tool `branch`, if it has tools for snapshots; true if absent. */
+  branch?: boolean;
   /** Whether the workspace has tools for checkpoints; the value of `snapshot` if absent. */
   checkpoint?: boolean;
   /** The directory to capture, for a sandbox only; the deployment's default directory if absent. */

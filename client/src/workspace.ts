@@ -86,7 +86,10 @@ export class WorkspaceHandle {
     return this.#client.workspaces.turnEnded({ ...options, ...this.#address });
   }
 
-  /** Creates workspaces from the present files of this one, all from one snapshot. Each is also a handle. */
+  /**
+   * Creates workspaces from the present files of this one, or from one of its snapshots, all from one snapshot. Each is also a
+   * handle.
+   */
   fork({ name, ...options }: Own<'workspaces/fork'> & { name?: string } = {}): Promise<ForksWithHandles> {
     const newName = name === undefined ? {} : { newName: name };
     return this.#client.workspaces.fork({ ...options, ...newName, ...this.#address });
@@ -103,6 +106,11 @@ export class WorkspaceHandle {
       ...options,
       ...this.#address,
     } as CallOptions<'workspaces/promote'>);
+  }
+
+  /** Returns what the workspace uses, and its cost by Cloudflare's price list. */
+  usage(options: Own<'usage'> = {}): Promise<Answer<'usage'>> {
+    return this.#client.usage({ ...options, ...this.#address });
   }
 
   /** Deletes the workspace and its snapshots, and frees its name. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { CloudflareSandboxSnapshotter, type Subject } from '../src/helix.ts';
+import { CloudflareSandboxSnapshotter, type Snapshotter, type Subject } from '../src/helix.ts';
 import { clientOver, failure, FakeTransport, rpcError } from './fakes.ts';
 import type { Call } from '../src/index.ts';
 
@@ -171,4 +171,12 @@ test('no call is sent if the signal has already fired', async () => {
   ];
   for (const call of calls) assert.equal((await failure(call)).code, 'ABORTED');
   assert.deepEqual(transport.calls, []);
+});
+
+test('the method branch can be withheld, so that the framework offers no tool for it', () => {
+  const { client } = clientOver(new FakeTransport(() => REF));
+  const withheld: Snapshotter = new CloudflareSandboxSnapshotter(client, SANDBOX, { branch: false });
+  const offered: Snapshotter = new CloudflareSandboxSnapshotter(client, SANDBOX);
+  assert.equal(withheld.branch, undefined);
+  assert.equal(typeof offered.branch, 'function');
 });

@@ -118,6 +118,8 @@ describe('a call that is not repeatable', () => {
 describe('a repeatable call of these operations', () => {
   const CALLS: Record<string, MakeCall> = {
     'workspaces.update with settings': (client) => client.workspaces.update({ name: 'n', persistent: true }),
+    'workspaces.start from a snapshot': (client) => client.workspaces.start({ name: 'n', from: 'snap' }),
+    usage: (client) => client.usage({ name: 'n' }),
     'a tool that creates a workspace': tool('workspace__n__restore'),
     'a tool of a workspace with a name like another tool': tool('workspace__snapshot_restore__list'),
     ...onSnapshot('ref'),

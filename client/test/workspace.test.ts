@@ -66,10 +66,11 @@ describe('a handle', () => {
     await handle.commands.list();
     await handle.commands.output('c1', { offset: 7 });
     await handle.commands.end('c1', { killSignal: 'INT' });
-    await handle.start();
+    await handle.start({ from: 'snap-abcdefghij012345' });
     await handle.turnEnded();
-    await handle.stop();
-    await handle.fork({ name: 'attempt', count: 1 });
+    await handle.stop({ snapshot: { label: 'green', expirationSeconds: 60 } });
+    await handle.fork({ name: 'attempt', count: 1, from: 'latest' });
+    await handle.usage();
     await handle.update({ persistent: false });
     await handle.promote({ from: 'attempt' });
     await handle.delete();
@@ -79,10 +80,11 @@ describe('a handle', () => {
       ['commands/list', address],
       ['commands/output', { ...address, commandId: 'c1', offset: 7 }],
       ['commands/end', { ...address, commandId: 'c1', killSignal: 'INT' }],
-      ['workspaces/start', address],
+      ['workspaces/start', { ...address, from: 'snap-abcdefghij012345' }],
       ['workspaces/turnEnded', address],
-      ['workspaces/stop', address],
-      ['workspaces/fork', { ...address, newName: 'attempt', count: 1 }],
+      ['workspaces/stop', { ...address, snapshot: { label: 'green', expirationSeconds: 60 } }],
+      ['workspaces/fork', { ...address, newName: 'attempt', count: 1, from: 'latest' }],
+      ['usage', address],
       ['workspaces/update', { ...address, persistent: false }],
       ['workspaces/promote', { ...address, from: 'attempt' }],
       ['workspaces/delete', address],

@@ -87,6 +87,20 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
   }
 
   /**
+   * Runs a risky command in a named workspace. If it fails, the workspace continues from the snapshot before it: under the
+   * same name, in a new sandbox.
+   */
+  async attemptInWorkspace(name: string, command: string): Promise<Attempt> {
+    const workspace = await this.#snapshotter.workspaces.getOrCreate({ name });
+    const label = 'before a risky command';
+    const { snapshotId } = await workspace.snapshot({ label, replace: true, expirationSeconds: 24 * 3600 });
+    const output = toOutput(await workspace.exec(command));
+    if (output.exitCode === 0) return { output };
+    const { sandboxId } = await workspace.start({ from: snapshotId });
+    return { output, restoredSandboxId: sandboxId };
+  }
+
+  /**
    * Runs several commands in forks of a named workspace. The workspace continues with the files of the first command that
    * succeeds, and the forks are deleted.
    */
@@ -163,6 +177,8 @@ export async function serve<Env extends AgentEnv>(
       return Response.json(await agent.explore(...(args as [string[]])));
     case 'runInWorkspace':
       return Response.json(await agent.runInWorkspace(...(args as [string, string])));
+    case 'attemptInWorkspace':
+      return Response.json(await agent.attemptInWorkspace(...(args as [string, string])));
     case 'keepBest':
       return Response.json(await agent.keepBest(...(args as [string, string[]])));
     case 'stopWorkspace':

@@ -10,7 +10,9 @@ use sandbox_snapshotter::model::answer::{
     Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
 };
 use sandbox_snapshotter::model::background::{CommandDescription, CommandList, CommandOutput};
-use sandbox_snapshotter::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
+use sandbox_snapshotter::model::checkpoint::{
+    CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
+};
 use sandbox_snapshotter::model::diff::SnapshotDiff;
 use sandbox_snapshotter::model::exec::ExecResult;
 use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
@@ -22,6 +24,7 @@ use sandbox_snapshotter::model::named::answer::{
 use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
 use sandbox_snapshotter::model::tool::{ToolGrant, ToolList, ToolResult};
+use sandbox_snapshotter::model::usage::Usage;
 use sandbox_snapshotter::model::{TakenSnapshot, WorkspaceRef, json as text};
 use sandbox_snapshotter_client::{Client, HttpResponse, Transport, TransportError};
 use serde::Serialize;
@@ -94,6 +97,8 @@ fn check_answer(operation: &str, answer: &Value) {
         "files/stat" | "files/write" | "files/mkdir" | "files/move" => check_round_trip::<FileDescription>(answer),
         "files/restore" => check_round_trip::<RestoredFiles>(answer),
         "files/read" => check_round_trip::<FileContent>(answer),
+        "usage" => check_round_trip::<Usage>(answer),
+        "checkpoints/delete" => check_round_trip::<DeletedCheckpoint>(answer),
         "checkpoints/diff" => check_round_trip::<CheckpointDiff>(answer),
         "tools/list" => check_round_trip::<ToolList>(answer),
         "tools/call" => check_round_trip::<ToolResult>(answer),

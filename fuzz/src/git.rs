@@ -16,11 +16,17 @@ pub fn read(data: &[u8]) {
     let name = CheckpointName::parse("s1").expect("a name");
     let (call, stdout) = match line.split_once(' ').unwrap_or((line, "")) {
         ("create", _) => (
-            CheckpointCall::Create { description: CheckpointDescription::default_for(&name), name },
+            CheckpointCall::Create {
+                description: CheckpointDescription::default_for(&name),
+                name,
+                expiration_seconds: 0,
+            },
             Base64::encode_string(answer),
         ),
         ("list", _) => (CheckpointCall::List { after: None, limit: 100 }, Base64::encode_string(answer)),
-        ("restore", _) => (CheckpointCall::Restore { name }, Base64::encode_string(answer)),
+        ("restore", _) => {
+            (CheckpointCall::Restore { name, prune: answer.len() % 2 == 0 }, Base64::encode_string(answer))
+        }
         ("diff", max_bytes) => {
             let max_bytes = max_bytes.parse().unwrap_or(16);
             (CheckpointCall::Diff { name, max_bytes }, Base64::encode_string(answer))

@@ -11,7 +11,7 @@ use sandbox_snapshotter::api::tools::{OperationExecutor, call, definitions, find
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::CallToolRequest;
 use sandbox_snapshotter::model::tool::ToolResult;
-use sandbox_snapshotter::model::{Error, Result, SandboxId, json};
+use sandbox_snapshotter::model::{Error, Result, SandboxId, SnapshotId, json};
 use serde_json::Value;
 
 use super::input;
@@ -71,5 +71,9 @@ impl OperationExecutor for Answers {
     async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
         let parent = json::from_value(&self.next()?);
         Ok(parent.unwrap_or(SandboxParent { parent: None, has_binding: false, workspace: None }))
+    }
+
+    async fn origin_of(&self, id: &SandboxId, _: &SnapshotId) -> Result<Option<SandboxId>> {
+        Ok(json::from_value::<bool>(&self.next()?).unwrap_or_default().then(|| id.clone()))
     }
 }

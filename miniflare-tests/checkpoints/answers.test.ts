@@ -299,3 +299,53 @@ index 0000000..8ba3a16
     );
   });
 });
+
+describe('a deletion', () => {
+  test('removes one checkpoint, also one that git has packed, and succeeds a second time', async () => {
+    const { commit } = await directory.create('s1');
+    await directory.create('s2');
+    await directory.exec('git pack-refs --all');
+    assert.deepEqual(await directory.call('delete', { name: 's1' }), { name: 's1', removed: true, commit });
+    assert.deepEqual(await directory.names(), ['s2']);
+    assert.deepEqual(await directory.call('delete', { name: 's1' }), { name: 's1', removed: false });
+  });
+
+  test('finds nothing in a directory without a repository', async () => {
+    assert.deepEqual(await directory.call('delete', { name: 's1' }), { name: 's1', removed: false });
+  });
+});
+
+describe('an expiration', () => {
+  test('makes a checkpoint count as deleted, and the next one with an expiration removes it', async () => {
+    const { createdAt, expiresAt, commit } = await directory.create('s1', { expirationSeconds: 3600 });
+    assert.equal(Date.parse(expiresAt ?? ''), Math.floor(Date.parse(createdAt) / 1000 + 3600) * 1000);
+    assert.deepEqual(
+      (await directory.list()).map((checkpoint) => [checkpoint.name, checkpoint.expiresAt]),
+      [['s1', expiresAt]],
+    );
+    // The time in the commit has passed.
+    await directory.exec(`git cat-file commit ${commit} | sed 's/<expires-[0-9]*@/<expires-1@/' > /tmp/expired
+      git update-ref refs/sandbox/snapshots/s1 "$(git hash-object -t commit -w /tmp/expired)"`);
+    assert.deepEqual(await directory.names(), []);
+    for (const operation of ['restore', 'diff'] as const) {
+      const error = await world.failure(directory.call(operation, { name: 's1' }));
+      assert.equal(error.code, 'CHECKPOINT_NOT_FOUND');
+    }
+    await directory.create('s2', { expirationSeconds: 3600 });
+    const refs = await directory.exec('git for-each-ref --format="%(refname)" refs/sandbox/snapshots');
+    assert.equal(refs.trim(), 'refs/sandbox/snapshots/s2');
+  });
+});
+
+test('a restore removes empty directories on request, except those of git', async () => {
+  await directory.create('s1');
+  await directory.exec('mkdir -p new/deep/er empty .git/own full && echo v2 > a.txt && touch full/new');
+  const kept = await directory.restore('s1');
+  assert.equal(kept.prunedDirectories, undefined);
+  const { prunedDirectories, changed } = await directory.restore('s1', { pruneEmptyDirectories: true });
+  assert.deepEqual([changed, prunedDirectories], [[], 4]);
+  assert.equal(
+    await directory.exec('find . -name .git -prune -o -type d -print; ls -d .git/own'),
+    '.\n.git/own\n',
+  );
+});

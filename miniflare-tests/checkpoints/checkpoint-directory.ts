@@ -40,7 +40,7 @@ export class CheckpointDirectory {
   }
 
   /** Calls an operation on checkpoints. */
-  call(operation: 'create' | 'list' | 'restore' | 'diff', options: object = {}): Promise<any> {
+  call(operation: 'create' | 'list' | 'restore' | 'delete' | 'diff', options: object = {}): Promise<any> {
     return this.#world.rpc(`checkpoints/${operation}`, { sandboxId: this.id, dir: this.dir, ...options });
   }
 
@@ -61,8 +61,8 @@ export class CheckpointDirectory {
     return (await this.list()).map(({ name }) => name);
   }
 
-  restore(name: string): Promise<RestoredCheckpoint> {
-    return this.call('restore', { name });
+  restore(name: string, options: object = {}): Promise<RestoredCheckpoint> {
+    return this.call('restore', { name, ...options });
   }
 
   diff(name: string, options: object = {}): Promise<CheckpointDiff> {

@@ -51,6 +51,7 @@ function values(entities: Entities): Allowed {
     ...Object.fromEntries(
       ['WorkspaceAddress', 'GetOrCreateWorkspaceOptions', 'StartWorkspaceOptions', 'ForkWorkspaceOptions']
         .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions', 'PromoteWorkspaceOptions')
+        .concat('StopWorkspaceOptions', 'UsageOptions')
         .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
     ),
     ...Object.fromEntries(
@@ -78,6 +79,11 @@ function values(entities: Entities): Allowed {
     stdin: ['yes\n'],
     timeoutSeconds: [10],
     'PromoteWorkspaceOptions.from': [workspaceSnapshotId],
+    'ForkWorkspaceOptions.from': ['latest', workspaceSnapshotId],
+    'StartWorkspaceOptions.from': [null], // Each start from a snapshot makes a sandbox.
+    'GetOrCreateWorkspaceOptions.from': [null],
+    'StopWorkspaceOptions.snapshot': [{ expirationSeconds: 3600 }],
+    'UsageOptions.cursor': ['play'],
     'ListWorkspacesOptions.cursor': ['play'],
     tenant: ['team'],
     sourceWorkspace: ['work'],
@@ -85,6 +91,7 @@ function values(entities: Entities): Allowed {
     'CreateCheckpointOptions.name': ['s1', 's2'],
     'RestoreCheckpointOptions.name': ['s1'],
     'DiffCheckpointOptions.name': ['s1'],
+    'DeleteCheckpointOptions.name': ['s2'],
     'DiffOptions.cursor': ['bm90ZXMudHh0'],
     'ListFilesOptions.cursor': ['bWFpbi5ycw'],
     'ListFilesOptions.path': ['/'],

@@ -34,6 +34,12 @@ VALUES = {
     "label": "kept",
     "excludes": ["node_modules"],
     "/v1/workspaces/promote from": ENTITIES["snapshotId"],
+    "/v1/workspaces/fork from": "latest",
+    "/v1/workspaces/start from": None,  # Each start from a snapshot makes a sandbox.
+    "/v1/workspaces/getOrCreate from": None,
+    "/v1/workspaces/stop snapshot": {"expirationSeconds": 3600},
+    "/v1/usage name": "work",
+    "/v1/usage cursor": "play",
     "/v1/diff from": {"sandboxId": SANDBOX, "snapshotId": ENTITIES["snapshotId"]},
     "/v1/diff to": {"ref": ENTITIES["ref"]},
     "sourceWorkspace": "work",

@@ -21,6 +21,8 @@ const PATTERNS: Record<string, string> = {
   '^snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+$': 'a short ref, unaltered',
   '^(?:snap-[a-z0-9]{16}|snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+)$':
     '`snap-` and 16 lowercase letters or digits, or a short ref',
+  '^(?:latest|snap-[a-z0-9]{16}|snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+)$':
+    '`latest`, a snapshot id or a short ref',
   '^(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}|snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+)$':
     'the name of a workspace, a snapshot id or a short ref',
   '^(?:/workspace|/home|/tmp|/var/tmp|/app)(?:/(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?)*$':

@@ -195,9 +195,10 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         Operation::ForkWorkspace => {
             &[("snapshotId", "/snapshotId"), ("originId", "/originId"), ("mayHaveLost", "/mayHaveLost")]
         }
-        Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
-            &[("commit", "/commit")]
-        }
+        Operation::CreateCheckpoint
+        | Operation::RestoreCheckpoint
+        | Operation::DeleteCheckpoint
+        | Operation::DiffCheckpoint => &[("commit", "/commit")],
         Operation::List
         | Operation::Lineage
         | Operation::Retention
@@ -205,6 +206,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::ApplyRetention
         | Operation::RotateKey
         | Operation::ListWorkspaces
+        | Operation::Usage
         | Operation::DeleteWorkspace
         | Operation::ListCheckpoints
         | Operation::ListTools

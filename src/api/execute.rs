@@ -20,11 +20,13 @@ use crate::cloudflare::runtime::{WaitUntil, WorkerClock, cancellation_token};
 use crate::model::answer::SandboxParent;
 use crate::model::json::RawJson;
 use crate::model::tool::ToolList;
-use crate::model::{Code, Error, Result, SandboxId};
+use crate::model::{Code, Error, Result, SandboxId, SnapshotId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
 use crate::service::files::in_sandbox;
+use crate::service::lineage::locate::find_origin;
+use crate::service::lineage::selection::{correct_origin, resolve_workspaces};
 use crate::service::{CancellationToken, health};
 
 /// The input of a call.
@@ -96,6 +98,7 @@ async fn execute_operation(
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ports().check_bindings(operation.needs_bucket())?;
     let Call { arguments, signal, input } = call.await?;
+    let arguments = resolve_workspaces(&**deployment.ports(), &access, operation, arguments).await?;
     let request = decode_request(operation, &arguments)?;
     let target = request.target();
     call_log.borrow_mut().target = Some(target.clone());
@@ -152,7 +155,17 @@ async fn dispatch(
     signal: &JsValue,
 ) -> Result<RawJson> {
     let filtered = access.filters(&request).then(|| request.clone());
-    let answer = dispatch_unfiltered(ports, access, request, arguments, signal).await?;
+    let answer = match dispatch_unfiltered(ports, access, request.clone(), arguments, signal).await {
+        Err(error) => match correct_origin(&**ports, &request, arguments, &error).await {
+            Some(corrected) => {
+                let request = Request::decode(request.operation(), &corrected)?;
+                access.authorize(&**ports, &request).await?;
+                dispatch_unfiltered(ports, access, request, &corrected, signal).await?
+            }
+            None => return Err(error),
+        },
+        answer => answer?,
+    };
     let Some(request) = filtered else { return Ok(answer) };
     let answer = answer.parse().map_err(|_| Error::internal())?;
     access.filter(&**ports, &request, answer).await.map(|answer| RawJson::from_value(&answer))
@@ -203,5 +216,9 @@ impl OperationExecutor for PlatformExecutor {
 
     async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent> {
         self.ports.sandbox_ledgers()?.parent_of(id).await
+    }
+
+    async fn origin_of(&self, id: &SandboxId, snapshot_id: &SnapshotId) -> Result<Option<SandboxId>> {
+        Ok(find_origin(&*self.ports, id, snapshot_id).await?.map(|origin| origin.sandbox_id))
     }
 }

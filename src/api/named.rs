@@ -64,6 +64,7 @@ impl ObjectService for Service<WorkerPorts> {
         match message {
             NamedMessage::Source { key } => to_json(&self.source(key).await?),
             NamedMessage::SourceOf { of } => to_json(&self.creation_source(of.as_ref())?),
+            NamedMessage::Usage { instance } => to_json(&self.usage(instance).await?),
             NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
             NamedMessage::ActiveSandbox => to_json(&self.active_sandbox()?),
             NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),

@@ -52,6 +52,7 @@ pub async fn run_sandbox<P: Ports>(
         Call::CreateCheckpoint(request) => to_json(&snapshotter.create_checkpoint(request, abort).await?),
         Call::ListCheckpoints(request) => to_json(&snapshotter.list_checkpoints(request, abort).await?),
         Call::RestoreCheckpoint(request) => to_json(&snapshotter.restore_checkpoint(request, abort).await?),
+        Call::DeleteCheckpoint(request) => to_json(&snapshotter.delete_checkpoint(request, abort).await?),
         Call::DiffCheckpoint(request) => to_json(&snapshotter.diff_checkpoint(request, abort).await?),
     }
 }
@@ -69,7 +70,7 @@ pub async fn run_named<P: Ports>(
         Call::GetOrCreateWorkspace(request) => to_json(&named.get_or_create(request, abort).await?),
         Call::GetWorkspaceByName(_) => to_json(&named.describe().await?),
         Call::StartWorkspace(request) => to_json(&named.start(request, abort).await?),
-        Call::StopWorkspace(_) => to_json(&named.stop(abort).await?),
+        Call::StopWorkspace(request) => to_json(&named.stop(request, abort).await?),
         Call::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
         Call::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
         Call::TurnEnded(_) => to_json(&named.turn_ended()?),
@@ -103,6 +104,7 @@ pub async fn run_entrypoint<P: Ports>(
         Call::ReadCommandOutput(request) => to_json(&background::output(ports, request).await?),
         Call::EndCommand(request) => to_json(&background::end(ports, request).await?),
         Call::Exec(request) => to_json(&Box::pin(service::exec::exec(Rc::clone(ports), request, abort)).await?),
+        Call::Usage(request) => to_json(&service::usage(&**ports, access, request).await?),
         Call::Sweep(request) => to_json(&service::sweep(&**ports, request).await?),
         Call::CreateToken(request) => to_json(&access::tokens::create(&**ports, request).await?),
         Call::ListTokens(request) => to_json(&access::tokens::list(&**ports, &request).await?),

@@ -15,8 +15,10 @@ use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{ForkSource, ResumedWorkspace};
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
+use crate::model::prices::InstanceType;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::token_record::TokenMessage;
+use crate::model::usage::WorkspaceUsage;
 use crate::model::{Error, Failure, Result, SandboxId, SnapshotId, json};
 use crate::ports::NamedWorkspaceClient;
 
@@ -47,6 +49,11 @@ pub enum NamedMessage {
     SourceOf {
         /// The sandbox that must be one of the workspace.
         of: Option<SandboxId>,
+    },
+    /// [`NamedWorkspaceClient::usage`]
+    Usage {
+        /// The type of the containers.
+        instance: InstanceType,
     },
     /// [`NamedWorkspaceClient::origin_of`]
     OriginOf {
@@ -109,6 +116,10 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {
         self.named.call(&address.to_string(), &NamedMessage::SourceOf { of: of.cloned() }).await
+    }
+
+    async fn usage(&self, address: &Address, instance: InstanceType) -> Result<WorkspaceUsage> {
+        self.named.call(&address.to_string(), &NamedMessage::Usage { instance }).await
     }
 
     async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {

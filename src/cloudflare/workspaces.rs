@@ -21,6 +21,7 @@ use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
 use crate::model::request::{LineageScope, ReviveRequest};
 use crate::model::revive::RevivedSandbox;
+use crate::model::usage::SandboxUsage;
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp, json,
@@ -107,6 +108,8 @@ pub enum Message {
     Autosave(AutosaveRequest),
     /// [`SandboxLedgerClient::last_saved_at`]
     LastSavedAt,
+    /// [`SandboxLedgerClient::usage`]
+    Usage,
     /// [`SandboxLedgerClient::ensure_running`]
     #[serde(alias = "resume")]
     EnsureRunning(Box<EnsureRunningRequest>),
@@ -242,6 +245,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn autosave(&self, id: &SandboxId, request: &AutosaveRequest) -> Result<Autosaved> {
         self.0.call(id.as_str(), &Message::Autosave(request.clone())).await
+    }
+
+    async fn usage(&self, id: &SandboxId) -> Result<SandboxUsage> {
+        self.0.call(id.as_str(), &Message::Usage).await
     }
 
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {

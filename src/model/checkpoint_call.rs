@@ -2,7 +2,7 @@
 
 use super::checkpoint::{
     CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, CheckpointPage, CreatedCheckpoint,
-    RestoredCheckpoint,
+    DeletedCheckpoint, RestoredCheckpoint,
 };
 use super::sandbox::DirectoryContent;
 
@@ -25,6 +25,8 @@ pub enum CheckpointCall {
         name: CheckpointName,
         /// Its description.
         description: CheckpointDescription,
+        /// After how many seconds it expires; 0 for never.
+        expiration_seconds: u64,
     },
     /// Lists a page of the checkpoints.
     List {
@@ -35,6 +37,13 @@ pub enum CheckpointCall {
     },
     /// Restores the files of a checkpoint.
     Restore {
+        /// The name of the checkpoint.
+        name: CheckpointName,
+        /// Whether to remove all empty directories afterwards.
+        prune: bool,
+    },
+    /// Deletes a checkpoint.
+    Delete {
         /// The name of the checkpoint.
         name: CheckpointName,
     },
@@ -56,6 +65,8 @@ pub enum CheckpointOutcome {
     Listed(CheckpointPage),
     /// The call restored the files of a checkpoint.
     Restored(RestoredCheckpoint),
+    /// The call deleted a checkpoint, or found none.
+    Deleted(DeletedCheckpoint),
     /// The call compared the files with a checkpoint.
     Diffed(CheckpointDiff),
 }

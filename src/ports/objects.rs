@@ -15,10 +15,12 @@ use crate::model::named::messages::{
     SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
+use crate::model::prices::InstanceType;
 use crate::model::record::RestoreSource;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest, ReviveRequest};
 use crate::model::revive::RevivedSandbox;
 use crate::model::token_record::TokenMessage;
+use crate::model::usage::{SandboxUsage, WorkspaceUsage};
 use crate::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp,
@@ -107,6 +109,9 @@ pub trait SandboxLedgerClient {
     /// Returns when the newest snapshot of `id` was taken from which its workspace can start.
     fn last_saved_at(&self, id: &SandboxId) -> impl Future<Output = Result<Option<Timestamp>>>;
 
+    /// Returns what the sandbox `id` and its snapshots use.
+    fn usage(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxUsage>>;
+
     /// Starts the sandbox `id` and restores its files, unless they are already in place.
     fn ensure_running(
         &self,
@@ -170,6 +175,9 @@ pub trait NamedWorkspaceClient {
 
     /// Returns the sandbox of a snapshot, which is one of the lineage of the workspace `address`.
     fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> impl Future<Output = Result<SandboxId>>;
+
+    /// Returns what the workspace `address` uses. The cost is that of containers of the type `instance`.
+    fn usage(&self, address: &Address, instance: InstanceType) -> impl Future<Output = Result<WorkspaceUsage>>;
 
     /// Sends a message about the tokens of a tenant to its Directory.
     fn call_tokens<T: DeserializeOwned + 'static>(

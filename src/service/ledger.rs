@@ -5,6 +5,7 @@ use crate::model::named::messages::ClaimRequest;
 use crate::model::record::{SnapshotRecord, WorkspaceRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::retention::expires_at;
+use crate::model::usage::OperationCounts;
 use crate::model::{Policy, Result, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
@@ -32,6 +33,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             traced_base: None,
             protected: None,
             binding: None,
+            counts: OperationCounts::default(),
             start: None,
             decommissioned_at: None,
         })

@@ -30,12 +30,13 @@ pub(crate) mod files;
 mod health;
 mod in_process;
 mod ledger;
-mod lineage;
+pub mod lineage;
 mod restore;
 mod retention;
 mod runtime;
 pub(crate) mod snapshot;
 mod tasks;
+mod usage;
 pub mod workspace;
 
 use std::rc::Rc;
@@ -44,6 +45,7 @@ pub use self::calls::cancellation::CancellationToken;
 pub(crate) use self::calls::failures::from_object;
 pub use self::health::health;
 pub use self::retention::sweep::sweep;
+pub use self::usage::usage;
 
 use self::calls::failures::{During, from_sandbox};
 use self::calls::retry::retry;

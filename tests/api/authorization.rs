@@ -46,6 +46,11 @@ fn api_token_gives_the_tools_named_by_the_url() {
     ] });
     assert_eq!(authorized_toolset(&query).unwrap(), Toolset::decode(&expected).unwrap());
 
+    let expected =
+        json!({ "workspaces": [{ "name": "agent-42", "snapshot": true, "branch": false, "sandboxId": "agent-42" }] });
+    let query = [("sandbox", "agent-42"), ("branch", "false")];
+    assert_eq!(authorized_toolset(&query).unwrap(), Toolset::decode(&expected).unwrap());
+
     let expected = json!({ "workspaces": [
         { "name": "project", "snapshot": true, "workspace": "project", "tenant": "acme" },
         { "name": "agent-42", "snapshot": true, "sandboxId": "agent-42" },
@@ -67,7 +72,9 @@ fn url_with_unknown_or_duplicate_parameters_is_rejected() {
     expect_invalid(&[sandbox, ("readonly", "true")]);
     expect_invalid(&[sandbox, ("style", "nested")]);
     expect_invalid(&[sandbox, sandbox]);
-    for twice in [("readOnly", "true"), ("style", "flat"), ("dir", "/workspace"), ("tenant", "acme")] {
+    for twice in
+        [("readOnly", "true"), ("branch", "false"), ("style", "flat"), ("dir", "/workspace"), ("tenant", "acme")]
+    {
         expect_invalid(&[sandbox, twice, twice]);
     }
     expect_invalid(&[sandbox, ("dir", "../app")]);

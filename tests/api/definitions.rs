@@ -75,6 +75,10 @@ fn workspace_has_the_tools_that_it_declares() {
     assert_eq!(of(json!({ "snapshot": true, "checkpoint": false })), tool_names("work", snapshots));
     assert_eq!(of(json!({ "snapshot": false, "checkpoint": true })), tool_names("work", checkpoints));
     assert_eq!(of(json!({ "checkpoint": true })), tool_names("work", checkpoints));
+    let without_branch: Vec<_> = TOOL_NAMES.into_iter().filter(|op| *op != "branch").collect();
+    assert_eq!(of(json!({ "snapshot": true, "branch": false })), tool_names("work", &without_branch));
+    assert_eq!(of(json!({ "snapshot": true, "branch": true })), tool_names("work", &TOOL_NAMES));
+    assert!(of(json!({ "branch": true })).is_empty());
     assert!(of(json!({ "snapshot": false })).is_empty());
     assert!(of(json!({})).is_empty());
 }
@@ -213,5 +217,15 @@ fn check_schema(tool: &str, schema: &Map<String, Value>) {
     }
     if let Some(items) = schema.get("items") {
         check_schema(tool, items.as_object().expect("an inlined schema"));
+    }
+}
+
+#[test]
+fn no_description_names_a_tool_that_is_withheld() {
+    for style in ["namespaced", "flat"] {
+        let declared = json!({ "name": "work", "snapshot": true, "branch": false });
+        for tool in definitions(&json!({ "style": style, "workspaces": [declared] })) {
+            assert!(!json!(tool).to_string().replace("branches", "").contains("branch"), "{}", tool.name);
+        }
     }
 }

@@ -11,7 +11,7 @@ use sandbox_snapshotter::api::tools::{self, OperationExecutor};
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::{CallToolRequest, Toolset};
 use sandbox_snapshotter::model::tool::{ToolDefinition, ToolResult};
-use sandbox_snapshotter::model::{Error, Result, SandboxId};
+use sandbox_snapshotter::model::{Error, Result, SandboxId, SnapshotId};
 use serde_json::{Map, Value, json};
 
 /// The names of the tools without the name of the workspace, in the order of the definitions.
@@ -107,6 +107,7 @@ pub struct FakeOperations {
     calls: RefCell<Vec<(&'static str, Value)>>,
     parents: BTreeMap<String, String>,
     named_sandboxes: Vec<String>,
+    origins: BTreeMap<String, String>,
 }
 
 impl FakeOperations {
@@ -121,6 +122,12 @@ impl FakeOperations {
     /// Adds a sandbox that was made from another one.
     pub fn with_parent(mut self, id: &str, parent: &str) -> Self {
         self.parents.insert(id.to_owned(), parent.to_owned());
+        self
+    }
+
+    /// Adds a snapshot of a sandbox of the lineage.
+    pub fn with_snapshot(mut self, snapshot_id: &str, origin: &str) -> Self {
+        self.origins.insert(snapshot_id.to_owned(), origin.to_owned());
         self
     }
 
@@ -156,6 +163,10 @@ impl OperationExecutor for FakeOperations {
         let parent = parent.map(|parent| SandboxId::parse(&parent).unwrap());
         let has_binding = self.named_sandboxes.iter().any(|name| name == id.as_str());
         Ok(SandboxParent { parent, has_binding, workspace: None })
+    }
+
+    async fn origin_of(&self, _: &SandboxId, snapshot_id: &SnapshotId) -> Result<Option<SandboxId>> {
+        Ok(self.origins.get(snapshot_id.as_str()).map(|origin| SandboxId::parse(origin).unwrap()))
     }
 }
 

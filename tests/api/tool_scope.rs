@@ -140,3 +140,21 @@ fn foreign_later_and_malformed_refs_are_distinguished() {
     let error = expect_error(call_tool(&lineage_operations(), "snapshot", json!({ "workspace": { "ref": {} } })));
     assert_eq!(error.code(), Code::InvalidRef);
 }
+
+#[test]
+fn snapshot_of_the_scope_is_selected_by_its_id_alone() {
+    let operations = FakeOperations::with_answers([workspace_ref()]).with_snapshot("snap-aaaaaaaaaaaaaaaa", "agent-42");
+    call_tool(&operations, "restore", json!({ "ref": "snap-aaaaaaaaaaaaaaaa" })).unwrap();
+    let selection = json!({ "sandboxId": "agent-42", "snapshotId": "snap-aaaaaaaaaaaaaaaa" });
+    assert_eq!(operations.calls(), [("restore", selection)]);
+}
+
+#[test]
+fn snapshot_outside_the_scope_is_refused_by_its_id_alone() {
+    let operations = lineage_operations().with_snapshot("snap-bbbbbbbbbbbbbbbb", "bob");
+    let error = expect_error(call_tool(&operations, "restore", json!({ "ref": "snap-bbbbbbbbbbbbbbbb" })));
+    assert_eq!(error.code(), Code::CrossLineage);
+    let error = expect_error(call_tool(&operations, "restore", json!({ "ref": "snap-cccccccccccccccc" })));
+    assert_eq!(error.code(), Code::SnapshotNotFound);
+    assert!(operations.calls().is_empty(), "no operation is called");
+}

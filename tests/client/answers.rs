@@ -4,13 +4,13 @@ use sandbox_snapshotter::model::checkpoint::CheckpointName;
 use sandbox_snapshotter::model::files::{FilePath, FileType};
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
-use sandbox_snapshotter::model::named::settings::{Hooks, StartSettings};
+use sandbox_snapshotter::model::named::settings::Hooks;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteRequest,
-    DiffCheckpointRequest, DiffRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest, LineageScope,
-    ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest, ReadFileRequest,
-    RestoreCheckpointRequest, RestoreFilesRequest, SandboxRequest, SetRetentionRequest, SettingsUpdate, StartRequest,
-    StatFileRequest, SweepRequest, UpdateRequest,
+    ApplyRetentionRequest, CheckpointLocation, CreateCheckpointRequest, CreateRequest, DeleteCheckpointRequest,
+    DeleteRequest, DiffCheckpointRequest, DiffRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest,
+    LineageScope, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
+    ReadFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, SandboxRequest, SetRetentionRequest,
+    SettingsUpdate, StartRequest, StatFileRequest, SweepRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{
     Code, DerivationKind, Label, Policy, RestoreRequest, Runtime, Selection, SnapshotRequest, derivation_kind_of,
@@ -113,8 +113,7 @@ fn workspace_is_created_stopped_started_forked_updated_and_deleted() {
         service.fixture.write_workspace_file(WORKSPACE, "first");
         assert_eq!(workspaces.stop(&workspace).await?.description.state, State::Stopped);
         assert_eq!(workspaces.start(&StartRequest::of(workspace.clone())).await?.how, StartOutcome::Restored);
-        let again =
-            GetOrCreateRequest { create: CreateRequest::of(workspace.clone()), start: StartSettings::default() };
+        let again = GetOrCreateRequest::of(workspace.clone());
         assert_eq!(workspaces.get_or_create(&again).await?.how, StartOutcome::Running);
         service.fixture.deploy_both_runtimes(Runtime::Sdk012);
         let migration = MigrateRequest { address: workspace.clone(), runtime: Runtime::Container };
@@ -151,7 +150,12 @@ fn checkpoint_is_created_listed_diffed_and_restored() {
     };
     let name = CheckpointName::parse("s1").unwrap();
     run_ready(async {
-        let create = CreateCheckpointRequest { location: at.clone(), name: name.clone(), description: None };
+        let create = CreateCheckpointRequest {
+            location: at.clone(),
+            name: name.clone(),
+            description: None,
+            expiration_seconds: None,
+        };
         let created = checkpoints.create(&create).await?.checkpoint;
         assert_eq!(
             checkpoints.list(&ListCheckpointsRequest::of(at.clone())).await?.checkpoints,
@@ -164,9 +168,12 @@ fn checkpoint_is_created_listed_diffed_and_restored() {
             max_bytes: DiffCheckpointRequest::DEFAULT_BYTES,
         };
         assert!(checkpoints.diff(&diff).await?.size_bytes > 0);
-        let restored =
-            checkpoints.restore(&RestoreCheckpointRequest { location: at.clone(), name: name.clone() }).await?;
+        let restore =
+            RestoreCheckpointRequest { location: at.clone(), name: name.clone(), prune_empty_directories: false };
+        let restored = checkpoints.restore(&restore).await?;
         assert_eq!((restored.commit, restored.changed_count), (created.commit, 1));
+        let delete = DeleteCheckpointRequest { location: at.clone(), name: name.clone() };
+        assert!(checkpoints.delete(&delete).await?.removed);
         Ok::<_, Error>(())
     })
     .unwrap();

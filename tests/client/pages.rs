@@ -62,8 +62,13 @@ fn stream_returns_all_checkpoints_for_every_page_size() {
     };
     for name in ["a", "b", "c"] {
         let name = CheckpointName::parse(name).unwrap();
-        run_ready(checkpoints.create(&CreateCheckpointRequest { location: at.clone(), name, description: None }))
-            .unwrap();
+        run_ready(checkpoints.create(&CreateCheckpointRequest {
+            location: at.clone(),
+            name,
+            description: None,
+            expiration_seconds: None,
+        }))
+        .unwrap();
     }
     for limit in [1, 2, 3, 100] {
         let request = ListCheckpointsRequest { limit, ..ListCheckpointsRequest::of(at.clone()) };

@@ -72,13 +72,20 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::SetRetention, of_sandbox(policy)),
         (Operation::ApplyRetention, of_sandbox(json!({ "dryRun": false }))),
         (Operation::RotateKey, merged(&[of_sandbox(json!({})), scope.clone()])),
+        (Operation::Usage, json!({ "tenant": "team", "instanceType": "basic", "limit": 7 })),
         (Operation::Sweep, json!({ "dryRun": false, "graceSeconds": 0 })),
         (Operation::CreateWorkspace, create.clone()),
         (Operation::GetOrCreateWorkspace, merged(&[create, start.clone()])),
         (Operation::GetWorkspaceByName, name.clone()),
         (Operation::ListWorkspaces, json!({ "tenant": "default", "limit": 10, "prefix": "t" })),
-        (Operation::StartWorkspace, merged(&[name.clone(), json!({ "fingerprint": "a" }), start])),
-        (Operation::StopWorkspace, name.clone()),
+        (
+            Operation::StartWorkspace,
+            merged(&[name.clone(), json!({ "fingerprint": "a", "idempotencyKey": "key" }), start]),
+        ),
+        (
+            Operation::StopWorkspace,
+            merged(&[name.clone(), json!({ "snapshot": { "label": "a", "expirationSeconds": 60 } })]),
+        ),
         (Operation::TurnEnded, name.clone()),
         (
             Operation::ForkWorkspace,
@@ -158,6 +165,12 @@ fn invalid_values() -> Vec<(&'static str, Code, Vec<Option<Value>>)> {
     );
     refused(&["runtime"], InvalidArgument, json!([7, "", "sdk-1.0", ["container"]]));
     refused(&["backup"], InvalidArgument, json!([7, "x", []]));
+    refused(&["instanceType"], InvalidArgument, json!([7, "", "dev", ["lite"]]));
+    refused(
+        &["snapshot"],
+        InvalidArgument,
+        json!([7, "x", [], { "expirationSeconds": 59 }, { "replace": true }, { "label": 7 }, { "dir": "/workspace" }]),
+    );
     refused(&["graceSeconds"], InvalidArgument, json!([-1, 0.5, "0"]));
     refused(&["commandId"], InvalidArgument, json!([7, "", "C1", "../x", "a b", long(33)]));
     refused(&["stream", "killSignal"], InvalidArgument, json!([7, "", "both", "SIGTERM"]));

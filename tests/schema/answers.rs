@@ -72,6 +72,7 @@ fn answers_about_snapshots_match_their_schemas() {
     let id = checked.run(Operation::Get, &selection)["snapshotId"].clone();
     checked.run(Operation::Delete, &json!({ "sandboxId": "agent-42", "snapshotId": id, "force": true }));
     checked.run(Operation::Manifest, &json!({ "sandboxId": "agent-42", "snapshotId": id }));
+    checked.run(Operation::Usage, &json!({ "instanceType": "basic" }));
     checked.run(Operation::Sweep, &json!({ "graceSeconds": 0 }));
     checked.fixture.world.replace_container("agent-42");
     checked.fixture.world.write_file("agent-42", "/workspace/added.txt", "since");
@@ -178,6 +179,13 @@ fn answers_about_checkpoints_match_their_schemas() {
     checked.fixture.world.write_file("agent-42", FILE, "second");
     checked.run(Operation::DiffCheckpoint, &checkpoint);
     checked.run(Operation::RestoreCheckpoint, &checkpoint);
+    let prune = json!({ "sandboxId": "agent-42", "name": "s1", "pruneEmptyDirectories": true });
+    checked.run(Operation::RestoreCheckpoint, &prune);
+    let expiring = json!({ "sandboxId": "agent-42", "name": "s2", "expirationSeconds": 3600 });
+    checked.run(Operation::CreateCheckpoint, &expiring);
+    checked.run(Operation::ListCheckpoints, &sandbox);
+    checked.run(Operation::DeleteCheckpoint, &checkpoint);
+    checked.run(Operation::DeleteCheckpoint, &checkpoint);
 }
 
 #[test]

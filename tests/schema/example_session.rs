@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::model::request::{CallToolRequest, GrantRequest, Toolset};
 use sandbox_snapshotter::model::tool::ToolList;
-use sandbox_snapshotter::model::{Result, Runtime, SandboxId};
+use sandbox_snapshotter::model::{Result, Runtime, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Clock;
 use serde_json::{Value, json};
 
@@ -119,7 +119,8 @@ impl ExampleRecorder {
         self.fixture.world.write_file(AGENT, FILE, "second");
         self.run(Operation::ListCheckpoints, json!({ "sandboxId": AGENT }));
         self.run(Operation::DiffCheckpoint, checkpoint.clone());
-        self.run(Operation::RestoreCheckpoint, checkpoint);
+        self.run(Operation::RestoreCheckpoint, checkpoint.clone());
+        self.run(Operation::DeleteCheckpoint, checkpoint);
     }
 
     /// Revives the sandbox, whose container was replaced.
@@ -171,6 +172,7 @@ impl ExampleRecorder {
         self.run(Operation::TurnEnded, json!({ "name": "website" }));
         let stopped = self.run(Operation::StopWorkspace, notebook.clone());
         self.run(Operation::ListWorkspaces, json!({ "limit": 20 }));
+        self.run(Operation::Usage, json!({ "instanceType": "standard-1" }));
         self.run(Operation::StartWorkspace, notebook.clone());
         self.run(Operation::ForkWorkspace, json!({ "name": "notebook", "newName": "experiment" }));
         let first = &stopped["lastSnapshot"]["id"];
@@ -251,5 +253,9 @@ impl OperationExecutor for FixtureOperations<'_> {
 
     async fn parent_of(&self, _: &SandboxId) -> Result<SandboxParent> {
         Ok(SandboxParent { parent: None, has_binding: false, workspace: None })
+    }
+
+    async fn origin_of(&self, id: &SandboxId, _: &SnapshotId) -> Result<Option<SandboxId>> {
+        Ok(Some(id.clone()))
     }
 }

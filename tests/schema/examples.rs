@@ -110,17 +110,25 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::Sweep => vec![json!({ "dryRun": true, "graceSeconds": 60 })],
         Operation::CreateWorkspace => creations(&workspace),
         Operation::GetOrCreateWorkspace => {
-            creations(&workspace).iter().map(|creation| with(&[creation, &start()])).collect()
+            let from = with(&[&workspace, &start(), &json!({ "from": "snap-abcdefghij012345" })]);
+            creations(&workspace).iter().map(|creation| with(&[creation, &start()])).chain([from]).collect()
         }
-        Operation::GetWorkspaceByName
-        | Operation::StopWorkspace
-        | Operation::TurnEnded
-        | Operation::DeleteWorkspace => vec![workspace],
+        Operation::GetWorkspaceByName | Operation::TurnEnded | Operation::DeleteWorkspace => vec![workspace],
+        Operation::StopWorkspace => vec![with(&[
+            &workspace,
+            &json!({ "snapshot": { "label": "green", "replace": true, "expirationSeconds": 3600 } }),
+        ])],
         Operation::ListWorkspaces => vec![json!({ "tenant": "team", "cursor": "work", "limit": 7, "prefix": "w" })],
-        Operation::StartWorkspace => vec![with(&[&workspace, &start(), &json!({ "fingerprint": "v1" })])],
+        Operation::StartWorkspace => vec![with(&[
+            &workspace,
+            &start(),
+            &json!({ "fingerprint": "v1", "from": "snap-abcdefghij012345", "idempotencyKey": "k" }),
+        ])],
         Operation::ForkWorkspace => vec![with(&[
             &workspace,
-            &json!({ "newName": "other", "count": 2, "copyEnv": true, "runtime": "container", "idempotencyKey": "k" }),
+            &json!({
+                "newName": "other", "count": 2, "from": "latest", "copyEnv": true, "runtime": "container", "idempotencyKey": "k",
+            }),
         ])],
         Operation::MigrateWorkspace => vec![with(&[&workspace, &json!({ "runtime": "container" })])],
         Operation::UpdateWorkspace => vec![with(&[
@@ -131,9 +139,17 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::PromoteWorkspace => ["other", "snap-abcdefghij012345"]
             .map(|from| with(&[&workspace, &json!({ "from": from, "acceptStale": true, "idempotencyKey": "k" })]))
             .to_vec(),
-        Operation::CreateCheckpoint => vec![with(&[&location, &json!({ "name": "s1", "description": "before" })])],
+        Operation::CreateCheckpoint => {
+            vec![with(&[&location, &json!({ "name": "s1", "description": "before", "expirationSeconds": 3600 })])]
+        }
         Operation::ListCheckpoints => vec![with(&[&location, &json!({ "cursor": checkpoint_cursor(), "limit": 7 })])],
-        Operation::RestoreCheckpoint => vec![with(&[&location, &json!({ "name": "s1" })])],
+        Operation::RestoreCheckpoint => {
+            vec![with(&[&location, &json!({ "name": "s1", "pruneEmptyDirectories": true })])]
+        }
+        Operation::Usage => vec![json!({
+            "name": "work", "tenant": "team", "instanceType": "standard-1", "cursor": "work", "limit": 7,
+        })],
+        Operation::DeleteCheckpoint => vec![with(&[&location, &json!({ "name": "s1" })])],
         Operation::DiffCheckpoint => vec![with(&[&location, &json!({ "name": "s1", "maxBytes": 1000 })])],
         Operation::ListTools => vec![toolset()],
         Operation::CallTool => {
@@ -209,7 +225,7 @@ fn policy() -> Value {
 }
 
 fn toolset() -> Value {
-    let sandbox = json!({ "name": "code", "snapshot": true, "checkpoint": false, "work": true, "sandboxId": "agent-42", "dir": "/app" });
+    let sandbox = json!({ "name": "code", "snapshot": true, "checkpoint": false, "branch": false, "work": true, "sandboxId": "agent-42", "dir": "/app" });
     let named = json!({ "name": "data", "workspace": "work", "tenant": "team", "allowCrossLineage": true });
     json!({ "workspaces": [sandbox, named], "style": "flat", "readOnly": true })
 }

@@ -28,7 +28,7 @@ fn operation_accepts_exactly_the_described_options() {
             // Nested selectors, whose fields are not options of the operation.
             options.as_object_mut().unwrap().retain(|name, value| match &name[..] {
                 "sourceSnapshot" => false,
-                "from" | "to" => !value.is_object(),
+                "from" | "to" | "snapshot" => !value.is_object(),
                 _ => true,
             });
             record_fields(|| _ = Request::decode(*operation, &options))

@@ -20,4 +20,5 @@ mod runtime;
 mod snapshot;
 mod support;
 mod tasks;
+mod usage;
 mod workspace;

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::model::checkpoint::{
-    Checkpoint, CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint,
+    RestoredCheckpoint,
 };
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
@@ -127,9 +128,11 @@ impl<S: Scheduler> Container<S> {
         call: &CheckpointCall,
         now: Timestamp,
     ) -> Result<CheckpointOutcome, CheckpointRefusal> {
+        let has_expired = |stored: &StoredCheckpoint| stored.checkpoint.expires_at.is_some_and(|at| at <= now);
+        self.checkpoints.retain(|stored| !has_expired(stored));
         let present = self.files_in(dir);
         Ok(match call {
-            CheckpointCall::Create { name, description } => {
+            CheckpointCall::Create { name, description, expiration_seconds } => {
                 let replaced = self.find_checkpoint(dir, name).ok().map(|(commit, _)| commit);
                 self.checkpoints.retain(|stored| stored.dir != dir || stored.checkpoint.name != *name);
                 let checkpoint = Checkpoint {
@@ -137,6 +140,9 @@ impl<S: Scheduler> Container<S> {
                     commit: commit_hash(&(&present, now)),
                     created_at: now,
                     description: description.to_string(),
+                    expires_at: Some(*expiration_seconds)
+                        .filter(|seconds| *seconds > 0)
+                        .map(|seconds| now.plus_millis(i64::try_from(seconds).unwrap() * 1000)),
                 };
                 self.checkpoints.push(StoredCheckpoint {
                     dir: dir.into(),
@@ -162,7 +168,12 @@ impl<S: Scheduler> Container<S> {
                     cursor: cursor.as_ref().map(ToString::to_string),
                 })
             }
-            CheckpointCall::Restore { name } => {
+            CheckpointCall::Delete { name } => {
+                let commit = self.find_checkpoint(dir, name).ok().map(|(commit, _)| commit);
+                self.checkpoints.retain(|stored| stored.dir != dir || stored.checkpoint.name != *name);
+                CheckpointOutcome::Deleted(DeletedCheckpoint { name: name.clone(), removed: commit.is_some(), commit })
+            }
+            CheckpointCall::Restore { name, prune } => {
                 let (commit_of, files) = self.find_checkpoint(dir, name)?;
                 let changed = changed_paths(&present, &files, dir);
                 self.retain_files(|path| !is_under(path, dir) || files.contains_key(path));
@@ -173,6 +184,8 @@ impl<S: Scheduler> Container<S> {
                     before: (!changed.is_empty()).then(|| commit_hash(&present)),
                     changed_count: changed.len() as u64,
                     changed,
+                    // There are only files.
+                    pruned_directories: prune.then_some(0),
                 })
             }
             CheckpointCall::Diff { name, max_bytes } => {

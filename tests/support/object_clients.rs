@@ -13,9 +13,11 @@ use sandbox_snapshotter::model::named::messages::{
     SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
+use sandbox_snapshotter::model::prices::InstanceType;
 use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest, ReviveRequest};
 use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token_record::TokenMessage;
+use sandbox_snapshotter::model::usage::{SandboxUsage, WorkspaceUsage};
 use sandbox_snapshotter::model::{
     BackupLocation, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp,
@@ -146,6 +148,10 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         self.ask(Method::Autosave, id, through_json(request), save).await
     }
 
+    async fn usage(&self, id: &SandboxId) -> Result<SandboxUsage> {
+        self.ask(Method::SandboxUsage, id, (), |own, ()| async move { own.usage() }).await
+    }
+
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
         self.ask(Method::LastSavedAt, id, (), |own, ()| async move { own.last_saved_at() }).await
     }
@@ -220,6 +226,16 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
     async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {
         let find = |own: NamedService<S>, of: Option<SandboxId>| async move { own.creation_source(of.as_ref()) };
         self.ask_named(Method::SourceOf, address, of.cloned(), find).await
+    }
+
+    async fn usage(&self, address: &Address, instance: InstanceType) -> Result<WorkspaceUsage> {
+        self.ask_named(
+            Method::WorkspaceUsage,
+            address,
+            instance,
+            |own, instance| async move { own.usage(instance).await },
+        )
+        .await
     }
 
     async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::common::{Confirmation, LineageScope, Paging};
+use super::duration::DurationArg;
 
 /// The commands about checkpoints.
 #[derive(Subcommand)]
@@ -10,7 +11,7 @@ pub enum Checkpoint {
     /// Create a checkpoint of the files in a running sandbox
     #[command(after_help = "\
 Example:
-  snapshotter checkpoint create agent-42 before --message 'all tests pass'")]
+  snapshotter checkpoint create agent-42 before --message 'tests pass' --expires 1d")]
     Create(Create),
     /// List the checkpoints in a running sandbox, newest first
     #[command(after_help = "\
@@ -22,6 +23,11 @@ Example:
 Example:
   snapshotter checkpoint restore agent-42 before-refactoring --yes")]
     Restore(Restore),
+    /// Delete a checkpoint; succeeds if there is none with this name
+    #[command(after_help = "\
+Example:
+  snapshotter checkpoint delete agent-42 before-refactoring")]
+    Delete(Delete),
     /// Compare the files of a running sandbox with a checkpoint
     #[command(after_help = "\
 Examples:
@@ -57,6 +63,9 @@ pub struct Create {
     /// The description of the checkpoint
     #[arg(long, short, value_name = "TEXT")]
     pub message: Option<String>,
+    /// The checkpoint expires after this time; 0 means never [default: never]
+    #[arg(long, value_name = "TIME")]
+    pub expires: Option<DurationArg>,
 }
 
 /// `checkpoint list`
@@ -79,9 +88,23 @@ pub struct Restore {
     /// The name of the checkpoint
     #[arg(value_name = "NAME")]
     pub name: String,
+    /// Remove all empty directories afterwards
+    #[arg(long)]
+    pub prune: bool,
     /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
+}
+
+/// `checkpoint delete`
+#[derive(Args)]
+pub struct Delete {
+    /// The location.
+    #[command(flatten)]
+    pub location: LocationArgs,
+    /// The name of the checkpoint
+    #[arg(value_name = "NAME")]
+    pub name: String,
 }
 
 /// `checkpoint diff`

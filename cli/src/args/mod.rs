@@ -1,8 +1,8 @@
 //! The command-line arguments.
 //!
 //! - [`Global`]: the options of all commands
-//! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`commands`], [`workspace`], [`retention`], [`checkpoint`], [`tools`],
-//!   [`tokens`], [`maintenance`], [`shell`]: the commands
+//! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`commands`], [`workspace`], [`retention`], [`checkpoint`],
+//!   [`tools`], [`tokens`], [`usage`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`]: arguments that several commands share
 //! - `duration`: durations
 
@@ -24,6 +24,7 @@ pub mod shell;
 pub mod snapshot;
 pub mod tokens;
 pub mod tools;
+pub mod usage;
 pub mod workspace;
 
 use std::path::PathBuf;
@@ -137,6 +138,8 @@ pub enum Command {
     Checkpoint(checkpoint::Checkpoint),
     /// Show the tree of sandboxes and snapshots that a sandbox belongs to
     Lineage(maintenance::Lineage),
+    /// Show what workspaces use, and what it costs by Cloudflare's list prices; starts no container
+    Usage(usage::Usage),
     /// Manage the keys that sign refs
     #[command(subcommand)]
     Key(maintenance::Key),

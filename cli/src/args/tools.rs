@@ -11,7 +11,7 @@ pub enum Tools {
     #[command(after_help = "\
 Examples:
   snapshotter tools grant @notebook --expires 8h
-  snapshotter tools grant @notebook --work
+  snapshotter tools grant @notebook --work --no-branch
   snapshotter tools grant agent-42 agent-43 --only checkpoints --quiet")]
     Grant(Grant),
 }
@@ -45,6 +45,9 @@ pub struct Grant {
     /// Permit only tools that change nothing
     #[arg(long)]
     pub read_only: bool,
+    /// Withhold the tool that creates a branch
+    #[arg(long)]
+    pub no_branch: bool,
     /// Permit also the tools for commands and files. They can change everything in the sandbox, and read its variables
     #[arg(long, conflicts_with = "read_only")]
     pub work: bool,

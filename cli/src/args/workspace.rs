@@ -39,23 +39,26 @@ Example:
     #[command(after_help = "\
 Examples:
   snapshotter workspace start notebook
+  snapshotter workspace start notebook --from before-upgrade
   snapshotter workspace start notebook --fingerprint \"$(git rev-parse HEAD)\"")]
     Start(Start),
     /// Stop a workspace: take a snapshot, and destroy the sandbox
     #[command(after_help = "\
 Example:
-  snapshotter workspace stop notebook")]
+  snapshotter workspace stop notebook
+  snapshotter workspace stop notebook --label before-upgrade --expires 7d")]
     Stop(Stop),
     /// Tell the Worker that an agent's turn has ended: it saves the files if they changed and the settings say so
     #[command(after_help = "\
 Example:
   snapshotter workspace turn-ended notebook")]
     TurnEnded(TurnEnded),
-    /// Create workspaces from the present files of this one
+    /// Create workspaces from the present files of this one, or from one of its snapshots
     #[command(after_help = "\
 Examples:
   snapshotter workspace fork notebook
-  snapshotter workspace fork notebook --new-name attempt --count 3")]
+  snapshotter workspace fork notebook --new-name attempt --count 3
+  snapshotter workspace fork notebook --from latest")]
     Fork(Fork),
     /// Change the settings of a workspace, or go back to an earlier snapshot
     ///
@@ -306,6 +309,12 @@ pub struct Start {
     /// A text that identifies the present environment, such as a commit
     #[arg(long, value_name = "TEXT")]
     pub fingerprint: Option<String>,
+    /// Continue from this snapshot, in a new sandbox; the present files are saved before
+    #[arg(long, value_name = "ID|REF|LABEL")]
+    pub from: Option<String>,
+    /// The idempotency key, for `--from`.
+    #[command(flatten)]
+    pub key: IdempotencyKey,
     /// The start options.
     #[command(flatten)]
     pub options: StartOptions,
@@ -317,6 +326,15 @@ pub struct Stop {
     /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
+    /// The label of the snapshot, a name for people [default: derived from the time]
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// Take the label from another snapshot that has it
+    #[arg(long, requires = "label")]
+    pub replace: bool,
+    /// The snapshot expires this long after its last use; 0 means never [default: the retention policy decides]
+    #[arg(long, value_name = "TIME")]
+    pub expires: Option<DurationArg>,
 }
 
 /// `workspace turn-ended`
@@ -339,6 +357,9 @@ pub struct Fork {
     /// The number of forks
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub count: u32,
+    /// Begin with this snapshot, or with the newest one (`latest`), without a new capture [default: the present files]
+    #[arg(long, value_name = "latest|ID|REF|LABEL")]
+    pub from: Option<String>,
     /// Copy the environment variables, which may be secrets, to the forks
     #[arg(long)]
     pub copy_env: bool,
@@ -357,7 +378,7 @@ pub struct Update {
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Go back to this snapshot, in a new sandbox
-    #[arg(long, value_name = "ID|LABEL")]
+    #[arg(long, value_name = "ID|REF|LABEL")]
     pub back_to: Option<String>,
     /// Go back to the snapshot although it is stale
     #[arg(long, requires = "back_to")]

@@ -3,11 +3,11 @@
 use sandbox_snapshotter_client::model::Directory;
 use sandbox_snapshotter_client::model::checkpoint::{
     CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, CheckpointPage, CreatedCheckpoint,
-    RestoredCheckpoint,
+    DeletedCheckpoint, RestoredCheckpoint,
 };
 use sandbox_snapshotter_client::model::request::{
-    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
-    RestoreCheckpointRequest,
+    CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
+    ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 
 use super::confirm::confirm;
@@ -29,6 +29,7 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
                 location: checkpoint_location(context, &command.location)?,
                 name,
                 description,
+                expiration_seconds: command.expires.map(|duration| duration.0),
             };
             context.show::<CreatedCheckpoint>(&context.call_mutating("checkpoints/create", &request)?)
         }
@@ -45,6 +46,7 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             let request = RestoreCheckpointRequest {
                 location: checkpoint_location(context, &command.location)?,
                 name: name(&command.name)?,
+                prune_empty_directories: command.prune,
             };
             let sandbox = &request.location.sandbox_id;
             confirm(&command.confirmation, || {
@@ -54,6 +56,11 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
                 )))
             })?;
             context.show::<RestoredCheckpoint>(&context.call_mutating("checkpoints/restore", &request)?)
+        }
+        Checkpoint::Delete(command) => {
+            let location = checkpoint_location(context, &command.location)?;
+            let request = DeleteCheckpointRequest { location, name: name(&command.name)? };
+            context.show::<DeletedCheckpoint>(&context.call_mutating("checkpoints/delete", &request)?)
         }
         Checkpoint::Diff(command) => {
             let (name, max_bytes) =

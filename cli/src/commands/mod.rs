@@ -24,6 +24,7 @@ mod snapshot_search;
 mod target;
 mod tokens;
 mod tools;
+mod usage;
 mod workspace;
 
 use crate::args::{Cli, Command};
@@ -53,6 +54,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Retention(command) => retention::run(&context()?, &command),
         Command::Checkpoint(command) => checkpoint::run(&context()?, command),
         Command::Lineage(command) => lineage::run(&context()?, &command),
+        Command::Usage(command) => usage::run(&context()?, &command),
         Command::Key(command) => maintenance::key(&context()?, &command),
         Command::Sweep(command) => maintenance::sweep(&context()?, &command),
         Command::Tools(command) => tools::tools(&context()?, &command),

@@ -51,6 +51,7 @@ fn workspace(target: &str, grant: &Grant) -> Result<ToolWorkspace> {
         name: ToolWorkspace::to_tool_name(text, grant.flat),
         snapshot,
         checkpoint: Some(checkpoint),
+        branch: grant.no_branch.then_some(false),
         work: grant.work,
         sandbox_id: None,
         dir: None,

@@ -10,8 +10,9 @@ use sandbox_snapshotter_client::model::named::answer::{
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest, PromoteFrom,
-    PromoteRequest, Source as SourceRequest, StartRequest, UpdateRequest,
+    CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
+    PromoteFrom, PromoteRequest, SnapshotText, Source as SourceRequest, StartRequest, StopRequest, StopSnapshot,
+    UpdateRequest,
 };
 use sandbox_snapshotter_client::model::{Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
@@ -21,8 +22,10 @@ use super::context::{Context, key_or_new};
 use super::lists;
 use super::settings::settings_update;
 use super::snapshot;
-use super::target::{parse_address, read_selector};
-use crate::args::workspace::{Create, Delete, Fork, List, Promote, Source, Start, StartOptions, Update, Workspace};
+use super::target::{parse_address, parse_label, read_selector};
+use crate::args::workspace::{
+    Create, Delete, Fork, List, Promote, Source, Start, StartOptions, Stop, Update, Workspace,
+};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
 use crate::output::print_failure;
@@ -36,10 +39,8 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         Workspace::Show(command) => context.show::<WorkspaceDescription>(
             &context.call_read_only("workspaces/getByName", &parse_address(&command.name)?)?,
         ),
-        Workspace::Start(command) => start(context, &command),
-        Workspace::Stop(command) => {
-            context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/stop", &parse_address(&command.name)?)?)
-        }
+        Workspace::Start(command) => start(context, command),
+        Workspace::Stop(command) => stop(context, &command),
         Workspace::TurnEnded(command) => {
             context.show::<TurnEnded>(&context.call_mutating("workspaces/turnEnded", &parse_address(&command.name)?)?)
         }
@@ -70,7 +71,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     };
     if command.or_start {
         return context.show::<StartedWorkspace>(
-            &context.call_mutating("workspaces/getOrCreate", &GetOrCreateRequest { create, start })?,
+            &context.call_mutating("workspaces/getOrCreate", &GetOrCreateRequest { create, from: None, start })?,
         );
     }
     context.show::<StartedWorkspace>(&context.call_mutating("workspaces/create", &create)?)
@@ -88,13 +89,31 @@ fn source(context: &Context, source: &Source) -> Result<Option<SourceRequest>> {
     Ok(Some(SourceRequest::Snapshot(Selection { selector, lineage_scope: LineageScope::UNRESTRICTED }.to_json())))
 }
 
-fn start(context: &Context, command: &Start) -> Result<Exit> {
+fn start(context: &Context, command: Start) -> Result<Exit> {
+    let address = parse_address(&command.name)?;
+    let from = match &command.from {
+        Some(snapshot) => Some(SnapshotText::Id(find_in_workspace(context, &address, snapshot)?)),
+        None => None,
+    };
     let request = StartRequest {
-        fingerprint: command.fingerprint.clone(),
+        fingerprint: command.fingerprint,
+        idempotency_key: if from.is_some() { key_or_new(command.key)? } else { command.key.key },
+        from,
         start: start_options(&command.options)?,
-        ..StartRequest::of(parse_address(&command.name)?)
+        ..StartRequest::of(address)
     };
     context.show::<StartedWorkspace>(&context.call_mutating("workspaces/start", &request)?)
+}
+
+fn stop(context: &Context, command: &Stop) -> Result<Exit> {
+    let snapshot = StopSnapshot {
+        label: command.label.as_deref().map(parse_label).transpose()?,
+        replace: command.replace,
+        expiration_seconds: command.expires.map(|duration| duration.0),
+    };
+    let snapshot = Some(snapshot).filter(|snapshot| *snapshot != StopSnapshot::default());
+    let request = StopRequest { snapshot, ..StopRequest::of(parse_address(&command.name)?) };
+    context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/stop", &request)?)
 }
 
 fn start_options(given: &StartOptions) -> Result<StartSettings> {
@@ -119,13 +138,20 @@ fn start_options(given: &StartOptions) -> Result<StartSettings> {
 
 /// Some forks may fail while others succeed. The exit status is that of the first failed fork.
 fn fork(context: &Context, command: Fork) -> Result<Exit> {
+    let address = parse_address(&command.name)?;
+    let from = match command.from.as_deref() {
+        None => None,
+        Some(ForkFrom::LATEST) => Some(ForkFrom::Latest),
+        Some(snapshot) => Some(ForkFrom::Snapshot(SnapshotText::Id(find_in_workspace(context, &address, snapshot)?))),
+    };
     let request = ForkRequest {
         new_name: command.new_name.as_deref().map(WorkspaceName::parse).transpose()?,
         count: command.count,
+        from,
         copy_env: command.copy_env,
         runtime: command.runtime.runtime,
         idempotency_key: key_or_new(command.key)?,
-        ..ForkRequest::of(parse_address(&command.name)?)
+        ..ForkRequest::of(address)
     };
     let answer = context.call_mutating::<ForkedWorkspaces<StartedWorkspace>>("workspaces/fork", &request)?;
     context.output.show(&answer)?;
@@ -167,10 +193,10 @@ fn promote(context: &Context, command: Promote) -> Result<Exit> {
     context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/promote", &request)?)
 }
 
-/// Finds the snapshot of a workspace with an id or a label.
+/// Finds the snapshot of a workspace with an id, a short ref or a label.
 fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Result<SnapshotId> {
-    if let Ok(id) = SnapshotId::parse(snapshot) {
-        return Ok(id);
+    if let Ok(snapshot) = SnapshotText::parse(snapshot) {
+        return Ok(snapshot.into_id());
     }
     let selector = context.find_snapshot(&format!("@{address}"), snapshot, &LineageScope::UNRESTRICTED)?;
     let found =

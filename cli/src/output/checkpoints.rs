@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::checkpoint::{
-    Checkpoint, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
 };
 
 use super::Show;
@@ -38,11 +38,12 @@ impl Show for CreatedCheckpoint {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let Checkpoint { name, commit, created_at, description } = &self.checkpoint;
+        let Checkpoint { name, commit, created_at, description, expires_at } = &self.checkpoint;
         details([
             ("checkpoint", name.to_string()),
             ("commit", commit.clone()),
             ("created", exact_time(*created_at, now)),
+            ("expires", expires_at.map(|at| exact_time(at, now)).unwrap_or_default()),
             ("message", description.clone()),
             ("replaced", self.replaced.clone().unwrap_or_default()),
         ])
@@ -66,7 +67,26 @@ impl Show for RestoredCheckpoint {
             1 => format!("Restored the checkpoint {}. 1 file changed:\n", self.name),
             many => format!("Restored the checkpoint {}. {many} files changed:\n", self.name),
         };
-        format!("{result}{changed}{omitted}{}", before.unwrap_or_default())
+        let pruned = match self.pruned_directories {
+            None => String::new(),
+            Some(1) => "Removed 1 empty directory.\n".to_owned(),
+            Some(many) => format!("Removed {many} empty directories.\n"),
+        };
+        format!("{result}{changed}{omitted}{pruned}{}", before.unwrap_or_default())
+    }
+}
+
+impl Show for DeletedCheckpoint {
+    fn ids(&self) -> Vec<String> {
+        vec![self.name.to_string()]
+    }
+
+    fn text(&self, _: Timestamp) -> String {
+        if self.removed {
+            format!("Deleted the checkpoint {}.\n", self.name)
+        } else {
+            format!("There is no checkpoint {}.\n", self.name)
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub mod table;
 mod tokens;
 mod tools;
 pub mod tree;
+mod usage;
 pub mod workspaces;
 
 use std::io::Write;

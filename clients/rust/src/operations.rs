@@ -9,7 +9,7 @@ use crate::model::named::{Address, WorkspaceName};
 use crate::model::operation::{Operation, operations, types};
 use crate::model::request::{
     CurrentTokenRequest, HealthRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest,
-    SnapshotCursor,
+    SnapshotCursor, StopRequest,
 };
 use crate::pages::stream_items;
 use crate::{Client, Result, Transport};
@@ -86,6 +86,11 @@ impl<T: Transport> Client<T> {
 }
 
 impl<T: Transport> Workspaces<'_, T> {
+    /// As [`stop`](Self::stop), with options of the snapshot.
+    pub async fn stop_with(&self, request: &StopRequest) -> Result<types::StoppedWorkspace> {
+        self.0.call_typed(Operation::StopWorkspace, request).await
+    }
+
     /// Takes a snapshot if the workspace is persistent, and destroys the sandbox.
     pub async fn stop(&self, address: &Address) -> Result<types::StoppedWorkspace> {
         self.0.call_typed(Operation::StopWorkspace, address).await

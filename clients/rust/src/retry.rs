@@ -54,6 +54,7 @@ impl Repeatability {
             }
             // Each return to a snapshot creates another sandbox.
             Some(Operation::UpdateWorkspace) if has("currentSnapshotId") => Self::NotIdempotent,
+            Some(Operation::StartWorkspace) if has("from") => Self::WithKey,
             Some(operation) => operation.repeatability(),
         }
     }

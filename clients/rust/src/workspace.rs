@@ -2,13 +2,13 @@
 
 use crate::model::TakenSnapshot;
 use crate::model::named::Address;
-use crate::model::named::settings::StartSettings;
 use crate::model::operation::types::{
-    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, TurnEnded, WorkspaceDescription,
+    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, TurnEnded, Usage,
+    WorkspaceDescription,
 };
 use crate::model::request::{
-    CreateRequest, ExecRequest, ForkRequest, GetOrCreateRequest, SettingsUpdate, SnapshotRequest, StartRequest,
-    UpdateRequest,
+    ExecRequest, ForkRequest, GetOrCreateRequest, PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotRequest,
+    StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
 };
 use crate::workspace_commands::WorkspaceCommands;
 use crate::workspace_files::WorkspaceFiles;
@@ -43,8 +43,7 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
 
     /// Starts the workspace, or creates it if it does not exist.
     pub async fn get_or_create(&self) -> Result<StartedWorkspace> {
-        let create = CreateRequest::of(self.address.clone());
-        let request = GetOrCreateRequest { create, start: StartSettings::default() };
+        let request = GetOrCreateRequest::of(self.address.clone());
         self.client.workspaces().get_or_create(&request).await
     }
 
@@ -87,9 +86,20 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
         self.client.workspaces().start(&StartRequest::of(self.address.clone())).await
     }
 
+    /// As [`start`](Self::start). `options` changes the request.
+    pub async fn start_with(&self, options: impl FnOnce(StartRequest) -> StartRequest) -> Result<StartedWorkspace> {
+        self.client.workspaces().start(&options(StartRequest::of(self.address.clone()))).await
+    }
+
     /// Takes a snapshot if the workspace is persistent, and destroys its sandbox.
     pub async fn stop(&self) -> Result<StoppedWorkspace> {
         self.client.workspaces().stop(&self.address).await
+    }
+
+    /// Takes a snapshot with this label and expiration, and destroys the sandbox.
+    pub async fn stop_with(&self, snapshot: StopSnapshot) -> Result<StoppedWorkspace> {
+        let request = StopRequest { snapshot: Some(snapshot), ..StopRequest::of(self.address.clone()) };
+        self.client.workspaces().stop_with(&request).await
     }
 
     /// Tells the Worker that an agent's turn has ended. It saves the files soon, if they changed and the settings say so.
@@ -105,6 +115,17 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Changes the settings of the workspace.
     pub async fn update(&self, settings: SettingsUpdate) -> Result<WorkspaceDescription> {
         self.client.workspaces().update(&UpdateRequest::of(self.address.clone(), settings)).await
+    }
+
+    /// Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
+    pub async fn promote(&self, from: PromoteFrom) -> Result<WorkspaceDescription> {
+        self.client.workspaces().promote(&PromoteRequest::of(self.address.clone(), from)).await
+    }
+
+    /// Returns what the workspace uses, and its cost by Cloudflare's price list.
+    pub async fn usage(&self) -> Result<Usage> {
+        let Address { tenant, name } = self.address.clone();
+        self.client.usage(&UsageRequest::of_workspace(tenant, name)).await
     }
 
     /// Deletes the workspace and its snapshots, and frees its name.

@@ -11,7 +11,7 @@ use crate::model::{Error, Result, Timestamp, json as text};
 /// Returns the arguments that select the caller's tools, or the error why there are none. A granted token contains its
 /// tools. A caller with the API token may use all tools, and selects them in the URL: `sandbox=<id>` and
 /// `workspace=<name>`, each any number of times, and `tenant=<name>`, `dir=<path>`, `style=flat`, `readOnly=true`,
-/// `work=true` for tools that run commands.
+/// `branch=false` to withhold the tool `branch`, `work=true` for tools that run commands.
 ///
 /// # Errors
 /// [`Code::Unauthorized`] and [`Code::ApiTokenMissing`].
@@ -38,20 +38,22 @@ pub(super) fn toolset_of_query(query: &[(String, String)]) -> Result<Value> {
     let mut workspaces = Vec::new();
     let style = single_parameter(query, "style")?.unwrap_or("namespaced");
     let work = flag_parameter(query, "work")?.unwrap_or_default();
+    let branch = flag_parameter(query, "branch")?;
     let (dir, tenant) = (single_parameter(query, "dir")?, single_parameter(query, "tenant")?);
     for (name, value) in query {
         let tool_name = ToolWorkspace::to_tool_name(value, style == "flat");
         match name.as_str() {
             "sandbox" => {
-                workspaces
-                    .push(json!({ "name": tool_name, "snapshot": true, "work": work, "sandboxId": value, "dir": dir }));
+                workspaces.push(json!({
+                    "name": tool_name, "snapshot": true, "branch": branch, "work": work, "sandboxId": value, "dir": dir,
+                }));
             }
             "workspace" => {
-                workspaces.push(
-                    json!({ "name": tool_name, "snapshot": true, "work": work, "workspace": value, "tenant": tenant }),
-                );
+                workspaces.push(json!({
+                    "name": tool_name, "snapshot": true, "branch": branch, "work": work, "workspace": value, "tenant": tenant,
+                }));
             }
-            "style" | "readOnly" | "work" | "dir" | "tenant" => (),
+            "style" | "readOnly" | "branch" | "work" | "dir" | "tenant" => (),
             _ => {
                 return Err(Error::toolset_query_invalid(format!("The URL has an unknown parameter {}", quoted(name))));
             }

@@ -37,7 +37,7 @@ const DURABLE_OBJECT: &[Code] = &[
 /// The codes of operations on one sandbox.
 const SANDBOX: &[Code] = &[Code::InvalidSandboxId, Code::CrossLineage];
 
-/// The codes of the selection of a snapshot.
+/// The codes of the selection of a snapshot, which may name a workspace of its lineage.
 const SELECTION: &[Code] = &[
     Code::InvalidSandboxId,
     Code::InvalidDirectory,
@@ -49,6 +49,10 @@ const SELECTION: &[Code] = &[
     Code::CrossLineage,
     Code::SnapshotNotFound,
     Code::SnapshotBusy,
+    Code::InvalidWorkspaceName,
+    Code::WorkspaceNotFound,
+    Code::OtherTenant,
+    Code::OtherDirectory,
 ];
 
 /// The codes of setting a label.
@@ -245,6 +249,7 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::CreateCheckpoint
         | Operation::ListCheckpoints
         | Operation::RestoreCheckpoint
+        | Operation::DeleteCheckpoint
         | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
         Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
         Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
@@ -278,9 +283,19 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             RESTORE,
             &[Code::NameTaken, Code::LabelTaken, Code::RuntimeMismatch],
         ],
-        Operation::StartWorkspace | Operation::StopWorkspace | Operation::MigrateWorkspace => {
-            &[DURABLE_OBJECT, NAMED, SELECTION, START, BACKUP, SANDBOX_CALL, RUNNING_SANDBOX, CAPTURE, RESTORE, LABEL]
-        }
+        Operation::StartWorkspace | Operation::StopWorkspace | Operation::MigrateWorkspace => &[
+            DURABLE_OBJECT,
+            NAMED,
+            SELECTION,
+            START,
+            IDEMPOTENCY,
+            BACKUP,
+            SANDBOX_CALL,
+            RUNNING_SANDBOX,
+            CAPTURE,
+            RESTORE,
+            LABEL,
+        ],
         Operation::UpdateWorkspace | Operation::PromoteWorkspace => &[
             DURABLE_OBJECT,
             NAMED,
@@ -297,6 +312,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
         ],
         Operation::DeleteWorkspace => &[DURABLE_OBJECT, NAMED, STORAGE, SANDBOX_CALL],
         Operation::GetWorkspaceByName | Operation::TurnEnded => &[DURABLE_OBJECT, NAMED],
+        Operation::Usage => &[DURABLE_OBJECT, NAMED, &[Code::DirectoryUnavailable]],
         Operation::ListWorkspaces => &[DURABLE_OBJECT, &[Code::InvalidWorkspaceName, Code::DirectoryUnavailable]],
         _ => &[],
     }

@@ -123,6 +123,11 @@ fn parameters() -> Value {
         query("dir", "The directory of these sandboxes.", text()),
         query("style", "The style of the tool names.", json!({ "type": "string", "enum": ["namespaced", "flat"] })),
         query("readOnly", "Whether to offer only tools that change nothing.", json!({ "type": "boolean" })),
+        query(
+            "branch",
+            "Whether to offer the tool that creates a branch; true if absent.",
+            json!({ "type": "boolean" })
+        ),
         json!({
             "name": "MCP-Protocol-Version",
             "in": "header",

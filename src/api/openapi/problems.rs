@@ -129,12 +129,27 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::OtherLineage => {
             ("The workspace to promote is of another lineage than \"project\".", "Promote a fork of the workspace.")
         }
+        Code::OtherTenant => (
+            "The snapshot snap-9rbk8d2dduhnwf6u is not of the workspace's tenant.",
+            "Use a snapshot of a workspace of the same tenant.",
+        ),
+        Code::OtherDirectory => (
+            "The snapshot snap-9rbk8d2dduhnwf6u is of another directory than \"/workspace\".",
+            "Use a snapshot of \"/workspace\".",
+        ),
         Code::BackupExpired => ("The backup has expired.", "Use another snapshot."),
         Code::PayloadTooLarge => ("The arguments are larger than 65536 bytes.", "Send only the operation's options."),
         Code::UnsupportedMediaType => (
             "The Content-Type of the body must be application/json, got \"text/plain\".",
             "Send JSON, with the header `Content-Type: application/json`.",
         ),
+        _ => return fault_text(code),
+    })
+}
+
+/// As [`example_text`], for errors that are not the request's.
+fn fault_text(code: Code) -> Option<(&'static str, &'static str)> {
+    Some(match code {
         Code::Internal => (
             "An internal error occurred in this Worker.",
             "Report it, with the log lines of this Worker and its Workspace object at that time.",

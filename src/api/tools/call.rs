@@ -10,7 +10,7 @@ use crate::api::operations::Operation;
 use crate::model::ids::quoted;
 use crate::model::request::{CallToolRequest, ToolArguments, ToolTarget, ToolWorkspace};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
-use crate::model::{Error, Result, SandboxId};
+use crate::model::{Error, Result, SandboxId, Selector};
 
 /// Calls a tool.
 ///
@@ -71,8 +71,11 @@ async fn run_tool(
     let with_snapshot = async |further| {
         let only_reads = tool != Tool::Delete;
         let snapshot = arguments.r#ref.as_ref().ok_or_else(|| missing("ref", "the `ref` of a snapshot"))?;
-        target.tool_scope.check_snapshot(operations, snapshot, only_reads).await?;
-        Ok::<_, Error>(merge(json!({ "ref": snapshot }), further))
+        let selection = match target.tool_scope.check_snapshot(operations, snapshot, only_reads).await? {
+            Selector::Id { sandbox_id, snapshot_id } => json!({ "sandboxId": sandbox_id, "snapshotId": snapshot_id }),
+            _ => json!({ "ref": snapshot }),
+        };
+        Ok::<_, Error>(merge(selection, further))
     };
     let key = || json!({ "idempotencyKey": request.idempotency_key });
     // The operation validates the name.

@@ -112,6 +112,7 @@ impl Tool {
         match self {
             _ if self.works_in_sandbox() => declared.work,
             _ if self.is_checkpoint_tool() => declared.has_checkpoints(),
+            Self::Branch => declared.has_branch(),
             _ => declared.snapshot,
         }
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::api::operations::Operation;
 use crate::model::answer::SandboxParent;
-use crate::model::{Result, SandboxId};
+use crate::model::{Result, SandboxId, SnapshotId};
 
 /// The executor of the operations of a tool.
 #[allow(async_fn_in_trait)]
@@ -14,4 +14,7 @@ pub trait OperationExecutor {
 
     /// Returns the parent of a sandbox.
     async fn parent_of(&self, id: &SandboxId) -> Result<SandboxParent>;
+
+    /// Returns the sandbox of the lineage of `id` that has a snapshot.
+    async fn origin_of(&self, id: &SandboxId, snapshot_id: &SnapshotId) -> Result<Option<SandboxId>>;
 }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::executor::OperationExecutor;
-use crate::model::{Error, Result, SandboxId, Selector, WorkspaceRef};
+use crate::model::{Error, Result, SandboxId, Selector, SnapshotId, WorkspaceRef};
 
 /// The maximum number of parents that the Worker follows from a sandbox.
 const MAX_DEPTH: usize = 64;
@@ -40,23 +40,38 @@ impl ToolScope {
     /// Verifies that a snapshot is of one of these sandboxes or of a sandbox that was made from one of them. With
     /// `only_reads`, also permits a snapshot of a sandbox that they were made from.
     ///
+    /// `snapshot` is its ref, its short ref, or its id. Returns the selector.
+    ///
     /// # Errors
-    /// [`Code::CrossLineage`] when it is not, and those of [`Selector::of_ref`].
+    /// [`Code::CrossLineage`] when it is not, [`Code::SnapshotNotFound`], and those of [`Selector::of_ref`].
     pub async fn check_snapshot(
         &self,
         operations: &impl OperationExecutor,
         snapshot: &Value,
         only_reads: bool,
-    ) -> Result<()> {
-        let snapshot = Selector::of_ref(snapshot)?;
-        let origin = snapshot.origin_id();
+    ) -> Result<Selector> {
+        let selector = match snapshot.as_str().map(SnapshotId::parse) {
+            Some(Ok(snapshot_id)) => self.find_snapshot(operations, snapshot_id).await?,
+            _ => Selector::of_ref(snapshot)?,
+        };
+        let origin = selector.origin_id();
         if self.is_unrestricted
             || self.is_descendant(operations, origin).await?
             || (only_reads && self.is_ancestor(operations, origin).await?)
         {
-            return Ok(());
+            return Ok(selector);
         }
         Err(Error::outside_tool_scope("snapshot"))
+    }
+
+    /// Finds a snapshot by its id, in the lineage of the workspace.
+    async fn find_snapshot(&self, operations: &impl OperationExecutor, snapshot_id: SnapshotId) -> Result<Selector> {
+        let own = self.sandbox_ids.first().ok_or_else(Error::internal)?;
+        let origin = operations.origin_of(own, &snapshot_id).await?;
+        let is_found = origin.is_some();
+        let sandbox_id = origin.unwrap_or_else(|| own.clone());
+        let selector = Selector::Id { sandbox_id, snapshot_id };
+        if is_found { Ok(selector) } else { Err(Error::snapshot_not_found(&selector)) }
     }
 
     /// Returns whether a sandbox is one of these, or was made from one of them. A sandbox that belongs to a named

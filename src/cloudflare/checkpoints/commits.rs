@@ -28,7 +28,8 @@ pub(super) fn read_commits(mut output: &[u8]) -> Option<Vec<(Checkpoint, i64)>> 
         let (Ok(Ok(name)), Ok("commit")) = (name.map(CheckpointName::parse), kind) else { continue };
         let (commit, micros) = (read_commit_id(id.ok()?.to_owned())?, micros.ok()?.parse::<i64>().ok()?);
         let created_at = Timestamp::from_millis(micros / 1000);
-        commits.push((Checkpoint { name, commit, created_at, description: read_description(raw) }, micros));
+        let (expires_at, description) = (read_expiration(raw), read_description(raw));
+        commits.push((Checkpoint { name, commit, created_at, description, expires_at }, micros));
     }
     Some(commits)
 }
@@ -38,6 +39,17 @@ fn read_description(raw: &[u8]) -> String {
     let (_, message) = split_once(raw, b"\n\n").unwrap_or_default();
     let message = String::from_utf8_lossy(message);
     message.strip_suffix('\n').unwrap_or(&message).chars().take(CheckpointDescription::MAX).collect()
+}
+
+/// Returns when a checkpoint expires, which the script writes into the address of the author.
+fn read_expiration(raw: &[u8]) -> Option<Timestamp> {
+    let (headers, _) = split_once(raw, b"\n\n")?;
+    let mut lines = headers.split(|byte| *byte == b'\n');
+    let author = lines.find_map(|line| line.strip_prefix(b"author "))?;
+    let (_, address) = split_once(author, b"<expires-")?;
+    let (seconds, _) = split_once(address, b"@")?;
+    let seconds: i64 = std::str::from_utf8(seconds).ok()?.parse().ok()?;
+    Some(Timestamp::from_millis(seconds.checked_mul(1000)?))
 }
 
 /// Splits `bytes` at the first occurrence of `at`.

@@ -4,7 +4,7 @@
 # one.
 list() {
   local line id name size micros since=${after%% *} behind=${after#* } count=0 bytes=0 cut more= listed ordered
-  local -A times=()
+  local -A times=() expired=()
   local -a lines=() page=() large=()
   if [ -n "$repository" ]; then
     listed=$(must list_refs) || exit
@@ -44,14 +44,19 @@ find_checkpoints() {
   done < <([ -z "$listed" ] || printf '%s\n' "$listed")
 }
 
-# Sets $times to the times of the commits, in microseconds. Git records seconds, which are too coarse to order commits, so this
+# Sets $times to the times of the commits, in microseconds, and $expired to those that have expired. Git records seconds, which are too coarse to order commits, so this
 # tool writes the microseconds into the address of the committer. Malformed commits have no time.
 find_times() {
-  local output seconds address exact
+  local output seconds address author exact now
+  printf -v now '%(%s)T' -1
   output=$(printf '%s\n' "${lines[@]%% *}" | must in_user rev-list --no-walk=unsorted --ignore-missing --encoding=none \
-    --format='%H %ct %ce' --stdin) || exit
-  while read -r id seconds address; do
+    --format='%H %ct %ae %ce' --stdin) || exit
+  while read -r id seconds author address; do
     [[ $id != commit && -n $seconds && $seconds != *[!0-9]* && ${#seconds} -le 11 ]] || continue
+    if [[ $author =~ ^expires-([0-9]{1,11})@ ]] && [ "$((10#${BASH_REMATCH[1]}))" -le "$now" ]; then
+      expired[$id]=1
+      continue
+    fi
     exact=${address%%@*} seconds=$((10#$seconds))
     if [[ -n $exact && $exact != *[!0-9]* && ${#exact} -le 17 ]] && [ "$((10#$exact / 1000000))" = "$seconds" ]; then
       times[$id]=$((10#$exact))
@@ -81,3 +86,16 @@ print_page() {
   done >&3
 }
 
+# Removes the checkpoints that have expired.
+remove_expired() {
+  local line id name size listed
+  local -A times=() expired=()
+  local -a lines=()
+  listed=$(must list_refs) || exit
+  find_checkpoints
+  [ ${#lines[@]} = 0 ] || find_times
+  for line in "${lines[@]}"; do
+    id=${line%% *} name=${line##* }
+    [ -z "${expired[$id]-}" ] || must in_user update-ref --no-deref -d "$checkpoints$name" "$id"
+  done
+}

@@ -23,9 +23,10 @@ const AVERAGE_PATH_BYTES: usize = 200;
 /// Returns the command for a call.
 pub(super) fn command(dir: &Directory, required: RequiredContainer, call: &CheckpointCall) -> String {
     let (op, name, message, limit) = match call {
-        CheckpointCall::Create { name, description } => ("create", name.as_str(), description.as_str(), 0),
+        CheckpointCall::Create { name, description, .. } => ("create", name.as_str(), description.as_str(), 0),
         CheckpointCall::List { limit, .. } => ("list", "", "", *limit as usize),
-        CheckpointCall::Restore { name } => {
+        CheckpointCall::Delete { name } => ("delete", name.as_str(), "", 0),
+        CheckpointCall::Restore { name, .. } => {
             ("restore", name.as_str(), "", RestoredCheckpoint::MAX_CHANGED * AVERAGE_PATH_BYTES)
         }
         CheckpointCall::Diff { name, max_bytes } => ("compare", name.as_str(), "", *max_bytes as usize),
@@ -34,17 +35,24 @@ pub(super) fn command(dir: &Directory, required: RequiredContainer, call: &Check
         CheckpointCall::List { after: Some(after), .. } => format!("{} {}", after.micros, after.name),
         _ => String::new(),
     };
+    let expires = match call {
+        CheckpointCall::Create { expiration_seconds, .. } => *expiration_seconds,
+        _ => 0,
+    };
+    let prune = matches!(call, CheckpointCall::Restore { prune: true, .. });
     let oldest = match required {
         // The script counts in hundredths of a second.
         RequiredContainer::OlderThan(millis) => (millis.max(0) / 10).to_string(),
         RequiredContainer::Ready => String::new(),
     };
     format!(
-        "{FILE_NAMES}op={op} dir={dir} name={name} message={message} after={after} limit={limit} oldest={oldest}\n{SCRIPT}",
+        "{FILE_NAMES}op={op} dir={dir} name={name} message={message} after={after} limit={limit} expires={expires} \
+         prune={prune} oldest={oldest}\n{SCRIPT}",
         dir = shell_quote(dir.as_str()),
         name = shell_quote(name),
         message = shell_quote(message),
         after = shell_quote(&after),
+        prune = if prune { "1" } else { "" },
     )
 }
 
@@ -62,11 +70,10 @@ mod tests {
     fn command_quotes_each_argument_as_one_word() {
         let dir = Directory::parse("/workspace/it's $(here)").unwrap();
         let description = CheckpointDescription::parse("it's\n`odd`").unwrap();
-        let create = CheckpointCall::Create { name: name(), description };
+        let create = CheckpointCall::Create { name: name(), description, expiration_seconds: 60 };
         let command = command(&dir, RequiredContainer::OlderThan(1234), &create);
         let (_, arguments) = command.split_once("op=create ").unwrap();
-        let expected =
-            "dir='/workspace/it'\\''s $(here)' name='s1' message='it'\\''s\n`odd`' after='' limit=0 oldest=123\n";
+        let expected = "dir='/workspace/it'\\''s $(here)' name='s1' message='it'\\''s\n`odd`' after='' limit=0 expires=60 prune= oldest=123\n";
         assert!(arguments.starts_with(expected), "{arguments}");
     }
 
@@ -75,14 +82,16 @@ mod tests {
         let dir = Directory::parse("/workspace").unwrap();
         let after = Some(CheckpointCursor { micros: 1_795_150_800_123_456, name: name() });
         let command = command(&dir, RequiredContainer::Ready, &CheckpointCall::List { after, limit: 7 });
-        assert!(command.contains(" after='1795150800123456 s1' limit=7 oldest=\n"), "{command}");
+        assert!(command.contains(" after='1795150800123456 s1' limit=7 expires=0 prune= oldest=\n"), "{command}");
     }
 
     #[test]
     fn ready_container_may_have_any_age() {
         let dir = Directory::parse("/workspace").unwrap();
         let call = CheckpointCall::Diff { name: name(), max_bytes: 7 };
-        assert!(command(&dir, RequiredContainer::Ready, &call).contains(" limit=7 oldest=\n"));
-        assert!(command(&dir, RequiredContainer::OlderThan(-5), &call).contains(" limit=7 oldest=0\n"));
+        assert!(command(&dir, RequiredContainer::Ready, &call).contains(" limit=7 expires=0 prune= oldest=\n"));
+        assert!(
+            command(&dir, RequiredContainer::OlderThan(-5), &call).contains(" limit=7 expires=0 prune= oldest=0\n")
+        );
     }
 }

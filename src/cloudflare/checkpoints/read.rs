@@ -4,7 +4,7 @@ use base64ct::{Base64, Encoding};
 
 use super::commits::{read_commit_id, read_commits};
 use crate::model::checkpoint::{
-    CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
+    CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::{DirectoryContent, Failure};
@@ -22,7 +22,7 @@ pub(crate) fn read_answer(
 }
 
 fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<CheckpointOutcome, CheckpointRefusal>> {
-    use CheckpointCall::{Create, Diff, List, Restore};
+    use CheckpointCall::{Create, Delete, Diff, List, Restore};
     let outcome = match (fields.text()?.as_str(), call) {
         ("created", Create { .. }) => {
             let replaced = non_empty(fields.text()?);
@@ -42,11 +42,16 @@ fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<Che
                 cursor: cursor.as_ref().map(ToString::to_string),
             })
         }
-        ("restored", Restore { name }) => CheckpointOutcome::Restored(RestoredCheckpoint {
+        ("deleted", Delete { name }) => {
+            let commit = non_empty(fields.text()?);
+            CheckpointOutcome::Deleted(DeletedCheckpoint { name: name.clone(), removed: commit.is_some(), commit })
+        }
+        ("restored", Restore { name, prune }) => CheckpointOutcome::Restored(RestoredCheckpoint {
             name: name.clone(),
             commit: read_commit_id(fields.text()?)?,
             before: non_empty(fields.text()?),
             changed_count: fields.number()?,
+            pruned_directories: Some(fields.number()?).filter(|_| *prune),
             changed: fields.complete().take(RestoredCheckpoint::MAX_CHANGED).map(quote_path).collect(),
         }),
         ("compared", Diff { name, max_bytes }) => {
@@ -184,7 +189,11 @@ mod tests {
     }
 
     fn create() -> CheckpointCall {
-        CheckpointCall::Create { name: name(), description: CheckpointDescription::default_for(&name()) }
+        CheckpointCall::Create {
+            name: name(),
+            description: CheckpointDescription::default_for(&name()),
+            expiration_seconds: 0,
+        }
     }
 
     fn diff(max_bytes: u32) -> CheckpointCall {
@@ -218,10 +227,40 @@ mod tests {
             commit: ID.into(),
             created_at: Timestamp::from_millis(1_795_150_800_123),
             description: "two\n\nlines\n".into(),
+            expires_at: None,
         };
         let created = CreatedCheckpoint { checkpoint: checkpoint.clone(), replaced: Some(ID.into()) };
         assert_eq!(listed(std::slice::from_ref(&commit)), [checkpoint]);
         assert_eq!(read(format!("created\0{ID}\0{commit}"), &create()), Some(Ok(CheckpointOutcome::Created(created))));
+    }
+
+    #[test]
+    fn expiration_is_in_the_address_of_the_author() {
+        for (author, seconds) in [
+            ("a <expires-1795154400@sandbox-snapshotter>", Some(1_795_154_400)),
+            ("a <a@b>", None),
+            ("a <expires-soon@b>", None),
+            ("a <expires-99999999999999999999@b>", None),
+        ] {
+            let commit = printed_commit("s1", 1, "<expires-7@x>").replace("a <a@b>", author);
+            // The line of the commit has the length of its text.
+            let (head, raw) = commit.split_once('\n').unwrap();
+            let raw = raw.replacen("committer a <expires-1795154400@sandbox-snapshotter>", "committer a <a@b>", 1);
+            let fields: Vec<_> = head.split(' ').collect();
+            let head = format!("{} {} {} {} {}", fields[0], fields[1], raw.len() - 1, fields[3], fields[4]);
+            let expires_at = listed(&[format!("{head}\n{raw}")])[0].expires_at;
+            assert_eq!(expires_at, seconds.map(|seconds| Timestamp::from_millis(seconds * 1000)), "{author}");
+        }
+    }
+
+    #[test]
+    fn deletion_reports_the_commit_or_that_there_was_none() {
+        let delete = CheckpointCall::Delete { name: name() };
+        for commit in [Some(ID.to_owned()), None] {
+            let answer = format!("deleted\0{}\0", commit.clone().unwrap_or_default());
+            let deleted = DeletedCheckpoint { name: name(), removed: commit.is_some(), commit };
+            assert_eq!(read(answer, &delete), Some(Ok(CheckpointOutcome::Deleted(deleted))));
+        }
     }
 
     #[test]
@@ -289,14 +328,15 @@ mod tests {
 
     #[test]
     fn restore_reports_complete_paths_only() {
-        let restore = CheckpointCall::Restore { name: name() };
-        let answer = format!("restored\0{ID}\0\0{}\0one\0two\0thr", 7);
+        let restore = CheckpointCall::Restore { name: name(), prune: true };
+        let answer = format!("restored\0{ID}\0\0{}\0{}\0one\0two\0thr", 7, 3);
         let restored = RestoredCheckpoint {
             name: name(),
             commit: ID.into(),
             changed: vec!["one".into(), "two".into()],
             changed_count: 7,
             before: None,
+            pruned_directories: Some(3),
         };
         assert_eq!(read(answer, &restore), Some(Ok(CheckpointOutcome::Restored(restored))));
     }

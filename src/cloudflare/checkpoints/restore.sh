@@ -1,7 +1,7 @@
 # Restores the files of a directory to a checkpoint.
 
 restore() {
-  local present wanted commit_id text micros
+  local present wanted commit_id text micros pruned=0
   open_checkpoint
   stage "$target"
   [ -z "$references" ] || refuse gitlinks
@@ -17,8 +17,21 @@ restore() {
       [[ $err != *'warning: unable to unlink '* ]] || failed
     fi
   fi
-  answer restored "$target" "$before" "${#differ[@]}"
+  [ -z "$prune" ] || prune_directories
+  answer restored "$target" "$before" "${#differ[@]}" "$pruned"
   [ ${#differ[@]} = 0 ] || printf '%s\0' "${differ[@]}" | head -c "$limit" >&3
+}
+
+# Removes the empty directories, and those that become empty, and counts them in $pruned. The directories of git stay.
+prune_directories() {
+  local path
+  # It skips a directory that it can't read.
+  run find . -mindepth 1 -name .git -prune -o -type d -empty -print0 >"$work/empty"
+  while IFS= read -r -d '' path; do
+    while [ "$path" != . ] && rmdir "$path"; do
+      pruned=$((pruned + 1)) path=${path%/*}
+    done
+  done <"$work/empty"
 }
 
 # Sets $wanted to the tree of the checkpoint plus the files that stay: those that the checkpoint would have ignored. So if

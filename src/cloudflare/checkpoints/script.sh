@@ -1,11 +1,13 @@
-# Creates, lists, restores and compares checkpoints inside a sandbox. Bash runs it with these variables set:
+# Creates, lists, restores, deletes and compares checkpoints inside a sandbox. Bash runs it with these variables set:
 #
-#   op       create, list, restore or compare
+#   op       create, list, restore, delete or compare
 #   dir      the directory
 #   name     the name of the checkpoint
 #   message  the message of its commit
 #   after    where a page of a list begins: the time and the name of the checkpoint before it; empty for the first page
 #   limit    the maximum size, in bytes, of a diff or of the paths that a restore changed; of a list, in checkpoints
+#   expires  after how many seconds a new checkpoint expires; 0 for never
+#   prune    whether a restore removes empty directories; empty if not
 #   oldest   the minimum age of the container, in 1/100 s; empty where the container must carry a marker instead
 #
 # It prints one line of base64: fields that end in a null byte. The first field is the outcome.
@@ -137,13 +139,14 @@ in_work() {
 # Prints the commit of a ref, or nothing.
 resolve() { in_user rev-parse --verify --quiet "$1^{commit}" 2>/dev/null; }
 
-# Creates a commit and the ref $1 to it, from the tree $2 and the message $3. Sets $commit_id, $text to the text of the commit,
+# Creates a commit and the ref $1 to it, from the tree $2 and the message $3; it expires after $4 seconds, if given. Sets $commit_id, $text to the text of the commit,
 # and $micros to its time.
 commit() {
-  local now=${EPOCHREALTIME:-$(date +%s).000000} who
-  micros=${now/./}
-  who="sandbox-snapshotter <$micros@sandbox-snapshotter> ${now%.*} +0000"
-  text="tree $2"$'\n'"author $who"$'\n'"committer $who"$'\n\n'$3$'\n'
+  local now=${EPOCHREALTIME:-$(date +%s).000000} who author
+  micros=${now/./} now=${now%.*}
+  who="<$micros@sandbox-snapshotter> $now +0000" author=$who
+  [ -z "$4" ] || author="<expires-$((now + $4))@sandbox-snapshotter> $now +0000"
+  text="tree $2"$'\n'"author sandbox-snapshotter $author"$'\n'"committer sandbox-snapshotter $who"$'\n\n'$3$'\n'
   commit_id=$(printf %s "$text" | must in_work hash-object -t commit -w --stdin) || exit
   must in_user update-ref --no-deref "$1" "$commit_id"
 }
@@ -309,15 +312,36 @@ create() {
   stage ''
   present=$(must in_work write-tree) || exit
   read -r replaced <&5
-  commit "$checkpoints$name" "$present" "$message"
+  [ "$expires" = 0 ] || remove_expired
+  commit "$checkpoints$name" "$present" "$message" "${expires#0}"
   answer created "$replaced"
   printf '%s commit %s %s %s\n%s\n' "$commit_id" ${#text} "$micros" "$name" "$text" >&3
 }
 
 # Sets $target to the commit of the checkpoint.
 open_checkpoint() {
-  [ -n "$repository" ] && target=$(resolve "$checkpoints$name") || refuse unknown
+  [ -n "$repository" ] && target=$(resolve "$checkpoints$name") && ! has_expired "$target" || refuse unknown
   create_work_repository
+}
+
+# Returns whether a checkpoint has expired: the address of its author contains the time.
+has_expired() {
+  local line now pattern='^author .*<expires-([0-9]{1,11})@'
+  printf -v now '%(%s)T' -1
+  while IFS= read -r line && [ -n "$line" ]; do
+    [[ ! $line =~ $pattern ]] || [ "$((10#${BASH_REMATCH[1]}))" -gt "$now" ] || return 0
+  done < <(in_user cat-file commit "$1")
+  return 1
+}
+
+delete() {
+  local target=
+  [ -z "$repository" ] || target=$(resolve "$checkpoints$name")
+  if [ -n "$target" ]; then
+    create_work_repository
+    must in_user update-ref --no-deref -d "$checkpoints$name" "$target"
+  fi
+  answer deleted "$target"
 }
 
 compare() {

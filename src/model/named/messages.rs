@@ -12,6 +12,7 @@ use super::settings::{Hook, Settings, StartSettings};
 use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::exec::StartedForExec;
 use crate::model::record::ParentLink;
+use crate::model::request::StopSnapshot;
 use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
@@ -92,6 +93,9 @@ pub struct StopSandboxRequest {
     pub address: Address,
     /// Whether to take a snapshot before the sandbox is destroyed.
     pub snapshot: bool,
+    /// The options of the snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<StopSnapshot>,
     /// Where the files are stored.
     #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
     pub storage: StoragePolicy,
@@ -119,6 +123,7 @@ impl StopSandboxRequest {
         Self {
             address,
             snapshot: true,
+            options: None,
             storage: StoragePolicy::Archive,
             hooks: Vec::new(),
             env: BTreeMap::new(),

@@ -77,6 +77,9 @@ pub struct NamedRecord {
     /// When the workspace was last started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// How long the workspace was active before the last start, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero_millis")]
+    pub running_millis: i64,
     /// When activity in the workspace was last observed.
     pub active_at: Timestamp,
     /// When the newest snapshot of the workspace's files was taken, as far as this object knows.
@@ -187,6 +190,11 @@ impl Task {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde requires.
+const fn is_zero_millis(millis: &i64) -> bool {
+    *millis == 0
+}
+
 impl NamedRecord {
     /// Returns whether the workspace exists, that is, is not deleted.
     pub fn exists(&self) -> bool {
@@ -201,6 +209,11 @@ impl NamedRecord {
             return None;
         }
         let transition = Transition { from: Some(self.state), to, at, cause: cause.to_owned() };
+        let ran =
+            matches!(self.state, State::Active | State::Stopping) && !matches!(to, State::Active | State::Stopping);
+        if let Some(started_at) = self.started_at.filter(|_| ran) {
+            self.running_millis = self.running_millis.saturating_add(at.millis_since(started_at).max(0));
+        }
         // A start handles the files itself, and so does a stop that is complete.
         if to != State::Stopping && (self.state, to) != (State::Stopping, State::Active) {
             (self.turn_ended_at, self.unsaved_since) = (None, None);

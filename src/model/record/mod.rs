@@ -20,6 +20,7 @@ use super::named::PlatformSnapshot;
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
 use super::retention::RetentionCandidate;
+use super::usage::OperationCounts;
 use super::{
     ArchiveFormat, ContainerIdentity, DerivationKind, PendingTask, Runtime, SandboxId, SigningKey, SnapshotId,
     Timestamp,
@@ -76,6 +77,9 @@ pub struct WorkspaceRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "standing")]
     pub binding: Option<WorkspaceBinding>,
+    /// The numbers of operations so far.
+    #[serde(default, skip_serializing_if = "is_uncounted")]
+    pub counts: OperationCounts,
     /// The starts of a sandbox that belongs to no named workspace, from its first `revive` on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<StartState>,
@@ -83,6 +87,10 @@ pub struct WorkspaceRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "retiredAt")]
     pub decommissioned_at: Option<Timestamp>,
+}
+
+fn is_uncounted(counts: &OperationCounts) -> bool {
+    *counts == OperationCounts::default()
 }
 
 impl WorkspaceRecord {

@@ -3,6 +3,7 @@
 use super::Access;
 use super::reach::{Reached, reach};
 use super::scope::{permits_new_name, permits_sandbox, permits_workspace};
+use crate::model::named::Address;
 use crate::model::operation::{Operation, Request, requests};
 use crate::model::request::{CreateRequest, FileSource, GrantRequest, SettingsUpdate, Toolset};
 use crate::model::token::{Permission, Token};
@@ -38,6 +39,24 @@ impl Access {
         }
         Ok(())
     }
+}
+
+impl Access {
+    /// Verifies that the caller may use a named workspace.
+    ///
+    /// # Errors
+    /// [`Code::NotPermitted`], whether or not the workspace exists.
+    pub async fn check_workspace<P: Ports>(&self, ports: &P, address: &Address) -> Result<()> {
+        match self {
+            Self::Everything => Ok(()),
+            Self::Token(token) if permits_workspace(ports, token, address).await? => Ok(()),
+            Self::Token(_) => Err(Error::not_permitted(&describe_workspace(address))),
+        }
+    }
+}
+
+fn describe_workspace(address: &Address) -> String {
+    format!("the workspace {:?} of the tenant {:?}", address.name.as_str(), address.tenant.as_str())
 }
 
 fn check(token: &Token, operation: Operation, needed: Permission) -> Result<()> {
@@ -119,10 +138,7 @@ async fn check_reached<P: Ports>(ports: &P, token: &Token, operation: Operation,
         Reached::Sandbox(id) => {
             (permits_sandbox(ports, token, &id).await?, format!("the sandbox {:?} or its snapshots", id.as_str()))
         }
-        Reached::Workspace(address) => (
-            permits_workspace(ports, token, &address).await?,
-            format!("the workspace {:?} of the tenant {:?}", address.name.as_str(), address.tenant.as_str()),
-        ),
+        Reached::Workspace(address) => (permits_workspace(ports, token, &address).await?, describe_workspace(&address)),
         Reached::Derived(address) => {
             let is_own_tenant = address.tenant == token.tenant;
             if is_own_tenant && !permits_new_name(ports, token, &address).await? {

@@ -3,8 +3,8 @@
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, ForkRequest, GrantRequest, LineageScope,
-    ListCommandsRequest, PromoteFrom, SandboxFiles, Selection, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, ExecTarget, FileSource, ForkFrom, ForkRequest, GrantRequest, LineageScope,
+    ListCommandsRequest, PromoteFrom, SandboxFiles, Selection, SnapshotText, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -57,6 +57,7 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
         Call::CreateCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
         Call::ListCheckpoints(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
         Call::RestoreCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
+        Call::DeleteCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
         Call::DiffCheckpoint(it) => in_sandbox(&it.location.sandbox_id, &it.location.lineage_scope),
         Call::ListFiles(it) => files(&it.source)?,
         Call::StatFile(it) => files(&it.source)?,
@@ -75,14 +76,26 @@ fn named(request: &requests::Named) -> Result<Vec<Reached>> {
         Call::GetOrCreateWorkspace(it) => {
             let source = it.create.source.as_ref().map(|source| in_source(&it.create, source)).transpose()?;
             // The workspace may exist, and then it is not made from the source.
-            [source.unwrap_or_default(), vec![Reached::Workspace(it.create.address.clone())]].concat()
+            let address = &it.create.address;
+            let from = it.from.as_ref().map(|from| match from {
+                // The workspace may not exist, and then it is made from the snapshot.
+                SnapshotText::Short(short) => Reached::Sandbox(short.origin_id().clone()),
+                SnapshotText::Id(id) => Reached::SnapshotOf(address.clone(), id.clone()),
+            });
+            source.unwrap_or_default().into_iter().chain(from).chain([Reached::Workspace(address.clone())]).collect()
         }
         Call::GetWorkspaceByName(address) | Call::TurnEnded(address) | Call::DeleteWorkspace(address) => {
             vec![Reached::Workspace(address.clone())]
         }
-        Call::StartWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
+        Call::StartWorkspace(it) => with_snapshot(&it.address, it.from.as_ref()),
         Call::StopWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
-        Call::ForkWorkspace(it) => [vec![Reached::Workspace(it.address.clone())], named_forks(it)?].concat(),
+        Call::ForkWorkspace(it) => {
+            let snapshot = match &it.from {
+                Some(ForkFrom::Snapshot(snapshot)) => Some(snapshot),
+                Some(ForkFrom::Latest) | None => None,
+            };
+            [with_snapshot(&it.address, snapshot), named_forks(it)?].concat()
+        }
         Call::MigrateWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
         Call::UpdateWorkspace(it) => {
             let snapshot = it.current_snapshot_id.clone().map(|id| Reached::SnapshotOf(it.address.clone(), id));
@@ -112,6 +125,12 @@ fn named_forks(request: &ForkRequest) -> Result<Vec<Reached>> {
     (1..=*count).map(fork).collect()
 }
 
+/// Returns what a request on a workspace and a snapshot of its lineage reaches.
+fn with_snapshot(address: &Address, snapshot: Option<&SnapshotText>) -> Vec<Reached> {
+    let snapshot = snapshot.map(|snapshot| Reached::SnapshotOf(address.clone(), snapshot.snapshot_id().clone()));
+    [Reached::Workspace(address.clone())].into_iter().chain(snapshot).collect()
+}
+
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
     use requests::Entrypoint as Call;
     Ok(match request {
@@ -124,6 +143,10 @@ fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
         Call::MakeDirectory(it) => in_files(&it.sandbox)?,
         Call::MoveFile(it) => in_files(&it.sandbox)?,
         Call::RemoveFile(it) => in_files(&it.sandbox)?,
+        Call::Usage(it) => vec![match &it.name {
+            Some(name) => Reached::Workspace(Address { tenant: it.tenant.clone(), name: name.clone() }),
+            None => Reached::Tenant(it.tenant.clone()),
+        }],
         Call::Sweep(_) => vec![Reached::Deployment],
         Call::ListWorkspaces(it) => vec![Reached::Tenant(it.tenant.clone())],
         Call::CreateToken(it) => vec![Reached::Tenant(it.tenant.clone())],

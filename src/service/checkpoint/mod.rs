@@ -13,12 +13,12 @@ use super::calls::failures::During;
 use super::calls::queue::Permit;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::checkpoint::{
-    CheckpointDescription, CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint,
+    CheckpointDescription, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome};
 use crate::model::request::{
-    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
-    RestoreCheckpointRequest,
+    CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
+    ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 use crate::model::{Error, Result};
 use crate::ports::{Ports, Sandboxes};
@@ -31,9 +31,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         request: CreateCheckpointRequest,
         abort: CancellationToken,
     ) -> Result<CreatedCheckpoint> {
-        let CreateCheckpointRequest { location, name, description } = request;
+        let CreateCheckpointRequest { location, name, description, expiration_seconds } = request;
         let description = description.unwrap_or_else(|| CheckpointDescription::default_for(&name));
-        match self.run_checkpoint_call(location, CheckpointCall::Create { name, description }, abort).await? {
+        let expiration_seconds = expiration_seconds.unwrap_or_default();
+        let call = CheckpointCall::Create { name, description, expiration_seconds };
+        match self.run_checkpoint_call(location, call, abort).await? {
             CheckpointOutcome::Created(created) => Ok(created),
             _ => Err(Error::internal()),
         }
@@ -58,9 +60,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         request: RestoreCheckpointRequest,
         abort: CancellationToken,
     ) -> Result<RestoredCheckpoint> {
-        let RestoreCheckpointRequest { location, name } = request;
-        match self.run_checkpoint_call(location, CheckpointCall::Restore { name }, abort).await? {
+        let RestoreCheckpointRequest { location, name, prune_empty_directories: prune } = request;
+        match self.run_checkpoint_call(location, CheckpointCall::Restore { name, prune }, abort).await? {
             CheckpointOutcome::Restored(restored) => Ok(restored),
+            _ => Err(Error::internal()),
+        }
+    }
+
+    /// Deletes a checkpoint. Does nothing if there is none with this name.
+    pub async fn delete_checkpoint(
+        &self,
+        request: DeleteCheckpointRequest,
+        abort: CancellationToken,
+    ) -> Result<DeletedCheckpoint> {
+        let DeleteCheckpointRequest { location, name } = request;
+        match self.run_checkpoint_call(location, CheckpointCall::Delete { name }, abort).await? {
+            CheckpointOutcome::Deleted(deleted) => Ok(deleted),
             _ => Err(Error::internal()),
         }
     }

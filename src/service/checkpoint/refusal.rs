@@ -26,7 +26,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             CheckpointRefusal::SymlinkedRefs(path) => Error::symlinked_refs(id, &path),
             CheckpointRefusal::GitMissing => Error::git_missing(id),
             CheckpointRefusal::NotFound => match call {
-                CheckpointCall::Restore { name } | CheckpointCall::Diff { name, .. } => {
+                CheckpointCall::Restore { name, .. } | CheckpointCall::Diff { name, .. } => {
                     Error::checkpoint_not_found(dir, name)
                 }
                 _ => Error::internal(),

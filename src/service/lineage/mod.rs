@@ -1,8 +1,12 @@
 //! The tree of sandboxes and snapshots that grows from one sandbox. Each workspace stores its own part of the tree.
 //!
 //! - [`scope`]: which lineage a caller may use
+//! - [`locate`]: finds the sandbox that a snapshot was taken of
+//! - [`selection`]: snapshots that are selected by their id alone
 
+pub mod locate;
 mod scope;
+pub mod selection;
 
 use futures_util::future::join_all;
 

@@ -195,7 +195,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             snapshot.last_used_at = self.now();
             self.save_snapshot(&self.workspace()?, snapshot)?;
         }
-        Ok(())
+        self.count_restore()
     }
 
     /// Records that the sandbox is to be destroyed. Recovery checks it until it stays down, because a restore may still

@@ -270,16 +270,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (workspace.marker, workspace.container) = (marker.or(workspace.marker), container.or(workspace.container));
             workspace.unverified = None;
             workspace.marked_at = Some(record.began_at);
-            self.ledger.put_workspace(&workspace)?;
         }
         if let (Some(state), Some(start)) = (saved_state, workspace.start_state_mut()) {
             start.saved_state = Some(state);
-            self.ledger.put_workspace(&workspace)?;
         }
         if let Some(traced) = finished.traced {
             workspace.traced_base = Some(traced);
-            self.ledger.put_workspace(&workspace)?;
         }
+        workspace.counts.captures += 1;
+        self.ledger.put_workspace(&workspace)?;
         self.compare_with_predecessor(&mut workspace, &mut record, stored.estimated_full_bytes())?;
         record.last_used_at = stored.created_at;
         let (size_bytes, total_bytes, form) = (stored.size_bytes, stored.total_bytes(), stored.form());

@@ -28,7 +28,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ///
     /// # Errors
     /// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false.
-    pub(super) fn choose_label(
+    pub(in crate::service) fn choose_label(
         &self,
         requested: Option<&Label>,
         replace: bool,

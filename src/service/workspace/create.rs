@@ -14,7 +14,7 @@ use crate::model::named::messages::{ForkSource, FoundSnapshot};
 use crate::model::named::record::{KeyedCall, RestoreReport, SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, NamedRecord, Settings, State};
-use crate::model::request::{CreateRequest, GetOrCreateRequest, Source, StartRequest};
+use crate::model::request::{CreateRequest, GetOrCreateRequest, SnapshotText, Source, StartRequest};
 use crate::model::{Directory, Error, Result, Runtime, SandboxId, Selection, json};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
@@ -75,7 +75,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let _source_lock = self.in_process.source_lock.lock().await;
         loop {
             let origin = match self.find_record()? {
-                None => Some(self.resolve_source(&request.create).await?),
+                None => Some(self.resolve_source(&creation_request(&request)?).await?),
                 Some(_) => None,
             };
             let _lock = self.lock_operation(abort).await?;
@@ -83,12 +83,22 @@ impl<P: Ports> NamedWorkspace<P> {
                 (Some(record), _) => {
                     self.ensure_runtime(&record, request.create.runtime)?;
                     let fingerprint = request.create.settings.depends_on.and_then(|depends_on| depends_on.fingerprint);
-                    let start = StartRequest { address: (*self.address).clone(), fingerprint, start: request.start };
+                    let idempotency_key = request.create.idempotency_key;
+                    // If the call created the workspace, it began with the snapshot.
+                    let created = record.creation.filter(|creation| Some(&creation.key) == idempotency_key.as_ref());
+                    let start = StartRequest {
+                        fingerprint,
+                        from: request.from.filter(|_| created.is_none()),
+                        idempotency_key,
+                        start: request.start,
+                        ..StartRequest::of((*self.address).clone())
+                    };
                     return self.start_now(start, arrived_seq).await;
                 }
                 (None, Some(origin)) => {
-                    let creation = creation(&request.create)?;
-                    return self.create_workspace(request.create, origin, creation, &request.start).await;
+                    let create = creation_request(&request)?;
+                    let creation = creation(&create)?;
+                    return self.create_workspace(create, origin, creation, &request.start).await;
                 }
                 // The workspace was deleted in the meantime.
                 (None, None) => {}
@@ -113,8 +123,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Starts the existing workspace if this call created it. Otherwise returns an error.
     async fn repeat_create(&self, known: &NamedRecord, creation: Option<&KeyedCall>) -> Result<StartedWorkspace> {
         self.ensure_same_creation(known, creation)?;
-        let start =
-            StartRequest { address: (*self.address).clone(), fingerprint: None, start: StartSettings::default() };
+        let start = StartRequest::of((*self.address).clone());
         self.start_now(start, self.in_process.sequence.get()).await
     }
 
@@ -247,6 +256,7 @@ impl<P: Ports> NamedWorkspace<P> {
             root_id: None,
             source,
             started_at: None,
+            running_millis: 0,
             active_at: now,
             last_saved_at: None,
             turn_ended_at: None,
@@ -271,6 +281,16 @@ impl<P: Ports> NamedWorkspace<P> {
         self.notify_directory();
         Ok(())
     }
+}
+
+/// Returns the request that creates the workspace: with the files of the snapshot `from`, if there is one.
+fn creation_request(request: &GetOrCreateRequest) -> Result<CreateRequest> {
+    let source = match &request.from {
+        None => return Ok(request.create.clone()),
+        Some(SnapshotText::Id(_)) => return Err(Error::snapshot_id_without_lineage()),
+        Some(SnapshotText::Short(short)) => Source::Snapshot(serde_json::json!({ "ref": short })),
+    };
+    Ok(CreateRequest { source: Some(source), ..request.create.clone() })
 }
 
 fn creation(request: &CreateRequest) -> Result<Option<KeyedCall>> {

@@ -1,4 +1,5 @@
-//! Forks a workspace: creates other workspaces, all of them from one snapshot of its present files.
+//! Forks a workspace: creates other workspaces, all of them from one snapshot: of its present files, its newest one, or
+//! a given one.
 
 use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
@@ -8,7 +9,7 @@ use crate::model::named::answer::{Fork, ForkedWorkspaces};
 use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot};
 use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
 use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
-use crate::model::request::{CreateRequest, ForkRequest, SettingsUpdate, Source};
+use crate::model::request::{CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
 use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::{CancellationToken, draw_random};
@@ -23,8 +24,8 @@ const FORK_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 const MAX_STORED_FORK_CALLS: usize = 16;
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Creates other workspaces that start with the present files of this one. The failure of one fork does not affect
-    /// the others.
+    /// Creates other workspaces that start with the files of this one. The failure of one fork does not affect the
+    /// others.
     pub async fn fork(&self, request: ForkRequest, abort: CancellationToken) -> Result<ForkedWorkspaces> {
         let permit = self.acquire_fork_permit()?;
         let operation = |this: Self, abort| async move { this.run_fork(request, &abort).await };
@@ -36,10 +37,11 @@ impl<P: Ports> NamedWorkspace<P> {
         let call = request.idempotency_key.clone().map(|key| {
             let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
             let runtime = request.runtime.map(|runtime| format!(" {runtime}")).unwrap_or_default();
-            KeyedCall { key, payload_hash: format!("{} {} {new_name}{runtime}", request.count, request.copy_env) }
+            let from = request.from.as_ref().map(|from| format!(" {from}")).unwrap_or_default();
+            KeyedCall { key, payload_hash: format!("{} {} {new_name}{runtime}{from}", request.count, request.copy_env) }
         });
         let (ForkSource { key, may_have_lost }, settings) =
-            self.idempotent_source(call, request.copy_env, abort).await?;
+            self.idempotent_source(call, request.from.as_ref(), request.copy_env, abort).await?;
         let SnapshotKey { origin_id, snapshot_id } = key;
         let make = async |name: WorkspaceName| {
             let create = self.child_request(&name, (&origin_id, &snapshot_id), &settings, &request);
@@ -59,7 +61,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let permit = self.acquire_fork_permit()?;
         let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
         let operation = |this: Self, abort| async move {
-            this.idempotent_source(call, false, &abort).await.map(|(origin, _)| origin)
+            this.idempotent_source(call, None, false, &abort).await.map(|(origin, _)| origin)
         };
         self.run_to_completion(permit, CancellationToken::never(), operation).await
     }
@@ -69,6 +71,7 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn idempotent_source(
         &self,
         call: Option<KeyedCall>,
+        from: Option<&ForkFrom>,
         copy_env: bool,
         abort: &CancellationToken,
     ) -> Result<(ForkSource, Settings)> {
@@ -86,7 +89,18 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             return Ok((known.snapshot.clone(), known.settings.clone()));
         }
-        let origin = self.current_snapshot(&record).await?;
+        let origin = match from {
+            None => self.current_snapshot(&record).await?,
+            Some(ForkFrom::Latest) => {
+                let newest = self.newest_snapshot(&record).await?;
+                let newest = newest.ok_or_else(|| Error::no_snapshot_to_fork(&self.address.name))?;
+                // The newer files of an active workspace are not lost: they stay there.
+                ForkSource { may_have_lost: newest.may_have_lost && record.state != State::Active, ..newest }
+            }
+            Some(ForkFrom::Snapshot(snapshot)) => {
+                ForkSource { key: self.find_snapshot(&record, snapshot.snapshot_id()).await?, may_have_lost: false }
+            }
+        };
         let at = self.now();
         let mut settings = record.settings;
         settings.env.retain(|_, _| copy_env);
@@ -118,11 +132,17 @@ impl<P: Ports> NamedWorkspace<P> {
             self.update_record(|record| record.note_saved(taken.created_at()))?;
             return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false });
         }
+        self.newest_snapshot(record).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))
+    }
+
+    /// Returns the newest snapshot. Takes none, and probes no sandbox.
+    async fn newest_snapshot(&self, record: &NamedRecord) -> Result<Option<ForkSource>> {
         self.ensure_in_archive(record).await?;
-        let newest = ledgers.newest_snapshot(id).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))?;
-        let NewestSnapshot { snapshot, may_have_lost } = newest;
-        let key = SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id };
-        Ok(ForkSource { key, may_have_lost: may_have_lost || record.may_have_lost_elsewhere() })
+        let newest = self.ports.sandbox_ledgers()?.newest_snapshot(&record.sandbox_id).await?;
+        Ok(newest.map(|NewestSnapshot { snapshot, may_have_lost }| ForkSource {
+            key: SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id },
+            may_have_lost: may_have_lost || record.may_have_lost_elsewhere(),
+        }))
     }
 
     /// Returns the names of the forks.

@@ -1,21 +1,11 @@
 //! Finds the snapshot from which a workspace continues: one of its own, or one of another sandbox of its lineage.
 
-use std::collections::BTreeSet;
-
-use futures_util::{StreamExt, stream};
-
 use super::NamedWorkspace;
-use crate::model::answer::WorkspaceLineage;
 use crate::model::named::NamedRecord;
 use crate::model::named::record::SnapshotKey;
-use crate::model::{Code, Error, Failure, Result, SandboxId, Selection, SnapshotId};
+use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
-
-/// The maximum number of sandboxes of a lineage that are asked for a snapshot.
-const MAX_SANDBOXES: usize = 500;
-
-/// The number of sandboxes that are asked at the same time.
-const CONCURRENCY: usize = 6;
+use crate::service::lineage::locate::find_origin;
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Returns the key of a snapshot of this workspace or of its lineage: the id of the snapshot, and the sandbox whose
@@ -94,45 +84,13 @@ impl<P: Ports> NamedWorkspace<P> {
         root.map_err(|failure| Error::other_workspace_failed(id, failure))
     }
 
-    /// Returns the sandbox of this lineage whose ledger lists the snapshot. The search begins at the root.
+    /// Returns the sandbox of this lineage whose ledger lists the snapshot.
     async fn locate_in_lineage(&self, record: &NamedRecord, snapshot_id: &SnapshotId) -> Result<SandboxId> {
-        let mut level = vec![self.root_of(&record.sandbox_id).await?];
-        let mut asked = BTreeSet::new();
-        let mut failed = None;
-        while !level.is_empty() {
-            asked.extend(level.iter().cloned());
-            if asked.len() > MAX_SANDBOXES {
-                return Err(Error::lineage_too_large(snapshot_id, MAX_SANDBOXES));
-            }
-            let answers: Vec<_> =
-                stream::iter(level).map(|id| self.describe_sandbox(id)).buffered(CONCURRENCY).collect().await;
-            level = Vec::new();
-            for (id, answer) in answers {
-                let lineage = match answer {
-                    Ok(lineage) => lineage,
-                    Err(failure) => {
-                        failed.get_or_insert(Error::other_workspace_failed(&id, failure));
-                        continue;
-                    }
-                };
-                if lineage.snapshots.iter().any(|snapshot| snapshot.snapshot_id == *snapshot_id) {
-                    let tenant = lineage.workspace.map(|address| address.tenant);
-                    let is_same_tenant = tenant.is_none_or(|tenant| tenant == self.address.tenant);
-                    return is_same_tenant.then_some(id).ok_or_else(|| Error::snapshot_of_other_tenant(snapshot_id));
-                }
-                let derived = lineage.derived.into_iter().map(|(_, derived)| derived.sandbox_id);
-                level.extend(derived.filter(|id| !asked.contains(id)));
-            }
+        let origin = find_origin(&*self.ports, &record.sandbox_id, snapshot_id).await?;
+        let origin = origin.ok_or_else(|| Error::snapshot_not_of_workspace(&self.address.name, snapshot_id))?;
+        match origin.tenant {
+            Some(tenant) if tenant != self.address.tenant => Err(Error::snapshot_of_other_tenant(snapshot_id)),
+            _ => Ok(origin.sandbox_id),
         }
-        // "Not found" requires an answer of every sandbox.
-        Err(failed.unwrap_or_else(|| Error::snapshot_not_of_workspace(&self.address.name, snapshot_id)))
-    }
-
-    async fn describe_sandbox(&self, id: SandboxId) -> (SandboxId, Result<WorkspaceLineage, Failure>) {
-        let answer = match self.ports.sandbox_ledgers() {
-            Ok(ledgers) => ledgers.describe(&id).await,
-            Err(error) => Err(Failure::new(error.code().as_str(), error.message())),
-        };
-        (id, answer)
     }
 }

@@ -54,7 +54,7 @@ use super::calls::queue::{Permit, Queue};
 use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord, State};
-use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest};
+use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest, StopRequest};
 use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Ports, SandboxLedgerClient, WorkspaceStore};
 
@@ -124,7 +124,7 @@ enum CoalesceKey {
     Create(CreateRequest),
     GetOrCreate(GetOrCreateRequest),
     Start(StartRequest),
-    Stop,
+    Stop(StopRequest),
     Delete,
 }
 
@@ -197,11 +197,16 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(self.store.record()?.map(named))
     }
 
+    /// Returns the ports.
+    pub(in crate::service) fn ports(&self) -> &P {
+        &self.ports
+    }
+
     /// Returns the record of the workspace.
     ///
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
-    fn existing(&self) -> Result<NamedRecord> {
+    pub(in crate::service) fn existing(&self) -> Result<NamedRecord> {
         let record = self.record()?.filter(NamedRecord::exists);
         record.ok_or_else(|| Error::workspace_not_found(&self.address))
     }

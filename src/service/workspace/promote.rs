@@ -11,8 +11,8 @@ use crate::model::named::messages::{EnsureRunningRequest, ForkSource};
 use crate::model::named::record::KeyedCall;
 use crate::model::named::{Address, NamedRecord};
 use crate::model::request::{PromoteFrom, PromoteRequest};
-use crate::model::{Code, Error, Result, SnapshotRequest};
-use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
+use crate::model::{Error, Result};
+use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::CancellationToken;
 
 impl<P: Ports> NamedWorkspace<P> {
@@ -39,19 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         self.check_same_lineage(&record, &key.origin_id).await?;
         let source = self.check_source(&record, key).await?;
-        let is_running = match self.is_running(&record).await {
-            // A sandbox that does not answer is stopped, with a snapshot, as soon as it answers.
-            Err(error) if error.code() == Code::SandboxTimeout => false,
-            is_running => is_running?,
-        };
-        if is_running {
-            // The new sandbox replaces the present one only when the present files are in a snapshot.
-            let dir = Some(record.settings.dir.clone());
-            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
-            self.ports.sandbox_ledgers()?.take_snapshot(&request).await?;
-        } else {
-            self.ensure_in_archive(&record).await?;
-        }
+        let is_running = self.save_before_switch(&record).await?;
         let settings = record.settings.clone();
         let start = is_running.then(|| {
             let start = self.restart_request(&record, &settings, request.accept_stale);
@@ -88,7 +76,7 @@ impl<P: Ports> NamedWorkspace<P> {
 ///
 /// # Errors
 /// [`Code::IdempotencyConflict`] if the key was used with other arguments.
-fn is_repeated(record: &NamedRecord, call: Option<&KeyedCall>) -> Result<bool> {
+pub(super) fn is_repeated(record: &NamedRecord, call: Option<&KeyedCall>) -> Result<bool> {
     let Some(call) = call else { return Ok(false) };
     match record.promotions.iter().find(|known| known.key == call.key) {
         None => Ok(false),

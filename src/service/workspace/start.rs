@@ -1,14 +1,17 @@
 //! Starts a workspace: probes its sandbox, and restores the files if they are not in place.
 
+use super::create::keyed_call;
+use super::promote::is_repeated;
+use super::switch::NextSandbox;
 use super::{CoalesceKey, LastStart, NamedWorkspace};
 use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription};
 use crate::model::named::binding::LastRestore;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
-use crate::model::named::record::{RestoreReport, Task};
+use crate::model::named::record::{KeyedCall, RestoreReport, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, State};
 use crate::model::request::StartRequest;
-use crate::model::{Code, Error, Result, WorkspaceRef, root_of};
+use crate::model::{Code, Error, Result, SnapshotId, WorkspaceRef, root_of};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
@@ -67,6 +70,12 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn run_start(&self, request: &StartRequest) -> Result<StartedWorkspace> {
         let record = self.existing()?;
         let start = &request.start;
+        if let Some(from) = &request.from {
+            let call = keyed_call(request.idempotency_key.as_ref(), request)?;
+            if !is_repeated(&record, call.as_ref())? {
+                return self.start_from(&record, from.snapshot_id(), call, start).await;
+            }
+        }
         if record.started_at.is_none() {
             // The sandbox was never provisioned.
             self.transition(State::Provisioning, "it was started before its creation finished", |_| ())?;
@@ -101,6 +110,29 @@ impl<P: Ports> NamedWorkspace<P> {
         };
         self.transition(State::Restoring, cause, |_| ())?;
         self.bring_up(start, "its files are in place").await
+    }
+
+    /// Continues the workspace from a snapshot of its lineage, in a new sandbox, which runs. The present files are saved
+    /// before.
+    async fn start_from(
+        &self,
+        record: &NamedRecord,
+        snapshot_id: &SnapshotId,
+        call: Option<KeyedCall>,
+        start: &StartSettings,
+    ) -> Result<StartedWorkspace> {
+        let source = self.find_snapshot(record, snapshot_id).await?;
+        self.save_before_switch(record).await?;
+        let next = NextSandbox {
+            source,
+            may_have_lost: false,
+            settings: record.settings.clone(),
+            start: Some(ensure_running_request(record, start)),
+            cause: format!("it was started from the snapshot {snapshot_id}"),
+            promotion: call,
+        };
+        let ensured = self.switch_to(record, next).await?.ok_or_else(Error::internal)?;
+        Ok(started(&self.existing()?, ensured))
     }
 
     /// Starts the sandbox with the workspace's files, or another sandbox if this one does not answer.

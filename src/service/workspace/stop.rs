@@ -7,14 +7,15 @@ use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::named::record::{RestoreReport, Task};
 use crate::model::named::settings::Hook;
 use crate::model::named::{NamedRecord, State, StoragePolicy};
+use crate::model::request::{StopRequest, StopSnapshot};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
 /// Why a workspace is stopped.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(PartialEq)]
 pub(super) enum StopReason {
-    /// A caller stops it.
-    Caller,
+    /// A caller stops it, with these options of the snapshot.
+    Caller(Option<StopSnapshot>),
     /// A time limit has passed.
     TimeLimit,
     /// It moves to another runtime, for which its files are captured even if it is not persistent.
@@ -23,12 +24,12 @@ pub(super) enum StopReason {
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Stops the workspace: takes a snapshot, and ends the sandbox. Succeeds if the workspace is stopped already.
-    pub async fn stop(&self, abort: CancellationToken) -> Result<StoppedWorkspace> {
-        let permit = self.acquire_permit(Some(CoalesceKey::Stop))?;
+    pub async fn stop(&self, request: StopRequest, abort: CancellationToken) -> Result<StoppedWorkspace> {
+        let permit = self.acquire_permit(Some(CoalesceKey::Stop(request.clone())))?;
         let operation = |this: Self, abort| async move {
             this.existing()?;
             let _lock = this.lock_operation(&abort).await?;
-            this.stop_now("it was stopped by a caller", StopReason::Caller).await
+            this.stop_now("it was stopped by a caller", StopReason::Caller(request.snapshot)).await
         };
         self.report_stop(self.run_to_completion(permit, abort, operation).await?)
     }
@@ -59,16 +60,27 @@ impl<P: Ports> NamedWorkspace<P> {
             State::Failed | State::Stopped if record.started_at.is_some() => {}
             _ => return Ok(stopped(&record, SandboxStopped::default())),
         }
+        let options = match &reason {
+            StopReason::Caller(options) => options.clone(),
+            StopReason::TimeLimit | StopReason::Migration => None,
+        };
+        let storage = match (&reason, record.settings.storage) {
+            // No other runtime restores a platform snapshot.
+            (StopReason::Migration, _) => StoragePolicy::Archive,
+            // Only an archive has a label and an expiration.
+            (_, StoragePolicy::Platform) if options.is_some() => StoragePolicy::Both,
+            (_, storage) => storage,
+        };
         let request = StopSandboxRequest {
             address: (*self.address).clone(),
-            snapshot: record.settings.persistent || reason == StopReason::Migration,
-            // No other runtime restores a platform snapshot.
-            storage: if reason == StopReason::Migration { StoragePolicy::Archive } else { record.settings.storage },
-            hooks: hooks_to_run(&record, reason),
+            snapshot: record.settings.persistent || options.is_some() || reason == StopReason::Migration,
+            options,
+            storage,
+            hooks: hooks_to_run(&record, &reason),
             env: record.settings.env.clone(),
             version: self.existing()?.version,
             superseded: false,
-            reported_restore: reported_restore(&record, reason),
+            reported_restore: reported_restore(&record, &reason),
         };
         match self.ports.sandbox_ledgers()?.stop_sandbox(&record.sandbox_id, &request).await {
             // The workspace was stopped before, and the sandbox has no new files.
@@ -141,14 +153,14 @@ impl<P: Ports> NamedWorkspace<P> {
 
 /// Returns the nonce of the last restore, if a caller received a further report of it, or receives one by the answer to
 /// the stop.
-fn reported_restore(record: &NamedRecord, reason: StopReason) -> Option<String> {
-    let is_reported = record.restore_report == RestoreReport::Again || reason != StopReason::TimeLimit;
+fn reported_restore(record: &NamedRecord, reason: &StopReason) -> Option<String> {
+    let is_reported = record.restore_report == RestoreReport::Again || *reason != StopReason::TimeLimit;
     record.last_restore.as_ref().filter(|_| is_reported).map(|restore| restore.nonce.clone())
 }
 
 /// Returns the hooks that run before a stop, in order.
-fn hooks_to_run(record: &NamedRecord, reason: StopReason) -> Vec<(String, Hook)> {
-    let runs = |name: &str| name == "beforeStop" || (reason == StopReason::TimeLimit && name == "onTimeout");
+fn hooks_to_run(record: &NamedRecord, reason: &StopReason) -> Vec<(String, Hook)> {
+    let runs = |name: &str| name == "beforeStop" || (*reason == StopReason::TimeLimit && name == "onTimeout");
     let mut hooks: Vec<_> = record
         .settings
         .hooks

@@ -9,7 +9,7 @@ use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunn
 use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, Settings, State};
-use crate::model::{Result, SandboxId};
+use crate::model::{Code, Result, SandboxId, SnapshotRequest};
 use crate::ports::{Ports, SandboxLedgerClient};
 
 /// The number of calls with an idempotency key that the record keeps.
@@ -54,8 +54,32 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
-    /// Continues the workspace in the next sandbox.
+    /// Captures the present files if the sandbox runs: a new sandbox replaces it only when they are in a snapshot. Returns
+    /// whether it runs.
+    pub(super) async fn save_before_switch(&self, record: &NamedRecord) -> Result<bool> {
+        let is_running = match self.is_running(record).await {
+            // A sandbox that does not answer is stopped, with a snapshot, as soon as it answers.
+            Err(error) if error.code() == Code::SandboxTimeout => false,
+            is_running => is_running?,
+        };
+        if is_running {
+            let dir = Some(record.settings.dir.clone());
+            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
+            self.ports.sandbox_ledgers()?.take_snapshot(&request).await?;
+        } else {
+            self.ensure_in_archive(record).await?;
+        }
+        Ok(is_running)
+    }
+
+    /// Continues the workspace in the next sandbox, and describes it.
     pub(super) async fn continue_from(&self, record: &NamedRecord, next: NextSandbox) -> Result<WorkspaceDescription> {
+        self.switch_to(record, next).await?;
+        Ok(WorkspaceDescription::from(&self.existing()?))
+    }
+
+    /// Continues the workspace in the next sandbox. Returns how it was started, if there is a request to start it.
+    pub(super) async fn switch_to(&self, record: &NamedRecord, next: NextSandbox) -> Result<Option<EnsuredRunning>> {
         let id = self.claim_id_for_snapshot(record, &next.source, None).await?;
         let prepared = match self.prepare_sandbox(&id, &next).await {
             Ok(ensured) => self.propagate_retention(record, &next.settings).await.map(|()| ensured),
@@ -72,7 +96,7 @@ impl<P: Ports> NamedWorkspace<P> {
         self.switch_sandbox(id, ensured.as_ref(), next)?;
         // Stops the old sandbox. The alarm retries a failure.
         self.run_tasks().await?;
-        Ok(WorkspaceDescription::from(&self.existing()?))
+        Ok(ensured)
     }
 
     /// Prepares the claimed sandbox: sets its retention policy, and starts it if there is a request to.
@@ -105,9 +129,8 @@ impl<P: Ports> NamedWorkspace<P> {
             record.promotions.splice(0..0, promotion);
             record.promotions.truncate(MAX_STORED_PROMOTIONS);
         };
-        let record = self.existing()?;
-        match (record.state, ensured) {
-            (State::Active, Some(ensured)) => {
+        match ensured {
+            Some(ensured) => {
                 self.transition(State::Restoring, &cause, |_| ())?;
                 self.transition(State::Active, &cause, |record| {
                     point_to_new(record);
@@ -115,7 +138,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     record.record_start(ensured);
                 })?;
             }
-            _ => {
+            None => {
                 self.transition(State::Stopped, &cause, point_to_new)?;
             }
         }

@@ -21,6 +21,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async checkpoint_is_created_listed_diffed_and_restored),
         case!(async reused_name_moves_to_the_new_checkpoint),
         case!(async list_has_pages),
+        case!(async deleted_checkpoint_is_gone),
         case!(async missing_checkpoint_is_not_found),
         case!(async path_without_a_directory_is_refused),
         case!(async container_that_is_too_young_is_refused),
@@ -37,11 +38,16 @@ fn name() -> CheckpointName {
 const LIST_ALL: CheckpointCall = CheckpointCall::List { after: None, limit: 100 };
 
 fn create() -> CheckpointCall {
-    CheckpointCall::Create { name: name(), description: CheckpointDescription::parse("it's \"odd\"\n$(x)\n").unwrap() }
+    let description = CheckpointDescription::parse("it's \"odd\"\n$(x)\n").unwrap();
+    CheckpointCall::Create { name: name(), description, expiration_seconds: 0 }
 }
 
 fn restore() -> CheckpointCall {
-    CheckpointCall::Restore { name: name() }
+    CheckpointCall::Restore { name: name(), prune: false }
+}
+
+fn delete() -> CheckpointCall {
+    CheckpointCall::Delete { name: name() }
 }
 
 fn diff() -> CheckpointCall {
@@ -64,7 +70,7 @@ async fn assert_refused(
     required: RequiredContainer,
     expected: impl Fn(&CheckpointRefusal) -> bool,
 ) {
-    for call in [create(), LIST_ALL, restore(), diff()] {
+    for call in [create(), LIST_ALL, restore(), diff(), delete()] {
         let refusal = run_call(world, id, required, &call).await.unwrap_err();
         assert!(expected(&refusal), "{call:?}: {refusal:?}");
     }
@@ -118,7 +124,8 @@ async fn list_has_pages(world: &impl World) {
     world.write_file(&id, "/workspace/file", "first").await;
     for name in ["a", "b", "c"] {
         let name = CheckpointName::parse(name).unwrap();
-        let create = CheckpointCall::Create { description: CheckpointDescription::default_for(&name), name };
+        let description = CheckpointDescription::default_for(&name);
+        let create = CheckpointCall::Create { description, name, expiration_seconds: 3600 };
         run_call(world, &id, ANY_CONTAINER, &create).await.unwrap();
     }
     let Ok(CheckpointOutcome::Listed(whole)) = run_call(world, &id, ANY_CONTAINER, &LIST_ALL).await else { panic!() };
@@ -133,6 +140,21 @@ async fn list_has_pages(world: &impl World) {
     }
     assert_eq!((sizes, whole.cursor), (vec![2, 1], None));
     assert_eq!(read, whole.checkpoints);
+}
+
+async fn deleted_checkpoint_is_gone(world: &impl World) {
+    let id = world.sandbox("agent");
+    world.write_file(&id, "/workspace/file", "first").await;
+    let Ok(CheckpointOutcome::Created(created)) = run_call(world, &id, ANY_CONTAINER, &create()).await else {
+        panic!()
+    };
+    for commit in [Some(created.checkpoint.commit), None] {
+        let Ok(CheckpointOutcome::Deleted(deleted)) = run_call(world, &id, ANY_CONTAINER, &delete()).await else {
+            panic!()
+        };
+        assert_eq!((deleted.removed, deleted.commit), (commit.is_some(), commit));
+    }
+    assert_eq!(run_call(world, &id, ANY_CONTAINER, &restore()).await, Err(CheckpointRefusal::NotFound));
 }
 
 async fn missing_checkpoint_is_not_found(world: &impl World) {

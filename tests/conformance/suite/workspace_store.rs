@@ -104,6 +104,7 @@ pub fn minimal_record() -> NamedRecord {
         former_sandbox_ids: Vec::new(),
         source: None,
         started_at: None,
+        running_millis: 0,
         active_at: minute_after_start(0),
         last_saved_at: None,
         turn_ended_at: None,
@@ -162,6 +163,7 @@ pub fn full_record() -> NamedRecord {
         root_id: Some(sandbox("a-1")),
         source: Some(SnapshotKey { origin_id: sandbox("a-1"), snapshot_id: snapshot_id(3) }),
         started_at: Some(minute_after_start(2)),
+        running_millis: 90_000,
         active_at: minute_after_start(-5),
         last_snapshot: Some(LastSnapshot {
             id: snapshot_id(4),

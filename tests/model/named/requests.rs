@@ -58,19 +58,35 @@ fn all_requests() -> Vec<(&'static str, Decode, Value)> {
             |value| debug_text(CreateRequest::decode(value)),
             extended(&create, &json!({ "sourceSnapshot": { "ref": full_ref() } })),
         ),
-        ("get or create", |value| debug_text(GetOrCreateRequest::decode(value)), extended(&create, &start)),
+        (
+            "get or create",
+            |value| debug_text(GetOrCreateRequest::decode(value)),
+            extended(&extended(&create, &start), &json!({ "from": "snap-abcdefghij012345" })),
+        ),
         (
             "start",
             |value| debug_text(StartRequest::decode(value)),
-            extended(&extended(&named, &start), &json!({ "fingerprint": "v1" })),
+            extended(
+                &extended(&named, &start),
+                &json!({ "fingerprint": "v1", "from": "snap-abcdefghij012345", "idempotencyKey": "k" }),
+            ),
         ),
-        ("stop", |value| debug_text(StopRequest::decode(value)), extended(&named, &json!({ "memory": false }))),
+        (
+            "stop",
+            |value| debug_text(StopRequest::decode(value)),
+            extended(
+                &named,
+                &json!({ "memory": false, "snapshot": { "label": "x", "replace": true, "expirationSeconds": 60 } }),
+            ),
+        ),
         (
             "fork",
             |value| debug_text(ForkRequest::decode(value)),
             extended(
                 &named,
-                &json!({ "newName": "x", "count": 2, "copyEnv": true, "idempotencyKey": "k", "memory": false }),
+                &json!({
+                    "newName": "x", "count": 2, "from": "latest", "copyEnv": true, "idempotencyKey": "k", "memory": false,
+                }),
             ),
         ),
         (

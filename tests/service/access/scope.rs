@@ -120,6 +120,7 @@ fn foreign_sandbox_is_refused_like_one_that_does_not_exist() {
             (Operation::ListCheckpoints, json!({})),
             (Operation::CreateCheckpoint, json!({ "name": "a" })),
             (Operation::RestoreCheckpoint, json!({ "name": "a" })),
+            (Operation::DeleteCheckpoint, json!({ "name": "a" })),
             (Operation::DiffCheckpoint, json!({ "name": "a" })),
         ] {
             it.refuses(operation, &merged(&json!({ "sandboxId": id }), &more));
@@ -323,4 +324,16 @@ fn tools_of_foreign_workspaces_are_refused() {
             assert_eq!(code, (!is_permitted).then_some(Code::NotPermitted), "{declared}");
         }
     }
+}
+
+#[test]
+fn id_of_a_snapshot_in_a_foreign_workspace_is_refused() {
+    let it = Tenants::new();
+    for id in [&it.foreign_snapshot["snapshotId"], &json!("snap-aaaaaaaaaaaaaaaa")] {
+        it.refuses(Operation::Get, &json!({ "name": "other", "snapshotId": id }));
+        it.refuses(Operation::StartWorkspace, &json!({ "name": WORKSPACE, "from": id }));
+        it.refuses(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "from": id }));
+    }
+    let own = &it.own_snapshot["snapshotId"];
+    assert_eq!(it.permits(Operation::Get, &json!({ "name": WORKSPACE, "snapshotId": own }))["snapshotId"], *own);
 }

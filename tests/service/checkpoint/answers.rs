@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::{Code, DirectoryContent};
 use serde_json::json;
 
 use super::{OPERATIONS, checkpoint_args};
-use crate::support::{ExpectError, Fixture, Method};
+use crate::support::{ExpectError, Fixture, HOUR, Method};
 
 #[test]
 fn checkpoint_is_created_listed_compared_and_restored() {
@@ -41,6 +41,28 @@ fn reused_name_returns_the_replaced_commit() {
     let second = fixture.checkpoint(Operation::CreateCheckpoint).unwrap();
     assert_eq!(&second["replaced"], first);
     assert_ne!(&second["commit"], first);
+}
+
+#[test]
+fn deleted_checkpoint_is_not_found_and_a_second_deletion_succeeds() {
+    let fixture = Fixture::with_checkpoint();
+    let deleted = fixture.checkpoint(Operation::DeleteCheckpoint).unwrap();
+    assert_eq!((&deleted["removed"], deleted["commit"].is_string()), (&json!(true), true));
+    fixture.checkpoint(Operation::RestoreCheckpoint).expect_code(Code::CheckpointNotFound);
+    let again = fixture.checkpoint(Operation::DeleteCheckpoint).unwrap();
+    assert_eq!(again, json!({ "name": "before", "removed": false }));
+}
+
+#[test]
+fn checkpoint_expires_after_the_given_time() {
+    let fixture = Fixture::with_sandbox();
+    let mut arguments = checkpoint_args("agent-42", Operation::CreateCheckpoint);
+    arguments["expirationSeconds"] = json!(3600);
+    let created = fixture.run(Operation::CreateCheckpoint, &arguments).unwrap();
+    assert!(created["expiresAt"].as_str() > created["createdAt"].as_str(), "{created}");
+    fixture.world.advance_clock(HOUR);
+    fixture.checkpoint(Operation::RestoreCheckpoint).expect_code(Code::CheckpointNotFound);
+    assert_eq!(fixture.checkpoint(Operation::ListCheckpoints).unwrap(), json!({ "checkpoints": [] }));
 }
 
 #[test]

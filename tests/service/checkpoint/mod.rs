@@ -11,8 +11,13 @@ use serde_json::{Value, json};
 use crate::support::{FILE, Fixture};
 
 /// The checkpoint operations.
-const OPERATIONS: [Operation; 4] =
-    [Operation::CreateCheckpoint, Operation::ListCheckpoints, Operation::RestoreCheckpoint, Operation::DiffCheckpoint];
+const OPERATIONS: [Operation; 5] = [
+    Operation::CreateCheckpoint,
+    Operation::ListCheckpoints,
+    Operation::RestoreCheckpoint,
+    Operation::DiffCheckpoint,
+    Operation::DeleteCheckpoint,
+];
 
 /// Returns the arguments of an operation on the checkpoint `before` of a sandbox.
 fn checkpoint_args(id: &str, operation: Operation) -> Value {

@@ -1,6 +1,7 @@
 //! `lineage`: the tree of sandboxes and snapshots that grows from one root sandbox.
 
 pub mod scope;
+mod selection;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::record::{Derivation, DerivedState, SnapshotRecord};

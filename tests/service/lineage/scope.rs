@@ -40,9 +40,10 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         | Operation::RotateKey
         | Operation::ListCheckpoints
         | Operation::ListCommands => sandbox(json!({})),
-        Operation::CreateCheckpoint | Operation::RestoreCheckpoint | Operation::DiffCheckpoint => {
-            sandbox(json!({ "name": "before" }))
-        }
+        Operation::CreateCheckpoint
+        | Operation::RestoreCheckpoint
+        | Operation::DeleteCheckpoint
+        | Operation::DiffCheckpoint => sandbox(json!({ "name": "before" })),
         Operation::ReadCommandOutput | Operation::EndCommand => sandbox(json!({ "commandId": "c1" })),
         Operation::Exec | Operation::StartCommand => sandbox(json!({ "command": "true" })),
         Operation::SetRetention => sandbox(json!({ "policy": {} })),
@@ -65,6 +66,7 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         Operation::ListWorkspaces
         | Operation::Sweep
         | Operation::Health
+        | Operation::Usage
         | Operation::ListTokens
         | Operation::CurrentToken => json!({}),
     }

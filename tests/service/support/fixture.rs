@@ -11,6 +11,7 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::access::Access;
+use sandbox_snapshotter::service::lineage::selection::{correct_origin, resolve_workspaces};
 use sandbox_snapshotter::service::{CancellationToken, Config};
 use serde_json::{Value, json};
 
@@ -200,7 +201,7 @@ impl Fixture {
         abort: CancellationToken,
     ) -> PendingOperation<Result<Value>> {
         let (world, access) = (Rc::clone(&self.world), access.clone());
-        let request = Request::decode(operation, arguments);
+        let options = arguments.clone();
         let in_background = ["workspaces/", "checkpoints/", "files/", "commands/", "exec", "revive"]
             .iter()
             .any(|area| operation.name().starts_with(area));
@@ -209,14 +210,23 @@ impl Fixture {
             access.check_operation(operation)?;
             let ports = Rc::new(world.entrypoint());
             ports.check_bindings(operation.needs_bucket())?;
-            let request = request?;
+            let options = resolve_workspaces(&*ports, &access, operation, options).await?;
+            let request = Request::decode(operation, &options)?;
             access.authorize(&*ports, &request).await?;
-            let authorized = request.clone();
-            let answer = match request.target() {
+            let mut authorized = request.clone();
+            let dispatch = async |request: Request, abort| match request.target() {
                 Target::Sandbox(id) => run_sandbox(&world.snapshotter(&id)?, request, abort).await,
                 Target::Named(address) => run_named(&world.named_workspace(&address)?, request, abort).await,
                 _ => run_entrypoint(&ports, &access, request, abort).await,
             };
+            let mut answer = dispatch(request, abort).await;
+            if let Err(error) = &answer
+                && let Some(corrected) = correct_origin(&*ports, &authorized, &options, error).await
+            {
+                authorized = Request::decode(operation, &corrected)?;
+                access.authorize(&*ports, &authorized).await?;
+                answer = dispatch(authorized.clone(), CancellationToken::never()).await;
+            }
             access.filter(&*ports, &authorized, answer?).await
         };
         if in_background {

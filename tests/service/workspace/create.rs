@@ -1,9 +1,9 @@
 //! `create` and `getOrCreate` of workspaces.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::{Code, Result};
 use sandbox_snapshotter::ports::Ledger;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
     ExpectError, FILE, Fixture, MINUTE, Method, PendingOperation, WORKSPACE, by_ref, no_expiry, sandbox, workspace_args,
@@ -13,7 +13,7 @@ use crate::support::{
 fn get_or_create_applies_start_options_to_a_new_workspace() {
     let options = json!({ "dependsOn": { "fingerprint": "v1" }, "expiry": { "idleSeconds": 0 } });
     let fixture = Fixture::with_workspace_options(&options);
-    let get_or_create = |start: serde_json::Value| {
+    let get_or_create = |start: Value| {
         let mut arguments = json!({ "sourceWorkspace": WORKSPACE, "dependsOn": { "fingerprint": "v2" } });
         arguments.as_object_mut().unwrap().extend(start.as_object().unwrap().clone());
         fixture.run(Operation::GetOrCreateWorkspace, &workspace_args("other", &arguments))
@@ -367,4 +367,42 @@ fn create_accepts_the_directory_of_the_source() {
     let fixture = Fixture::with_workspace();
     fixture.create_workspace("other", &json!({ "sourceWorkspace": WORKSPACE, "dir": "/workspace" })).unwrap();
     assert_eq!(fixture.read_workspace_file("other").unwrap(), "first");
+}
+
+/// Starts or creates the workspace `name` from a snapshot.
+fn get_or_create_from(fixture: &Fixture, name: &str, from: &Value) -> Result<Value> {
+    let options = json!({ "name": name, "from": from, "idempotencyKey": "k" });
+    fixture.run(Operation::GetOrCreateWorkspace, &options)
+}
+
+#[test]
+fn get_or_create_from_a_snapshot_goes_back_to_it_once() {
+    let fixture = Fixture::with_workspace();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    let started = get_or_create_from(&fixture, WORKSPACE, &taken["snapshotId"]).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
+    fixture.write_workspace_file(WORKSPACE, "third");
+    let again = get_or_create_from(&fixture, WORKSPACE, &taken["snapshotId"]).unwrap();
+    assert_eq!(again["sandboxId"], started["sandboxId"]);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("third"));
+}
+
+#[test]
+fn get_or_create_from_a_short_ref_creates_a_missing_workspace() {
+    let fixture = Fixture::with_workspace();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    let created = get_or_create_from(&fixture, "new", &taken["shortRef"]).unwrap();
+    assert_eq!(fixture.read_workspace_file("new").as_deref(), Some("first"));
+    fixture.write_workspace_file("new", "second");
+    let again = get_or_create_from(&fixture, "new", &taken["shortRef"]).unwrap();
+    assert_eq!(again["sandboxId"], created["sandboxId"]);
+    assert_eq!(fixture.read_workspace_file("new").as_deref(), Some("second"));
+}
+
+#[test]
+fn get_or_create_of_a_missing_workspace_from_a_snapshot_id_is_refused() {
+    let fixture = Fixture::with_workspace();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    get_or_create_from(&fixture, "new", &taken["snapshotId"]).expect_code(Code::InvalidArgument);
 }

@@ -326,3 +326,65 @@ fn fork_contains_files_written_before_the_call() {
     fork.answer().unwrap();
     assert_eq!(fixture.read_workspace_file("other").unwrap(), "second");
 }
+
+#[test]
+fn fork_from_the_latest_snapshot_of_an_active_workspace_takes_no_capture() {
+    let fixture = Fixture::with_workspace();
+    let latest = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.reset_calls();
+    let forked =
+        fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork", "count": 3, "from": "latest" })).unwrap();
+    assert_eq!((&forked["snapshotId"], &forked["mayHaveLost"]), (&latest["snapshotId"], &json!(false)));
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 0);
+    for name in fork_names(&forked) {
+        assert_eq!(fixture.read_workspace_file(name).as_deref(), Some("first"));
+    }
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("second"));
+}
+
+#[test]
+fn fork_from_the_latest_snapshot_fails_without_a_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let error = fixture
+        .fork_workspace(WORKSPACE, &json!({ "newName": "fork", "from": "latest" }))
+        .expect_code(Code::NothingRestorable);
+    assert_eq!(error.message(), "The workspace \"work\" has no snapshot.");
+    fixture.get_workspace("fork").expect_code(Code::WorkspaceNotFound);
+}
+
+#[test]
+fn fork_begins_with_a_given_snapshot_of_the_lineage() {
+    let fixture = Fixture::with_workspace();
+    let older = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    fixture.stop_with_content(WORKSPACE, "second");
+    for (name, from) in [("by-id", &older["snapshotId"]), ("by-short-ref", &older["shortRef"])] {
+        let forked = fixture.fork_workspace(WORKSPACE, &json!({ "newName": name, "from": from })).unwrap();
+        assert_eq!(forked["snapshotId"], older["snapshotId"]);
+        assert_eq!(fixture.read_workspace_file(name).as_deref(), Some("first"));
+    }
+    assert_eq!(fixture.state(WORKSPACE), "stopped");
+}
+
+#[test]
+fn fork_from_a_snapshot_of_another_lineage_is_refused() {
+    let fixture = Fixture::with_workspace();
+    fixture.create_workspace("other", &no_expiry()).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let foreign = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of("other") })).unwrap();
+    for from in [&foreign["snapshotId"], &foreign["shortRef"]] {
+        fixture
+            .fork_workspace(WORKSPACE, &json!({ "newName": "fork", "from": from }))
+            .expect_code(Code::SnapshotNotFound);
+    }
+}
+
+#[test]
+fn repeated_fork_from_another_source_is_an_idempotency_conflict() {
+    let fixture = Fixture::with_stopped_workspace();
+    let fork = |options: &Value| fixture.fork_workspace(WORKSPACE, options);
+    let first = fork(&json!({ "newName": "fork", "from": "latest", "idempotencyKey": "k" })).unwrap();
+    let again = fork(&json!({ "newName": "fork", "from": "latest", "idempotencyKey": "k" })).unwrap();
+    assert_eq!(again["forks"][0]["value"]["sandboxId"], first["forks"][0]["value"]["sandboxId"]);
+    fork(&json!({ "newName": "fork", "idempotencyKey": "k" })).expect_code(Code::IdempotencyConflict);
+}

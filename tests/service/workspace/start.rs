@@ -1,12 +1,12 @@
 //! `start` leaves running containers unchanged, and restores files that are missing.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Result};
+use sandbox_snapshotter::model::{Code, Failure, Result};
 use serde_json::{Value, json};
 
 use crate::support::{
-    CancellationSource, ExpectError, FILE, Fixture, MINUTE, Method, PendingOperation, WORKSPACE, address,
-    workspace_args,
+    CancellationSource, ExpectError, FILE, Fixture, HOUR, MINUTE, Method, PendingOperation, WORKSPACE, address,
+    no_expiry, workspace_args,
 };
 
 #[test]
@@ -310,4 +310,77 @@ fn start_queued_after_update_returns_the_new_settings() {
 fn start_queued_after_delete_fails() {
     let (_, answer) = start_after(Operation::DeleteWorkspace, &json!({}));
     answer.expect_code(Code::WorkspaceNotFound);
+}
+
+/// The stopped workspace `work`, and its snapshots with `first` and `second`.
+fn with_two_snapshots() -> (Fixture, [Value; 2]) {
+    let fixture = Fixture::with_workspace();
+    let first = fixture.stop_with_content(WORKSPACE, "first");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let second = fixture.stop_with_content(WORKSPACE, "second");
+    fixture.world.reset_calls();
+    (fixture, [first, second])
+}
+
+#[test]
+fn start_from_a_snapshot_continues_in_a_new_sandbox() {
+    let (fixture, [first, second]) = with_two_snapshots();
+    let former = fixture.sandbox_of(WORKSPACE);
+    let started = fixture.start_workspace(WORKSPACE, &json!({ "from": first })).unwrap();
+    assert_eq!((&started["state"], &started["how"]), (&json!("active"), &json!("restored")));
+    assert_eq!((&started["restoredFrom"]["snapshotId"], &started["mayHaveLost"]), (&first, &json!(false)));
+    assert_eq!(started["workspace"]["ref"]["sandboxId"], started["sandboxId"]);
+    assert_eq!(started["formerSandboxIds"], json!([former]));
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
+    let back = fixture.start_workspace(WORKSPACE, &json!({ "from": second })).unwrap();
+    assert_ne!(back["sandboxId"], started["sandboxId"]);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("second"));
+    fixture.advance_with_alarms(HOUR);
+    fixture.assert_nothing_pending();
+}
+
+#[test]
+fn start_from_a_snapshot_saves_the_files_of_an_active_workspace_before() {
+    let (fixture, [first, _]) = with_two_snapshots();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "third");
+    fixture.world.advance_clock(MINUTE);
+    let former = fixture.sandbox_of(WORKSPACE);
+    fixture.start_workspace(WORKSPACE, &json!({ "from": first })).unwrap();
+    let saved = fixture.snapshots_of(&former)[0].clone();
+    fixture.start_workspace(WORKSPACE, &json!({ "from": saved })).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("third"));
+}
+
+#[test]
+fn start_from_a_snapshot_changes_nothing_when_its_restore_fails() {
+    let (fixture, [first, _]) = with_two_snapshots();
+    let before = fixture.get_workspace(WORKSPACE).unwrap();
+    fixture.world.before(Method::RestoreBackup).fail_with(Failure::new("BackupRestoreError", "no room"));
+    fixture.start_workspace(WORKSPACE, &json!({ "from": first })).unwrap_err();
+    fixture.world.clear_faults();
+    for member in ["state", "sandboxId", "lastSnapshot"] {
+        assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()[member], before[member], "{member}");
+    }
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("second"));
+}
+
+#[test]
+fn start_from_a_snapshot_of_another_lineage_is_refused() {
+    let (fixture, _) = with_two_snapshots();
+    fixture.create_workspace("other", &no_expiry()).unwrap();
+    let foreign = fixture.stop_with_content("other", "secret");
+    fixture.start_workspace(WORKSPACE, &json!({ "from": foreign })).expect_code(Code::SnapshotNotFound);
+}
+
+#[test]
+fn repeated_start_from_a_snapshot_goes_back_to_it_once() {
+    let (fixture, [first, second]) = with_two_snapshots();
+    let start = |from: &Value| fixture.start_workspace(WORKSPACE, &json!({ "from": from, "idempotencyKey": "k" }));
+    let started = start(&first).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "third");
+    assert_eq!(start(&first).unwrap()["sandboxId"], started["sandboxId"]);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("third"));
+    start(&second).expect_code(Code::IdempotencyConflict);
 }

@@ -2,10 +2,10 @@
 //! running.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Failure};
+use sandbox_snapshotter::model::{Code, Failure, Result, Timestamp};
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
+use crate::support::{ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE, no_expiry};
 
 /// Returns the cause of the newest transition.
 fn state_cause(described: &Value) -> &str {
@@ -232,4 +232,65 @@ fn workspace_can_be_stopped_and_started_repeatedly() {
     }
     fixture.advance_with_alarms(10 * MINUTE);
     fixture.assert_nothing_pending();
+}
+
+/// Stops the workspace with options of its snapshot.
+fn stop_with(fixture: &Fixture, snapshot: &Value) -> Result<Value> {
+    fixture.run(Operation::StopWorkspace, &json!({ "name": WORKSPACE, "snapshot": snapshot }))
+}
+
+/// Returns the newest snapshot of the workspace.
+fn newest_snapshot(fixture: &Fixture) -> Value {
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.run(Operation::List, &json!({ "sandboxId": id })).unwrap()["snapshots"][0].clone()
+}
+
+#[test]
+fn stop_gives_its_snapshot_a_label_and_an_expiration() {
+    let fixture = Fixture::with_workspace();
+    let stopped = stop_with(&fixture, &json!({ "label": "tests green", "expirationSeconds": 3600 })).unwrap();
+    let newest = newest_snapshot(&fixture);
+    assert_eq!(newest["snapshotId"], stopped["lastSnapshot"]["id"]);
+    let time = |member: &str| serde_json::from_value::<Timestamp>(newest[member].clone()).unwrap();
+    let lifetime = time("expiresAt").millis_since(time("createdAt"));
+    assert_eq!((&newest["label"], lifetime), (&json!("tests green"), HOUR));
+}
+
+#[test]
+fn stop_with_options_takes_a_snapshot_of_a_workspace_that_is_not_persistent() {
+    let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    let stopped = stop_with(&fixture, &json!({ "label": "keep" })).unwrap();
+    assert_eq!(newest_snapshot(&fixture)["snapshotId"], stopped["lastSnapshot"]["id"]);
+}
+
+#[test]
+fn stop_that_captures_again_gives_the_label_to_the_last_capture() {
+    let fixture = Fixture::with_workspace();
+    let (world, id) = (fixture.world.clone(), fixture.sandbox_of(WORKSPACE));
+    fixture.world.after(Method::CreateBackup).nth(1).run(move |_| world.write_file(&id, FILE, "second"));
+    let stopped = stop_with(&fixture, &json!({ "label": "last" })).unwrap();
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 2);
+    let newest = newest_snapshot(&fixture);
+    assert_eq!((&newest["label"], &newest["snapshotId"]), (&json!("last"), &stopped["lastSnapshot"]["id"]));
+}
+
+#[test]
+fn stop_with_a_taken_label_is_refused_before_its_hooks_run() {
+    let fixture = Fixture::with_workspace_options(&json!({ "hooks": { "beforeStop": { "command": "exit 0" } } }));
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.run(Operation::Snapshot, &json!({ "sandboxId": id, "label": "good" })).unwrap();
+    fixture.world.reset_calls();
+    stop_with(&fixture, &json!({ "label": "good" })).expect_code(Code::LabelTaken);
+    assert_eq!((fixture.state(WORKSPACE), fixture.world.call_count(Method::RunHook)), ("active", 0));
+    stop_with(&fixture, &json!({ "label": "good", "replace": true })).unwrap();
+    assert_eq!(newest_snapshot(&fixture)["label"], "good");
+}
+
+#[test]
+fn stop_of_stopped_workspace_ignores_the_options_of_a_snapshot() {
+    let fixture = Fixture::with_stopped_workspace();
+    let before = newest_snapshot(&fixture);
+    stop_with(&fixture, &json!({ "label": "late" })).unwrap();
+    let after = newest_snapshot(&fixture);
+    assert_eq!((&after["snapshotId"], &after["label"]), (&before["snapshotId"], &before["label"]));
 }

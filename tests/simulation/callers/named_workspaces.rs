@@ -12,7 +12,7 @@ use sandbox_snapshotter::model::named::settings::{
 use sandbox_snapshotter::model::named::{Address, Autosave, StoragePolicy, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, Source, StartRequest,
-    UpdateRequest,
+    StopRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
 use sandbox_snapshotter::ports::{Ledger, NamedWorkspaceClient};
@@ -135,6 +135,7 @@ pub async fn fork(world: Rc<World>) {
         address: pick_address(&world),
         new_name,
         count: 1 + u32::try_from(world.rng.below(3)).unwrap(),
+        from: None,
         copy_env: false,
         runtime: None,
         idempotency_key: (!world.rng.one_in(3)).then(|| format!("fork-{:x}", world.rng.next_u64())),
@@ -271,7 +272,7 @@ fn check_start(
 pub async fn get_or_create(world: Rc<World>) {
     let (address, requested_at, abort) = (pick_root_address(&world), world.now(), pick_cancellation(&world));
     let create = CreateRequest { idempotency_key: None, ..pick_create_request(&world, address.clone()) };
-    let request = GetOrCreateRequest { create, start: pick_start_options(&world) };
+    let request = GetOrCreateRequest { create, from: None, start: pick_start_options(&world) };
     world.trace(&format_args!("gets {address}, or creates it from {:?}", request.create.source));
     let answer =
         world.call_named(&address, |named: NamedService| async move { named.get_or_create(request, abort).await });
@@ -287,7 +288,7 @@ pub async fn start(world: Rc<World>) {
 async fn start_workspace(world: &Rc<World>, address: Address) {
     let (requested_at, abort) = (world.now(), pick_cancellation(world));
     let fingerprint = world.rng.pick(&[None, None, Some("a".to_owned()), Some("b".to_owned())]).unwrap();
-    let request = StartRequest { address: address.clone(), fingerprint, start: pick_start_options(world) };
+    let request = StartRequest { fingerprint, start: pick_start_options(world), ..StartRequest::of(address.clone()) };
     world.trace(&format_args!("starts {address}: {:?}", request.start));
     let outcome =
         world.call_named(&address, |named: NamedService| async move { named.start(request, abort).await }).await;
@@ -318,7 +319,8 @@ pub async fn stop(world: Rc<World>) {
 async fn stop_workspace(world: &Rc<World>, address: Address) {
     world.trace(&format_args!("stops {address}"));
     let abort = pick_cancellation(world);
-    match world.call_named(&address, |named: NamedService| async move { named.stop(abort).await }).await {
+    let request = StopRequest::of(address.clone());
+    match world.call_named(&address, |named: NamedService| async move { named.stop(request, abort).await }).await {
         Ok(Ok(stopped)) => {
             world.count("workspaces stopped");
             if stopped.description.may_have_lost == Some(true) {

@@ -14,6 +14,7 @@ use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy
 use sandbox_snapshotter::model::record::RestoreSource;
 use sandbox_snapshotter::model::request::ReviveRequest;
 use sandbox_snapshotter::model::revive::RevivedSandbox;
+use sandbox_snapshotter::model::usage::SandboxUsage;
 use sandbox_snapshotter::model::{
     BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp, root_of,
@@ -186,6 +187,10 @@ impl SandboxLedgerClient for PlantedPorts {
 
     async fn autosave(&self, id: &SandboxId, request: &AutosaveRequest) -> Result<Autosaved> {
         self.client().autosave(id, request).await
+    }
+
+    async fn usage(&self, id: &SandboxId) -> Result<SandboxUsage> {
+        SandboxLedgerClient::usage(self.client(), id).await
     }
 
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {

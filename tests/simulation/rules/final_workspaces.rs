@@ -127,7 +127,7 @@ pub async fn check_startable(world: Rc<World>) {
             world.now(),
             StartSettings { on_diverged: OnDiverged::Rescue, accept_stale: true, ..StartSettings::default() },
         );
-        let request = StartRequest { address: address.clone(), fingerprint: None, start };
+        let request = StartRequest { start, ..StartRequest::of(address.clone()) };
         world.trace(&format_args!("starts {address} after all work has ended"));
         let outcome = world.call_named(&address, |named: NamedService| async move {
             named.start(request, CancellationToken::never()).await

@@ -87,6 +87,9 @@ pub struct Checkpoint {
     pub created_at: Timestamp,
     /// Its description.
     pub description: String,
+    /// When it expires, by the clock of the container; absent if it does not. An expired checkpoint counts as deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
 }
 
 /// The result of `checkpoints/create`.
@@ -167,6 +170,23 @@ pub struct RestoredCheckpoint {
     /// `refs/worktree/sandbox/before-restore`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
+    /// The number of empty directories that were removed, if the call asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pruned_directories: Option<u64>,
+}
+
+/// The result of `checkpoints/delete`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeletedCheckpoint {
+    /// The name of the checkpoint.
+    pub name: CheckpointName,
+    /// Whether this call deleted the checkpoint; false if there is none with this name.
+    pub removed: bool,
+    /// The commit of the checkpoint, which git keeps for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 impl RestoredCheckpoint {

@@ -28,6 +28,7 @@ pub mod named;
 pub mod operation;
 mod operation_properties;
 pub mod policy;
+pub mod prices;
 pub mod refs;
 pub mod request;
 pub mod revive;
@@ -40,6 +41,7 @@ pub mod sse;
 pub mod time;
 pub mod token;
 pub mod tool;
+pub mod usage;
 
 pub use archive_format::ArchiveFormat;
 pub use backup::{BackupHandle, Compression, CompressionFormat, DirectoryBackup};

@@ -15,7 +15,9 @@ pub mod types {
         Deletion, KeyRotation, Manifest, Page, Retention, Summary, Sweep, Tree, Verification,
     };
     pub use crate::model::background::{CommandDescription, CommandList, CommandOutput};
-    pub use crate::model::checkpoint::{CheckpointDiff, CheckpointPage, CreatedCheckpoint, RestoredCheckpoint};
+    pub use crate::model::checkpoint::{
+        CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
+    };
     pub use crate::model::diff::SnapshotDiff;
     pub use crate::model::exec::ExecResult;
     pub use crate::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
@@ -26,17 +28,19 @@ pub mod types {
     pub use crate::model::named::{Address, TurnEnded};
     pub use crate::model::request::{
         ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest,
-        CreateTokenRequest, CurrentTokenRequest, DeleteRequest, DiffCheckpointRequest, DiffRequest, EndCommandRequest,
-        ExecRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest, ImportRequest, LabelRequest,
-        LineageRequest, ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest, ListRequest, ListTokensRequest,
-        ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest, PromoteRequest, ReadFileRequest,
-        RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, RestoreRequest, ReviveRequest,
-        RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest, SnapshotRequest, StartCommandRequest,
-        StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset, UpdateRequest, WriteFileRequest,
+        CreateTokenRequest, CurrentTokenRequest, DeleteCheckpointRequest, DeleteRequest, DiffCheckpointRequest,
+        DiffRequest, EndCommandRequest, ExecRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
+        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest,
+        ListRequest, ListTokensRequest, ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest,
+        PromoteRequest, ReadFileRequest, RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest,
+        RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest,
+        SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
+        UpdateRequest, UsageRequest, WriteFileRequest,
     };
     pub use crate::model::revive::RevivedSandbox;
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
     pub use crate::model::tool::{ToolGrant, ToolList, ToolResult};
+    pub use crate::model::usage::Usage;
     pub use crate::model::{TakenSnapshot, WorkspaceRef};
 
     /// The answer of `workspaces/fork`.
@@ -118,6 +122,10 @@ macro_rules! operations {
                 /// `stdout` and `stderr`, and at last `exit` or `error`.
                 Exec = "exec", fn exec(ExecRequest) -> ExecResult,
                     in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
+                /// Returns what a workspace, or the workspaces of a tenant, use: stored bytes, operations and running time, and
+                /// their cost by Cloudflare's price list.
+                Usage = "usage", fn usage(UsageRequest) -> Usage,
+                    in Entrypoint, permission: READ, needs_bucket: false, repeat: Idempotent;
                 /// Deletes the backups in R2 that carry the snapshotter's mark and that no ledger lists.
                 Sweep = "sweep", fn sweep(SweepRequest) -> Sweep,
                     in Entrypoint, permission: API_TOKEN, needs_bucket: true, repeat: Idempotent;
@@ -137,13 +145,13 @@ macro_rules! operations {
                 /// Lists the workspaces of a tenant, sorted by name. The list may not contain the latest changes yet.
                 ListWorkspaces = "workspaces/list", fn list(ListWorkspacesRequest) -> WorkspacePage,
                     in Entrypoint, permission: READ, needs_bucket: true, repeat: Idempotent;
-                /// Starts a workspace: a sandbox runs with the workspace's files in place.
+                /// Starts a workspace: a sandbox runs with the workspace's files in place, or with those of the snapshot `from`.
                 StartWorkspace = "workspaces/start", fn start(StartRequest) -> StartedWorkspace,
                     in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
-                /// Takes a snapshot if the workspace is persistent, and destroys the sandbox.
+                /// Takes a snapshot if the workspace is persistent or `snapshot` is given, and destroys the sandbox.
                 StopWorkspace = "workspaces/stop", (StopRequest) -> StoppedWorkspace,
                     in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;
-                /// Creates workspaces from the present files of this workspace, all from one snapshot.
+                /// Creates workspaces from the present files of this workspace, or from one of its snapshots, all from one snapshot.
                 ForkWorkspace = "workspaces/fork", fn fork(ForkRequest) -> ForkedWorkspaces,
                     in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
                 /// Changes the settings of a workspace, or restores an earlier snapshot in a new sandbox.
@@ -180,6 +188,9 @@ macro_rules! operations {
                 /// Compares the files of a running sandbox with a checkpoint.
                 DiffCheckpoint = "checkpoints/diff", fn diff(DiffCheckpointRequest) -> CheckpointDiff,
                     in Sandbox(|it| &it.location.sandbox_id), permission: READ, needs_bucket: false, repeat: Idempotent;
+                /// Deletes a checkpoint. Does nothing if there is none with this name.
+                DeleteCheckpoint = "checkpoints/delete", fn delete(DeleteCheckpointRequest) -> DeletedCheckpoint,
+                    in Sandbox(|it| &it.location.sandbox_id), permission: SNAPSHOT, needs_bucket: false, repeat: Idempotent;
             }
             Commands<'_, T> {
                 // A second call starts a second command.

@@ -115,6 +115,16 @@ pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform
     }
 }
 
+/// Forbids a source of a new workspace when `from` is set.
+pub(crate) fn from_excludes_sources(schema: &mut Schema) {
+    let has_from = json!({ "properties": { "from": { "type": "string" } }, "required": ["from"] });
+    schema.insert("if".into(), has_from);
+    schema.insert(
+        "then".into(),
+        json!({ "properties": { "sourceWorkspace": { "type": "null" }, "sourceSnapshot": { "type": "null" } } }),
+    );
+}
+
 /// Requires exactly one field of each pair, with a value other than `null`.
 pub(crate) fn exactly_one_of_each(pairs: &'static [[&'static str; 2]]) -> impl Transform {
     move |schema: &mut Schema| {
@@ -244,6 +254,9 @@ string_schemas! {
 /// The schema of a snapshot id or a short ref.
 pub(crate) struct AnySnapshotId;
 
+/// The schema of `latest`, a snapshot id or a short ref.
+pub(crate) struct LatestOrSnapshot;
+
 /// The schema of the name of a workspace, a snapshot id or a short ref.
 pub(crate) struct WorkspaceOrSnapshot;
 
@@ -256,6 +269,7 @@ macro_rules! short_ref {
 
 string_schemas! {
     AnySnapshotId { "maxLength": 512, "pattern": concat!("^(?:snap-[a-z0-9]{16}|", short_ref!(), ")$") }
+    LatestOrSnapshot { "maxLength": 512, "pattern": concat!("^(?:latest|snap-[a-z0-9]{16}|", short_ref!(), ")$") }
     WorkspaceOrSnapshot {
         "maxLength": 512,
         "pattern": concat!("^(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}|", short_ref!(), ")$"),

@@ -63,12 +63,12 @@ impl ShortRef {
     }
 
     /// The sandbox that the snapshot was taken of.
-    pub fn origin_id(&self) -> &SandboxId {
+    pub const fn origin_id(&self) -> &SandboxId {
         &self.origin_id
     }
 
     /// The id of the snapshot.
-    pub fn snapshot_id(&self) -> &SnapshotId {
+    pub const fn snapshot_id(&self) -> &SnapshotId {
         &self.snapshot_id
     }
 }

@@ -4,7 +4,7 @@
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::messages::SandboxStopped;
 use crate::model::named::{ContainerMarker, StoragePolicy};
-use crate::model::request::CapturePurpose;
+use crate::model::request::{CapturePurpose, StopSnapshot};
 use crate::model::{ChangeCursor, Result, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -26,10 +26,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         &self,
         marker: &ContainerMarker,
         storage: StoragePolicy,
+        options: Option<&StopSnapshot>,
         stopped: &mut SandboxStopped,
     ) -> Result<()> {
+        let mut is_repeated = false;
         let capture = async || {
-            let archive = if storage.has_archive() { Some(self.capture_archive().await?) } else { None };
+            let is_repeated = std::mem::replace(&mut is_repeated, true);
+            let archive =
+                if storage.has_archive() { Some(self.capture_archive(options, is_repeated).await?) } else { None };
             let platform = self.capture_platform(marker, storage).await?;
             Ok((archive, platform))
         };
@@ -45,9 +49,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    async fn capture_archive(&self) -> Result<LastSnapshot> {
+    async fn capture_archive(&self, options: Option<&StopSnapshot>, is_repeated: bool) -> Result<LastSnapshot> {
         let dir = self.start_state()?.dir;
-        let request = SnapshotRequest { dir: Some(dir.clone()), ..self.request_for(CapturePurpose::Stop) };
+        let StopSnapshot { label, replace, expiration_seconds } = options.cloned().unwrap_or_default();
+        let request = SnapshotRequest {
+            dir: Some(dir.clone()),
+            // The previous capture has the label.
+            replace: replace || (is_repeated && label.is_some()),
+            label,
+            expiration_seconds,
+            ..self.request_for(CapturePurpose::Stop)
+        };
         let taken = self.share_capture(request, CancellationToken::never()).await?;
         Ok(LastSnapshot {
             id: taken.snapshot.snapshot_id().clone(),

@@ -248,6 +248,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 };
                 let traced = self.restore_backup_files(&session, &target, stored).await?;
                 self.record_traced(traced)?;
+                self.count_restore()?;
                 EnsuredRunning { restore, stale, ..ensured_running(StartOutcome::Restored) }
             }
         };

@@ -6,6 +6,7 @@ use super::SandboxCondition;
 use super::ensure_running::SLEEP_MARGIN_SECONDS;
 use crate::model::named::binding::{SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
+use crate::model::request::StopSnapshot;
 use crate::model::{Code, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -55,6 +56,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             SandboxCondition::Running(marker) => {
                 stopped.had_ended = false;
+                if let Some(StopSnapshot { label: Some(label), replace, .. }) = &request.options {
+                    // Before the hooks, so that a stop that is refused has no effect.
+                    self.choose_label(Some(label), *replace, self.now())?;
+                }
                 is_reported = self.restore_into(&marker)?.is_none_or(|restore| {
                     !restore.may_have_lost || request.reported_restore.as_ref() == Some(&restore.nonce)
                 });
@@ -63,7 +68,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
                 if request.snapshot {
-                    self.capture_for_stop(&marker, request.storage, &mut stopped).await?;
+                    self.capture_for_stop(&marker, request.storage, request.options.as_ref(), &mut stopped).await?;
                 }
             }
         }

@@ -14,6 +14,7 @@ use sandbox_snapshotter::model::record::{
     ProtectedSnapshot, Release, SnapshotRecord, Stage, StartState, StoredBackup, UnverifiedContainer, Verification,
     WorkspaceRecord,
 };
+use sandbox_snapshotter::model::usage::OperationCounts;
 use sandbox_snapshotter::model::{
     ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory,
     FullReason, Label, LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId,
@@ -92,6 +93,7 @@ pub fn workspace() -> WorkspaceRecord {
             platform_snapshot: Some(platform_snapshot()),
             platform_data_until: Some(minute_after_start(7)),
         }),
+        counts: OperationCounts { captures: 12, restores: 3 },
         start: Some(start_state()),
         decommissioned_at: Some(minute_after_start(2)),
     }

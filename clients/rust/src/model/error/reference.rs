@@ -24,6 +24,14 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a short ref of another sandbox than the one that is named beside it.
+    pub fn short_ref_of_other_sandbox(id: &SandboxId) -> Self {
+        Self::invalid_argument(
+            format!("`snapshotId` is the short ref of a snapshot of another sandbox than {:?}", id.as_str()),
+            "Omit `sandboxId`: the short ref contains the sandbox.",
+        )
+    }
+
     /// [`Code::InvalidRef`], for a snapshot ref without a signature.
     pub fn snapshot_ref_unsigned() -> Self {
         Self::new(

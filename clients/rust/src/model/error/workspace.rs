@@ -54,6 +54,14 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a workspace that is to be created from the id of a snapshot alone.
+    pub fn snapshot_id_without_lineage() -> Self {
+        Self::invalid_argument(
+            "The workspace does not exist, so it has no lineage in which to find a snapshot by its id.",
+            "Pass the short ref of the snapshot as `from`, or the snapshot as `sourceSnapshot`.",
+        )
+    }
+
     /// [`Code::InvalidArgument`], for a workspace that is to be promoted to itself.
     pub fn workspace_promotes_itself() -> Self {
         Self::invalid_argument(
@@ -112,6 +120,15 @@ impl Error {
             Code::NothingRestorable,
             format!("The workspace {:?} is not running and has no snapshot.", name.as_str()),
             "Start the workspace, and fork it while it is active.",
+        )
+    }
+
+    /// [`Code::NothingRestorable`], for a fork from the newest snapshot of a workspace that has none.
+    pub fn no_snapshot_to_fork(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::NothingRestorable,
+            format!("The workspace {:?} has no snapshot.", name.as_str()),
+            "Omit `from` while the workspace is active: the fork takes a snapshot of the present files.",
         )
     }
 

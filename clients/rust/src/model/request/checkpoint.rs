@@ -2,10 +2,12 @@
 
 use super::declare::request;
 use super::workspace::LineageScope;
-use super::{check_page, check_range};
+#[cfg(feature = "schema")]
+use super::{MAX_EXPIRATION, MIN_EXPIRATION};
+use super::{check_expiration, check_page, check_range};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription, CheckpointName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{extends, needs};
+use crate::model::schema::{extends, needs, zero_or};
 use crate::model::{Directory, Result, Runtime, SandboxId};
 
 request! {
@@ -73,6 +75,10 @@ request! {
         pub name: CheckpointName,
         /// A description of the checkpoint; `snapshot: <name>` if absent.
         pub description: Option<CheckpointDescription>,
+        /// The expiration, in seconds from now, by the clock of the container. 0 means never, as if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
+        pub expiration_seconds: Option<u64> = check_expiration,
     }
 }
 
@@ -80,9 +86,30 @@ request! {
     /// The request to restore a checkpoint.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "RestoreCheckpointOptions", transform = extends("CheckpointsOptions"))
+        schemars(rename = "RestoreCheckpointOptions", transform = needs(&["name"])),
+        schemars(transform = extends("CheckpointsOptions"))
     )]
     pub struct RestoreCheckpointRequest {
+        /// The sandbox and the directory.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub location: CheckpointLocation,
+        /// The name of the checkpoint.
+        pub name: CheckpointName,
+        /// Whether to remove all empty directories afterwards, except in the directories of git. Checkpoints contain no
+        /// directories.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        pub prune_empty_directories: bool,
+    }
+}
+
+request! {
+    /// The request to delete a checkpoint.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "DeleteCheckpointOptions", transform = extends("CheckpointsOptions"))
+    )]
+    pub struct DeleteCheckpointRequest {
         /// The sandbox and the directory.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]

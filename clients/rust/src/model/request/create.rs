@@ -8,11 +8,12 @@ use super::MAX_KEY_CHARS;
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::settings_update::SettingsUpdate;
+use super::snapshot_text::SnapshotText;
 use super::{check_key, refuse_memory};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{NO_CONTROL, closed, extends, not_both};
+use crate::model::schema::{NO_CONTROL, closed, extends, from_excludes_sources, not_both};
 use crate::model::{Directory, Error, Result, Runtime, Selection};
 
 request! {
@@ -117,7 +118,8 @@ request! {
     /// The request to start a named workspace, or to create it if it does not exist.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "GetOrCreateWorkspaceOptions", transform = extends("CreateWorkspaceOptions")),
+        schemars(rename = "GetOrCreateWorkspaceOptions", transform = from_excludes_sources),
+        schemars(transform = extends("CreateWorkspaceOptions")),
         schemars(transform = extends("StartSettings"))
     )]
     pub struct GetOrCreateRequest {
@@ -125,9 +127,32 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub create: CreateRequest,
+        /// The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues in a new
+        /// sandbox. If the workspace does not exist, it is created from the snapshot, which must be a short ref then. A
+        /// repeated call with the same `idempotencyKey` does not go back to it again.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub from: Option<SnapshotText>,
         /// How the workspace is started.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub start: StartSettings,
+    }
+    rule Self::check_from;
+}
+
+impl GetOrCreateRequest {
+    fn check_from(&self) -> Result<()> {
+        if self.from.is_some() && self.create.source.is_some() {
+            return Err(Error::invalid_argument(
+                "`from` excludes `sourceWorkspace` and `sourceSnapshot`",
+                "Pass only one of them.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns a request to start a workspace, or to create it empty with the deployment's default settings.
+    pub fn of(address: Address) -> Self {
+        Self { create: CreateRequest::of(address), from: None, start: StartSettings::default() }
     }
 }

@@ -95,6 +95,16 @@ pub enum FileSource {
     Sandbox(SandboxFiles),
 }
 
+impl FileSource {
+    /// Returns the selector of the snapshot; `None` for the files of a sandbox.
+    pub const fn selector(&self) -> Option<&Selector> {
+        match self {
+            Self::Snapshot(selection) => Some(&selection.selector),
+            Self::Sandbox(_) => None,
+        }
+    }
+}
+
 impl From<Selection> for FileSource {
     fn from(selection: Selection) -> Self {
         Self::Snapshot(selection)

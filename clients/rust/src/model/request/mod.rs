@@ -13,6 +13,7 @@
 //! - [`CheckpointLocation`] and the requests about checkpoints
 //! - [`CreateTokenRequest`] and the requests about access tokens
 //! - [`Toolset`] and the requests about tools for language models
+//! - [`UsageRequest`]: what workspaces use
 //! - [`HealthRequest`]: checks the deployment
 //! - [`CreateRequest`] and the other requests about named workspaces
 
@@ -33,14 +34,16 @@ mod revive;
 mod selection;
 mod settings_update;
 mod snapshot;
+mod snapshot_text;
 mod tokens;
 mod tools;
+mod usage;
 mod workspace;
 
 pub use background::{CommandOutputRequest, EndCommandRequest, ListCommandsRequest, StartCommandRequest};
 pub use checkpoint::{
-    CheckpointLocation, CreateCheckpointRequest, DiffCheckpointRequest, ListCheckpointsRequest,
-    RestoreCheckpointRequest,
+    CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
+    ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 pub use diff::{DiffRequest, NestedSelection};
@@ -53,15 +56,17 @@ pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, R
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{
-    ForkRequest, ListWorkspacesRequest, MigrateRequest, PromoteFrom, PromoteRequest, StartRequest, StopRequest,
+    ForkRequest, ListWorkspacesRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot,
     UpdateRequest,
 };
 pub use revive::ReviveRequest;
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::{CapturePurpose, SnapshotRequest};
+pub use snapshot_text::{ForkFrom, PromoteFrom, SnapshotText};
 pub use tokens::{CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest};
 pub use tools::{CallToolRequest, GrantRequest, NameStyle, ToolArguments, ToolTarget, ToolWorkspace, Toolset};
+pub use usage::UsageRequest;
 pub use workspace::{
     ApplyRetentionRequest, LineageRequest, LineageScope, ListRequest, SandboxRequest, SetRetentionRequest,
     SnapshotCursor, SweepRequest,

@@ -1,21 +1,25 @@
 //! The requests of operations on named workspaces.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
-#[cfg(feature = "schema")]
-use super::MAX_KEY_CHARS;
 use super::declare::{Content, Field, decode, request};
 use super::fields::Fields;
 use super::settings_update::SettingsUpdate;
-use super::{check_key, check_page, check_range, refuse_memory};
+use super::snapshot_text::{ForkFrom, PromoteFrom, SnapshotText};
+#[cfg(feature = "schema")]
+use super::{MAX_EXPIRATION, MAX_KEY_CHARS, MIN_EXPIRATION};
+use super::{check_expiration, check_key, check_page, check_range, check_replace, refuse_memory};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::settings::{DependsOn, OnDiverged, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{AnySnapshotId, NO_CONTROL, WorkspaceOrSnapshot, extends, needs, some_of};
-use crate::model::{Error, Result, Runtime, ShortRef, SnapshotId, json};
+use crate::model::schema::{
+    AnySnapshotId, LatestOrSnapshot, NO_CONTROL, WorkspaceOrSnapshot, closed, extends, needs, replaces_label, some_of,
+    zero_or,
+};
+use crate::model::{Error, Label, Result, Runtime, SnapshotId, json};
 
 impl Address {
     /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
@@ -91,6 +95,14 @@ request! {
         /// The present fingerprint of the environment; unchanged if absent.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_FINGERPRINT)))]
         pub fingerprint: Option<String> = check_fingerprint,
+        /// The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues in a new
+        /// sandbox. If absent, it continues with its newest files.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub from: Option<SnapshotText>,
+        /// An idempotency key: a repeated call with the same key starts the workspace without going back to `from` again.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
+        pub idempotency_key: Option<String> = check_key,
         /// The start options.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
@@ -101,7 +113,7 @@ request! {
 impl StartRequest {
     /// Returns a start request with default options: the start fails where the caller has to decide.
     pub fn of(address: Address) -> Self {
-        Self { address, fingerprint: None, start: StartSettings::default() }
+        Self { address, fingerprint: None, from: None, idempotency_key: None, start: StartSettings::default() }
     }
 }
 
@@ -111,38 +123,61 @@ fn check_fingerprint(fingerprint: Option<String>) -> Result<Option<String>> {
     Ok(depends_on.fingerprint)
 }
 
-/// The request to stop a workspace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct StopRequest {
-    /// The tenant and the name of the workspace.
-    pub address: Address,
-}
-
-/// The schema of an [`Address`].
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for StopRequest {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        Address::schema_name()
+request! {
+    /// The request to stop a workspace.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "StopWorkspaceOptions", transform = needs(&[]), transform = extends("WorkspaceAddress"))
+    )]
+    pub struct StopRequest {
+        /// The tenant and the name of the workspace.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub address: Address,
+        /// The options of the snapshot that the stop takes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(transform = closed))]
+        pub snapshot: Option<StopSnapshot>,
     }
-
-    fn schema_id() -> std::borrow::Cow<'static, str> {
-        Address::schema_id()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Address::json_schema(generator)
-    }
+    refuse refuse_memory;
 }
 
 impl StopRequest {
-    /// Decodes `{name, tenant?}`.
-    pub fn decode(options: &Value) -> Result<Self> {
-        let mut fields = Fields::of(options)?;
-        let address = Address::take(&mut fields, "")?;
-        refuse_memory(&mut fields)?;
-        fields.finish()?;
-        Ok(Self { address: Address::check(address)? })
+    /// Returns a request to stop a workspace. Its snapshot gets a label from the time.
+    pub const fn of(address: Address) -> Self {
+        Self { address, snapshot: None }
+    }
+}
+
+request! {
+    /// The options of the snapshot that a stop takes. It is taken even if the workspace is not persistent.
+    #[derive(Default, Eq, Deserialize)]
+    #[cfg_attr(feature = "schema", schemars(transform = needs(&[]), transform = replaces_label))]
+    pub struct StopSnapshot {
+        /// The label of the snapshot, a name for people; derived from the time if absent.
+        #[serde(default)]
+        pub label: Option<Label>,
+        /// Whether to take the label from another snapshot that has it.
+        #[serde(default)]
+        pub replace: bool = |replace| check_replace(replace, label.as_ref()),
+        /// The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy applies.
+        #[serde(default)]
+        #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
+        pub expiration_seconds: Option<u64> = check_expiration,
+    }
+}
+
+impl Field for Option<StopSnapshot> {
+    type Raw = Option<Value>;
+
+    fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
+        fields.object(name)
+    }
+}
+
+impl Content for Option<StopSnapshot> {
+    fn check(raw: Self::Raw) -> Result<Self> {
+        raw.as_ref().map(StopSnapshot::decode).transpose()
     }
 }
 
@@ -163,6 +198,11 @@ request! {
         /// The number of forks; 1 if absent.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_COUNT), extend("default" = 1)))]
         pub count: u32 = Self::check_count,
+        /// Where the forks begin: `latest` for the newest snapshot, without a new capture, or the id or the short ref of a
+        /// snapshot of the workspace's lineage. If absent, with the present files.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<LatestOrSnapshot>"))]
+        pub from: Option<ForkFrom>,
         /// Whether to copy the environment variables, which may be secrets, to the forks.
         pub copy_env: bool,
         /// The runtime of the forks; that of the workspace if absent.
@@ -181,7 +221,7 @@ impl ForkRequest {
 
     /// Returns a request for one fork with a generated name.
     pub const fn of(address: Address) -> Self {
-        Self { address, new_name: None, count: 1, copy_env: false, runtime: None, idempotency_key: None }
+        Self { address, new_name: None, count: 1, from: None, copy_env: false, runtime: None, idempotency_key: None }
     }
 
     fn check_count(count: Option<u64>) -> Result<u32> {
@@ -224,7 +264,7 @@ request! {
         pub address: Address,
         /// The id or the short ref of the snapshot to go back to, in a new sandbox.
         #[cfg_attr(feature = "schema", schemars(with = "Option<AnySnapshotId>"))]
-        pub current_snapshot_id: Option<SnapshotId> = parse_any_snapshot_id,
+        pub current_snapshot_id: Option<SnapshotId> = |text| Ok(<Option<SnapshotText>>::check(text)?.map(SnapshotText::into_id)),
         /// The settings to change.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
@@ -233,17 +273,6 @@ request! {
         pub accept_stale: bool,
     }
     rule Self::check_changes;
-}
-
-/// Returns the id in a snapshot id or in a short ref. Only the snapshots of the workspace's own lineage are found by it.
-fn parse_any_snapshot_id(text: Option<String>) -> Result<Option<SnapshotId>> {
-    let parse = |text: String| {
-        if text.starts_with(ShortRef::PREFIX) {
-            return ShortRef::parse(&text).map(|short| short.snapshot_id().clone());
-        }
-        SnapshotId::parse(&text)
-    };
-    text.map(parse).transpose()
 }
 
 impl UpdateRequest {
@@ -292,46 +321,6 @@ impl PromoteRequest {
     /// Returns a request to promote `from` to the workspace at `address`.
     pub const fn of(address: Address, from: PromoteFrom) -> Self {
         Self { address, from, accept_stale: false, idempotency_key: None }
-    }
-}
-
-/// The source of a promotion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum PromoteFrom {
-    /// The present files of another workspace of the tenant.
-    Workspace(WorkspaceName),
-    /// A snapshot of the lineage.
-    Snapshot(SnapshotId),
-}
-
-impl PromoteFrom {
-    /// Parses the name of a workspace, or the id or the short ref of a snapshot.
-    pub fn parse(text: &str) -> Result<Self> {
-        if let Ok(short) = ShortRef::parse(text) {
-            return Ok(Self::Snapshot(short.snapshot_id().clone()));
-        }
-        match SnapshotId::parse(text) {
-            Ok(id) => Ok(Self::Snapshot(id)),
-            Err(_) => match WorkspaceName::parse(text) {
-                Err(_) if text.starts_with(ShortRef::PREFIX) => Err(Error::invalid_short_ref()),
-                name => name.map(Self::Workspace),
-            },
-        }
-    }
-}
-
-impl Field for PromoteFrom {
-    type Raw = String;
-
-    fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
-        fields.required(name)
-    }
-}
-
-impl Content for PromoteFrom {
-    fn check(raw: Self::Raw) -> Result<Self> {
-        Self::parse(&raw)
     }
 }
 

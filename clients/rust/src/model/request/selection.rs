@@ -32,7 +32,7 @@ pub enum Selector {
     /// By the snapshot's id.
     #[serde(rename_all = "camelCase")]
     Id {
-        /// The sandbox that the snapshot was taken of.
+        /// The sandbox that the snapshot was taken of, or with a `snapshotId` another one of its lineage.
         sandbox_id: SandboxId,
         /// The id of the snapshot.
         snapshot_id: SnapshotId,
@@ -85,6 +85,15 @@ impl Content for Selector {
         let sandbox_id = sandbox_id.as_deref().map(SandboxId::parse);
         Ok(match (r#ref, sandbox_id, snapshot_id, label) {
             (Some(r#ref), None, None, None) => Self::of_ref(&r#ref)?,
+            (None, sandbox_id, Some(text), None) if text.starts_with(ShortRef::PREFIX) => {
+                let short = ShortRef::parse(&text)?;
+                match sandbox_id.transpose()? {
+                    Some(other) if other != *short.origin_id() => {
+                        return Err(Error::short_ref_of_other_sandbox(&other));
+                    }
+                    _ => Self::Short { r#ref: short },
+                }
+            }
             (None, Some(sandbox_id), Some(id), None) => {
                 Self::Id { sandbox_id: sandbox_id?, snapshot_id: SnapshotId::parse(&id)? }
             }
@@ -94,7 +103,8 @@ impl Content for Selector {
             _ => {
                 return Err(Error::invalid_argument(
                     "The arguments must select exactly one snapshot",
-                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`.",
+                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`, or the `name` of a \
+                     workspace of its lineage and its `snapshotId`.",
                 ));
             }
         })

@@ -68,6 +68,9 @@ pub struct ToolWorkspace {
     /// Whether the workspace has tools for checkpoints; the value of `snapshot` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<bool>,
+    /// Whether the workspace has the tool `branch`, if it has tools for snapshots; true if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<bool>,
     /// Whether the workspace has tools that run commands, and read and write files. Commands can read and change everything
     /// in the sandbox, and also read the environment variables of the workspace.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -131,7 +134,7 @@ pub enum ToolTarget {
 }
 
 impl Toolset {
-    /// Decodes `{workspaces: [{name, snapshot?, checkpoint?, sandboxId? | workspace?, dir?, tenant?,
+    /// Decodes `{workspaces: [{name, snapshot?, checkpoint?, branch?, work?, sandboxId? | workspace?, dir?, tenant?,
     /// allowCrossLineage?}], style?, readOnly?}`.
     pub fn decode(options: &Value) -> Result<Self> {
         decode(options)
@@ -217,6 +220,11 @@ impl ToolWorkspace {
     /// Returns whether the workspace has tools for checkpoints.
     pub fn has_checkpoints(&self) -> bool {
         self.checkpoint.unwrap_or(self.snapshot)
+    }
+
+    /// Returns whether the workspace has the tool that creates a branch.
+    pub fn has_branch(&self) -> bool {
+        self.snapshot && self.branch.unwrap_or(true)
     }
 
     /// Returns the target: the sandbox, or the named workspace.

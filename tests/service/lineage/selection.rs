@@ -1,0 +1,103 @@
+//! A snapshot is selected by its id alone, in the workspace or the sandbox that the caller works in.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::Code;
+use serde_json::{Value, json};
+
+use crate::support::{ExpectError, Fixture, MINUTE, WORKSPACE, no_expiry};
+
+/// The active workspace `work`, which was moved to a new sandbox, and the answer of a snapshot of its former sandbox.
+fn with_moved_workspace() -> (Fixture, Value) {
+    let fixture = Fixture::with_workspace();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({ "from": taken["snapshotId"] })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    (fixture, taken)
+}
+
+/// The operations that select one snapshot, each with its other options.
+fn calls(fixture: &Fixture) -> Vec<(Operation, Value)> {
+    vec![
+        (Operation::Get, json!({})),
+        (Operation::Manifest, json!({})),
+        (Operation::Verify, json!({})),
+        (Operation::Label, json!({ "newLabel": "renamed" })),
+        (Operation::Pin, json!({})),
+        (Operation::Unpin, json!({})),
+        (Operation::Branch, json!({})),
+        (Operation::Restore, json!({})),
+        (Operation::ListFiles, json!({})),
+        (Operation::RestoreFiles, json!({ "paths": ["notes.txt"], "to": fixture.sandbox_of(WORKSPACE) })),
+    ]
+}
+
+fn merged(base: &Value, more: &Value) -> Value {
+    let mut all = base.as_object().unwrap().clone();
+    all.extend(more.as_object().unwrap().clone());
+    Value::Object(all)
+}
+
+#[test]
+fn snapshot_is_selected_by_its_id_in_a_workspace_and_in_any_sandbox_of_the_lineage() {
+    let (fixture, taken) = with_moved_workspace();
+    let present = fixture.sandbox_of(WORKSPACE);
+    assert_ne!(taken["ref"]["originId"], present);
+    for (operation, more) in calls(&fixture) {
+        let id = &taken["snapshotId"];
+        for selection in
+            [json!({ "name": WORKSPACE, "snapshotId": id }), json!({ "sandboxId": present, "snapshotId": id })]
+        {
+            let options = merged(&selection, &more);
+            // The files of an archive are read by the module that the tests of `archive` cover.
+            let by_short = fixture.run(operation, &merged(&json!({ "ref": taken["shortRef"] }), &more));
+            let by_id = fixture.run(operation, &options);
+            match (by_short, by_id) {
+                (Ok(_), Ok(_)) => {}
+                (Err(one), Err(other)) => assert_eq!(one.code(), other.code(), "{operation:?} {options}"),
+                (one, other) => panic!("{operation:?} {options}: {one:?}, {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn delete_of_a_snapshot_by_its_id_in_a_workspace_deletes_it() {
+    let (fixture, taken) = with_moved_workspace();
+    let selection = json!({ "name": WORKSPACE, "snapshotId": taken["snapshotId"], "force": true });
+    assert_eq!(fixture.run(Operation::Delete, &selection).unwrap()["removed"], true);
+}
+
+#[test]
+fn short_ref_is_accepted_as_the_id_of_a_snapshot() {
+    let (fixture, taken) = with_moved_workspace();
+    let (short, origin) = (&taken["shortRef"], &taken["ref"]["originId"]);
+    for selection in [
+        json!({ "snapshotId": short }),
+        json!({ "sandboxId": origin, "snapshotId": short }),
+        json!({ "name": WORKSPACE, "snapshotId": short }),
+    ] {
+        assert_eq!(fixture.run(Operation::Get, &selection).unwrap()["snapshotId"], taken["snapshotId"], "{selection}");
+    }
+    let other = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": short });
+    fixture.run(Operation::Get, &other).expect_code(Code::InvalidArgument);
+}
+
+#[test]
+fn diff_and_the_source_of_a_workspace_accept_the_id_in_a_workspace() {
+    let (fixture, taken) = with_moved_workspace();
+    let selection = json!({ "name": WORKSPACE, "snapshotId": taken["snapshotId"] });
+    fixture.create_workspace("copy", &json!({ "sourceSnapshot": selection })).unwrap();
+    assert_eq!(fixture.read_workspace_file("copy").as_deref(), Some("first"));
+}
+
+#[test]
+fn snapshot_of_another_lineage_is_not_found() {
+    let (fixture, taken) = with_moved_workspace();
+    fixture.create_workspace("other", &no_expiry()).unwrap();
+    let id = &taken["snapshotId"];
+    let other = fixture.sandbox_of("other");
+    for selection in [json!({ "name": "other", "snapshotId": id }), json!({ "sandboxId": other, "snapshotId": id })] {
+        fixture.run(Operation::Get, &selection).expect_code(Code::SnapshotNotFound);
+    }
+    fixture.run(Operation::Get, &json!({ "name": "missing", "snapshotId": id })).expect_code(Code::WorkspaceNotFound);
+}
