@@ -69,7 +69,7 @@ export const COMMANDS: Record<string, string> = {
   'files/read': "snapshotter cat agent-42 'before the refactoring' notes.txt",
   'files/restore': `snapshotter restore-files agent-42 'before the refactoring' notes.txt \\
   --to agent-42 --overwrite`,
-  usage: 'snapshotter usage @notebook',
+  usage: 'snapshotter usage --instance-type standard-1',
   'checkpoints/delete': 'snapshotter checkpoint delete agent-42 tests-pass',
   'checkpoints/diff': 'snapshotter checkpoint diff agent-42 tests-pass',
   health: 'snapshotter doctor',

@@ -10,7 +10,8 @@ import { Line } from './text.tsx';
 /** The content of the page of the errors. */
 export function Errors({ document }: { document: Document }) {
   const problem = document.components.schemas['Problem'] ?? {};
-  const example = responseOf(document, { $ref: 'SnapshotNotFound' }).content?.['application/problem+json'];
+  const example = responseOf(document, { $ref: 'WorkspaceNotFound' }).content?.['application/problem+json'];
+  if (!example) throw new Error('The example of the problem document is missing.');
   const nested = fieldsOf(document, problem).map(({ schema }) => schema);
   return (
     <>
@@ -23,7 +24,7 @@ export function Errors({ document }: { document: Document }) {
         <h2 id="problem-title">The problem document</h2>
         <div class="pair">
           <div class="aside">
-            <Json value={example?.example} title="404 Not Found" />
+            <Json value={example.example} title="404 Not Found" />
           </div>
           <div>
             <Fields document={document} schema={problem} isInput={false} />

@@ -9,6 +9,14 @@ use crate::model::{Code, Error, Result};
 pub(crate) fn group(operation: Operation) -> &'static str {
     match (operation, operation.name().split_once('/')) {
         (Operation::Sweep | Operation::Health, _) => "deployment",
+        (
+            Operation::Lineage
+            | Operation::Retention
+            | Operation::SetRetention
+            | Operation::ApplyRetention
+            | Operation::Usage,
+            _,
+        ) => "retention",
         (Operation::Exec, _) | (_, Some(("commands", _))) => "commands",
         (_, Some(("workspaces", _))) => "workspaces",
         (_, Some(("checkpoints", _))) => "checkpoints",

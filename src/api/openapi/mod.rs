@@ -96,7 +96,8 @@ pub fn document(examples: &[Example]) -> Value {
 
 fn tags() -> Value {
     json!([
-        { "name": "snapshots", "description": "Snapshots of sandboxes: take, list, pin, restore, expire and delete." },
+        { "name": "snapshots", "description": "Snapshots of sandboxes: take, list, restore, compare, pin and delete." },
+        { "name": "retention", "description": "Which snapshots stay, what they derive from, and what they cost." },
         { "name": "commands", "description": "Commands in sandboxes and workspaces." },
         { "name": "files", "description": "Files of snapshots, which are read without a container, and of running sandboxes." },
         { "name": "workspaces", "description": "Named workspaces, whose files persist while sandboxes are created and destroyed." },
