@@ -9,6 +9,7 @@ import type { Extent, Measure, Task } from './measure.ts';
 import { archives } from './measures/archives.ts';
 import { billing } from './measures/billing.ts';
 import { checkpoints } from './measures/checkpoints.ts';
+import { exec } from './measures/exec.ts';
 import { fork } from './measures/fork.ts';
 import { growth } from './measures/growth.ts';
 import { list } from './measures/list.ts';
@@ -23,6 +24,7 @@ export const MEASURES: Record<string, Measure> = {
   billing,
   snapshot: archives,
   list,
+  exec,
   size,
   start,
   fork,

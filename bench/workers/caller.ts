@@ -23,6 +23,7 @@ export interface Env {
 export class Caller extends DurableObject<Env> {
   async run(step: Step): Promise<Timed> {
     const began = Date.now();
+    for (let time = 1; time < (step.times ?? 1); time++) await this.#do(step);
     const value = await this.#do(step);
     return { value, millis: Date.now() - began };
   }
@@ -45,11 +46,8 @@ export class Caller extends DurableObject<Env> {
         const side = this.#side(step.side);
         return Promise.all(Array.from({ length: step.count }, () => side.restore(step.snapshot)));
       }
-      case 'list': {
-        const side = this.#side(step.side);
-        for (let time = 1; time < step.times; time++) await side.list(step.sandboxId, step.limit);
-        return side.list(step.sandboxId, step.limit);
-      }
+      case 'list':
+        return this.#side(step.side).list(step.sandboxId, step.limit);
       case 'call': {
         const [name, group] = step.method.split('/').reverse() as [string, string?];
         if (group === undefined) return this.env.SNAPSHOTTER[name]!(step.options);

@@ -6,6 +6,12 @@ import { DurableObject } from 'cloudflare:workers';
 const ARCHIVE = '/var/backups/archive';
 
 export class RawContainer extends DurableObject<{ BACKUP_BUCKET: R2Bucket }> {
+  /** Starts the container from its image, and waits for it. */
+  async start(): Promise<void> {
+    this.#start({ image: this.ctx.container!.images['base'] });
+    await this.run(['true']);
+  }
+
   /** Starts the container from its image, and unpacks an archive of squashfs from the bucket into `/workspace`. */
   async restore(key: string): Promise<void> {
     this.#start({ image: this.ctx.container!.images['base'] });

@@ -4,22 +4,23 @@
 export type SideName = 'ours' | 'direct' | 'typescript';
 
 /** A method of a container by plain calls of `ctx.container`. */
-export type RawMethod = 'restore' | 'startFrom' | 'snapshot' | 'run' | 'destroy';
+export type RawMethod = 'start' | 'restore' | 'startFrom' | 'snapshot' | 'run' | 'destroy';
 
-/** A step that the caller runs. */
-export type Step =
+/** A step that the caller runs, `times` times one after the other; by default once. */
+export type Step = (
   | { do: 'snapshot'; side: SideName; sandboxId: string; options?: object }
   | { do: 'restore' | 'remove'; side: SideName; snapshot: unknown }
   | { do: 'fork'; side: SideName; snapshot: unknown; count: number }
-  | { do: 'list'; side: SideName; sandboxId: string; limit: number; times: number }
+  | { do: 'list'; side: SideName; sandboxId: string; limit: number }
   | { do: 'call'; method: string; options: object }
   | { do: 'exec'; id: string; command: string }
   | { do: 'sandbox'; id: string; method: string; args: unknown[] }
   | { do: 'raw'; id: string; method: RawMethod; args: unknown[] }
   | { do: 'store'; objects: [key: string, text: string][] }
-  | { do: 'drain' | 'takeCounts' };
+  | { do: 'drain' | 'takeCounts' }
+) & { times?: number };
 
-/** The result of a step. */
+/** The result of a step: the last value, and the time of all calls. */
 export interface Timed {
   value: any;
   /** The duration in whole milliseconds, the resolution of the clock of Workers. */

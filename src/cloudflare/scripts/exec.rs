@@ -36,7 +36,10 @@ const PASS: &str = r#"pass() {
 
 /// Waits until the readers of the outputs have ended. Processes that the command leaves behind may never close an output:
 /// then the readers end when they have waited for input for a while, which is longer where no such process is known.
-const AWAIT_READERS: &str = r#"our_patience=200; if kill -0 -- "-$our_job"; then our_patience=50; fi
+///
+/// It waits with `read` on a pipe without input, because a `sleep` is a program, whose start takes longer than most readers.
+const AWAIT_READERS: &str = r#"our_patience=200 our_rounds=0 our_pause=0.002; if kill -0 -- "-$our_job"; then our_patience=50; fi
+exec 7<> <(:)
 while kill -0 "$our_out" || kill -0 "$our_err"; do
   our_idle=1; for our_reader in out err; do
     our_state=idle our_pid=our_$our_reader
@@ -45,7 +48,8 @@ while kill -0 "$our_out" || kill -0 "$our_err"; do
   done
   if [ $our_idle = 0 ]; then our_waited=0
   elif [ $((our_waited += 1)) -gt $our_patience ]; then kill "$our_out" "$our_err"; fi
-  sleep 0.01
+  [ $((our_rounds += 1)) -le 10 ] || our_pause=0.01
+  read -rt $our_pause -u 7; [ $? -gt 128 ] || sleep 0.01
 done
 "#;
 
@@ -64,7 +68,7 @@ say() {{ echo "{LINE}$*" >&3; }}
 refuse() {{ say "$@"; exit; }}
 our_refusal=$({FILE_NAMES}{check}); [ -z "$our_refusal" ] || refuse "$our_refusal"
 our_file={COMMANDS}.{id} our_waited=0
-{input}(set -C; echo $$ >"$our_file") || {{ rm -f "$our_file"; refuse cancelled; }}
+{input}set -C; echo $$ >"$our_file" || {{ rm -f "$our_file"; refuse cancelled; }}; set +C
 trap 'rm -f "$our_file" "$our_file.out" "$our_file.err"' EXIT; trap 'refuse cancelled' TERM
 acquire() {{
   for ((our_slot = 0; our_slot < {MAX_COMMANDS}; our_slot += 1)); do exec 8>"{COMMANDS}-$our_slot" && flock -n 8 && return; done
@@ -193,7 +197,7 @@ mod tests {
     #[test]
     fn container_is_checked_before_anything_is_written() {
         let script = |container| run_command(&container, &command(Program::Argv(vec!["true".into()])));
-        let written = "(set -C; echo $$ >\"$our_file\")";
+        let written = "set -C; echo $$ >\"$our_file\"";
         for (container, check) in [
             (ExecContainer::Ready, "[[ $now == 'ready '* ]] || echo other\n"),
             (ExecContainer::Marked("n".into()), "[ \"$now\" = 'ready n' ] || echo other\n"),
