@@ -2,36 +2,19 @@
 //! sandbox behind when it fails.
 
 mod arrival;
+mod backups;
 mod branch;
+mod failures;
 
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::record::{DerivedState, ParentLink};
-use sandbox_snapshotter::model::{Code, DerivationKind, Directory, Failure, SnapshotRef, SnapshotRequest};
+use sandbox_snapshotter::model::{Code, DerivationKind, Directory, SnapshotRef, SnapshotRequest};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
-use crate::support::{ExpectError, FILE, Fixture, HOUR, Method, World, backup_id, by_id, by_label, by_ref, sandbox};
-
-/// Applies `change` to R2 and asserts that a restore is refused before any call to a sandbox.
-fn assert_refused_when(code: Code, change: impl FnOnce(&World)) {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    change(&fixture.world);
-    fixture.restore(&snapshot).expect_code(code);
-    let of_bucket = |method: &Method| matches!(method, Method::GetMetadata | Method::HeadArchive | Method::Sleep);
-    let calls = fixture.world.calls();
-    assert!(calls.iter().all(|(method, _)| of_bucket(method)), "touched: {calls:?}");
-}
-
-/// Returns a snapshot whose backup expires after one hour. The call log starts empty.
-fn with_backup_for_an_hour() -> (Fixture, SnapshotRef) {
-    let fixture = Fixture::with_sandbox();
-    fixture.world.after(Method::CreateBackup).run(|world| world.edit_metadata(|metadata| metadata.ttl = 3600.0));
-    let snapshot = fixture.snapshot().unwrap();
-    fixture.world.reset_calls();
-    (fixture, snapshot)
-}
+use crate::support::{ExpectError, FILE, Fixture, HOUR, Method, backup_id, by_id, by_label, by_ref, sandbox};
 
 /// Takes a snapshot of the directory `dir` of `agent-42`.
 fn snapshot_of(fixture: &Fixture, dir: &str) -> SnapshotRef {
@@ -320,142 +303,9 @@ fn sandbox_with_longest_id_can_be_restored_repeatedly() {
 }
 
 #[test]
-fn missing_backup_is_refused_before_any_sandbox_is_made() {
-    assert_refused_when(Code::BackupNotFound, World::clear_bucket);
-}
-
-#[test]
-fn expired_backup_is_refused_before_any_sandbox_is_made() {
-    let (fixture, snapshot) = with_backup_for_an_hour();
-    fixture.world.advance_clock(3_540_001);
-    fixture.restore(&snapshot).expect_code(Code::BackupExpired);
-    assert!(fixture.world.running_sandboxes().iter().eq(["agent-42"]));
-    assert_eq!(fixture.world.calls().len(), 2, "only R2 was asked");
-}
-
-#[test]
-fn backup_is_restored_shortly_before_it_expires() {
-    let (fixture, snapshot) = with_backup_for_an_hour();
-    fixture.world.advance_clock(3_500_000);
-    fixture.restore(&snapshot).unwrap();
-}
-
-#[test]
-fn damaged_backup_is_refused_before_any_sandbox_is_made() {
-    assert_refused_when(Code::BackupIncomplete, |world| world.edit_backups(|backup| backup.archive = None));
-    assert_refused_when(Code::BackupIncomplete, |world| world.edit_backups(|backup| backup.metadata = None));
-    assert_refused_when(Code::BackupIncomplete, |world| world.edit_archives(|archive| archive.truncate(1)));
-    assert_refused_when(Code::BackupIncomplete, |world| {
-        world.edit_metadata(|metadata| metadata.id = "another".to_owned().try_into().unwrap());
-    });
-}
-
-#[test]
-fn foreign_backup_in_place_of_stored_one_is_refused() {
-    for name in [None, Some("nightly".to_owned())] {
-        assert_refused_when(Code::BackupIncomplete, |world| {
-            world.edit_metadata(|metadata| metadata.name.clone_from(&name));
-        });
-    }
-}
-
-#[test]
-fn backup_that_differs_from_the_ledger_is_refused() {
-    assert_refused_when(Code::BackupIncomplete, |world| world.edit_archives(|archive| archive[100] ^= 1));
-    assert_refused_when(Code::BackupIncomplete, |world| world.edit_backups(|backup| backup.resize(5000)));
-    assert_refused_when(Code::BackupIncomplete, |world| {
-        world.edit_metadata(|metadata| metadata.created_at = metadata.created_at.plus_millis(1));
-    });
-}
-
-#[test]
-fn r2_failure_is_not_reported_as_missing_backup() {
-    for method in [Method::GetMetadata, Method::HeadArchive] {
-        assert_refused_when(Code::StorageUnavailable, |world| world.before(method).fail_transiently());
-    }
-}
-
-#[test]
-fn unreadable_metadata_is_refused_without_retry() {
-    assert_refused_when(Code::BackupIncomplete, |world| {
-        world.before(Method::GetMetadata).nth(1).fail_with(Failure::protocol("R2", "meta.json: no JSON"));
-    });
-}
-
-#[test]
-fn head_of_backup_is_retried_after_transient_r2_failure() {
-    for method in [Method::GetMetadata, Method::HeadArchive] {
-        let (fixture, snapshot) = Fixture::with_snapshot();
-        fixture.world.before(method).first(2).fail_transiently();
-        fixture.restore(&snapshot).unwrap();
-    }
-}
-
-#[test]
 fn restore_without_randomness_makes_no_sandbox() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.world.queue_random(None);
     fixture.restore(&snapshot).expect_code(Code::Internal);
     assert_eq!(fixture.world.call_count(Method::SetName), 0);
-}
-
-#[test]
-fn backup_deleted_during_restore_leaves_no_sandbox() {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    fixture.world.before(Method::RestoreBackup).run(World::clear_bucket);
-    fixture.restore(&snapshot).expect_code(Code::BackupNotFound);
-    assert_eq!(
-        fixture.world.calls_about(&fixture.minted_sandbox()),
-        [Method::Claim, Method::SetName, Method::UpdateMarker, Method::RestoreBackup, Method::Destroy]
-    );
-}
-
-#[test]
-fn restore_error_says_that_new_sandbox_was_destroyed() {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    fixture.world.after(Method::RestoreBackup).fail_with(Failure::new("InvalidBackupConfigError", "no"));
-    let error = fixture.restore(&snapshot).expect_code(Code::BackupConfigInvalid);
-    assert!(error.message().contains(&format!("{:?} was destroyed", fixture.minted_sandbox())), "{error}");
-    fixture.assert_no_minted_sandbox_runs();
-}
-
-#[test]
-fn restore_error_names_sandbox_that_could_not_be_destroyed() {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    fixture.world.after(Method::RestoreBackup).fail_with(Failure::new("InvalidBackupConfigError", "no"));
-    fixture.world.before(Method::Destroy).fail_transiently();
-    let error = fixture.restore(&snapshot).expect_code(Code::BackupConfigInvalid);
-    let expected = format!("{:?} could not be destroyed and may still be running", fixture.minted_sandbox());
-    assert!(error.message().contains(&expected), "{error}");
-}
-
-#[test]
-fn alarm_destroys_sandbox_that_could_not_be_destroyed() {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    fixture.world.after(Method::RestoreBackup).fail_with(Failure::new("InvalidBackupConfigError", "no"));
-    fixture.world.before(Method::Destroy).first(3).fail_transiently();
-    fixture.restore(&snapshot).expect_code(Code::BackupConfigInvalid);
-    assert!(fixture.world.running_sandboxes().contains(&fixture.minted_sandbox()));
-    fixture.advance_with_alarms(2 * HOUR);
-    fixture.assert_no_minted_sandbox_runs();
-    fixture.assert_nothing_pending();
-}
-
-#[test]
-fn alarm_ends_restore_that_continued_after_destroy() {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    fixture.world.before(Method::RestoreBackup).fail_transiently();
-    fixture.restore(&snapshot).expect_code(Code::SandboxUnavailable);
-    fixture.world.write_file(&fixture.minted_sandboxes()[0], FILE, "restored after all");
-    fixture.advance_with_alarms(2 * HOUR);
-    fixture.assert_no_minted_sandbox_runs();
-    fixture.assert_nothing_pending();
-}
-
-#[test]
-fn failed_restore_keeps_the_backup() {
-    let (fixture, snapshot) = Fixture::with_snapshot();
-    fixture.world.before(Method::RestoreBackup).fail_transiently();
-    fixture.restore(&snapshot).expect_code(Code::SandboxUnavailable);
-    assert_eq!(fixture.world.backup_ids(), [backup_id(1)]);
 }

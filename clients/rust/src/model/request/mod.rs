@@ -36,6 +36,7 @@ mod settings_update;
 mod snapshot;
 mod snapshot_text;
 mod tokens;
+mod tool_arguments;
 mod tools;
 mod usage;
 mod workspace;
@@ -65,7 +66,8 @@ pub use settings_update::SettingsUpdate;
 pub use snapshot::{CapturePurpose, SnapshotRequest};
 pub use snapshot_text::{ForkFrom, PromoteFrom, SnapshotText};
 pub use tokens::{CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest};
-pub use tools::{CallToolRequest, GrantRequest, NameStyle, ToolArguments, ToolTarget, ToolWorkspace, Toolset};
+pub use tool_arguments::ToolArguments;
+pub use tools::{CallToolRequest, GrantRequest, NameStyle, ToolTarget, ToolWorkspace, Toolset};
 pub use usage::UsageRequest;
 pub use workspace::{
     ApplyRetentionRequest, LineageRequest, LineageScope, ListRequest, SandboxRequest, SetRetentionRequest,
