@@ -207,9 +207,13 @@ fn token_for_a_fork_does_not_permit_its_origin() {
     let id = &it.own_snapshot["snapshotId"];
     refuse(Operation::UpdateWorkspace, &json!({ "name": "fork", "currentSnapshotId": id }));
     refuse(Operation::PromoteWorkspace, &json!({ "name": "fork", "from": id }));
+    refuse(Operation::StartWorkspace, &json!({ "name": "fork", "from": id }));
+    refuse(Operation::GetOrCreateWorkspace, &json!({ "name": "fork", "from": id }));
+    refuse(Operation::ForkWorkspace, &json!({ "name": "fork", "newName": "fork-fork", "from": id }));
     refuse(Operation::UpdateWorkspace, &json!({ "name": "fork", "currentSnapshotId": "snap-aaaaaaaaaaaaaaaa" }));
     let own = it.fixture.stop_with_content("fork", "second");
     it.fixture.run_as(&fork, Operation::UpdateWorkspace, &json!({ "name": "fork", "currentSnapshotId": own })).unwrap();
+    it.fixture.run_as(&fork, Operation::StartWorkspace, &json!({ "name": "fork", "from": own })).unwrap();
 }
 
 #[test]
