@@ -52,6 +52,11 @@ fn repeated_call_is_answered_once_after_worker_dies_at_any_call() {
             with_wake["wake"] = json!(true);
             retried = scenario.fixture.run(scenario.operation, &with_wake);
         }
+        if retried.as_ref().is_err_and(|error| error.code() == Code::SandboxUnresponsive) {
+            // The Worker died during a destroy, which may be late.
+            scenario.fixture.advance_with_alarms(2 * HOUR);
+            retried = scenario.fixture.run(scenario.operation, &scenario.arguments);
+        }
         let answer = retried.unwrap();
         assert_recovered(scenario);
         assert_answered_once(scenario, &answer);

@@ -23,8 +23,9 @@ pub struct StartState {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "restoring")]
     pub restore_unconfirmed: bool,
-    /// The sandbox did not answer the request to destroy its container in time. The request may take effect at any
-    /// later time, also on a container that is started after it. Therefore no start returns this sandbox any more.
+    /// A request to destroy the container of the sandbox was not answered in time, or its sender ended. The request may
+    /// take effect later, also on a container that is started after it, so no start returns this sandbox until no request
+    /// can be late any more. A named workspace continues in another one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "endUnanswered")]
     pub destroy_unconfirmed: bool,

@@ -63,9 +63,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Destroys the container of a sandbox. For a sandbox that this Worker starts, records whether the call timed out,
-    /// because the container may then end later.
+    /// Destroys the container of a sandbox. Records a request that may still take effect on a later container of the sandbox:
+    /// one that timed out, and without a named workspace also one that is on its way, in case this object ends. Only the
+    /// answer to that request confirms it, and not that to a later one.
     pub(in crate::service) async fn destroy(&self, id: &SandboxId) -> Result<()> {
+        let workspace = self.workspace()?;
+        let start = workspace.start_state().filter(|start| *id == *self.id && !start.destroy_unconfirmed);
+        // A named workspace whose object ends recovers by its own record.
+        if start.is_some() && workspace.binding.is_none() {
+            self.update_start(|start| start.destroy_unconfirmed = true)?;
+        }
         let ended = self
             .retry(async || {
                 self.sandboxes_of(id)?
@@ -76,8 +83,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Ok(())
             })
             .await;
-        let is_unanswered = ended.as_ref().is_err_and(|error| error.code() == Code::SandboxTimeout);
-        if *id == *self.id && (is_unanswered || ended.is_ok()) && self.workspace()?.start_state().is_some() {
+        if start.is_some() {
+            let is_unanswered = ended.as_ref().is_err_and(|error| error.code() == Code::SandboxTimeout);
             self.update_start(|start| start.destroy_unconfirmed = is_unanswered)?;
         }
         ended

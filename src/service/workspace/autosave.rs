@@ -11,21 +11,22 @@ use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Ports, SandboxLedgerClient};
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Notes that an agent's turn has ended, so that its files are saved soon. Calls before that save share it.
+    /// Notes that an agent's turn has ended, so that its files are saved soon. Calls before that save share it. Announces no
+    /// save where turns are not saved: the save of an earlier turn may not have the files of this one.
     pub fn turn_ended(&self) -> Result<TurnEnded> {
         self.ensure_configured()?;
         let mut record = self.existing()?;
         // A save that has begun may not have all files of the turn.
         let checked_at = self.in_process.checked_at.get();
         let is_noted = record.turn_ended_at.is_some_and(|at| checked_at.is_none_or(|checked_at| at > checked_at));
-        if record.state == State::Active && record.settings.autosave.after_turn && !is_noted {
+        let saves_turns = record.state == State::Active && record.settings.autosave.after_turn;
+        if saves_turns && !is_noted {
             let now = self.now();
             record = self.update_record(|record| record.turn_ended_at = Some(now))?;
         }
-        let is_due = record.turn_ended_at.is_some();
         Ok(TurnEnded {
             state: record.state,
-            save_due_at: save_due(&record, self.in_process.checked_at.get()).filter(|_| is_due),
+            save_due_at: save_due(&record, self.in_process.checked_at.get()).filter(|_| saves_turns),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
         })

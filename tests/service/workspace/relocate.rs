@@ -29,6 +29,22 @@ fn start_relocates_when_restore_and_destroy_are_not_answered() {
 }
 
 #[test]
+fn start_relocates_when_the_destroy_of_a_failed_attempt_is_not_answered() {
+    let fixture = Fixture::with_stopped_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::RestoreBackup).nth(1).fail_transiently();
+    fixture.world.before(Method::Destroy).nth(1).hang();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_ne!(fixture.sandbox_of(WORKSPACE), former);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    // The late `destroy` ends only the container of the former sandbox.
+    fixture.world.end_container(&former);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("second"));
+    fixture.advance_with_alarms(3 * HOUR);
+    fixture.assert_nothing_pending();
+}
+
+#[test]
 fn start_fails_after_two_unresponsive_sandboxes() {
     let fixture = Fixture::with_stopped_workspace();
     let former = fixture.sandbox_of(WORKSPACE);

@@ -169,4 +169,6 @@ bugs! {
     RevivedWithoutComparison,
     /// A revival discards files that were written since the container cold-started, without permission.
     RevivalDiscardsFiles,
+    /// The ledger does not record that a destroy was not answered, and may take effect late.
+    UnansweredDestroyNotStored,
 }

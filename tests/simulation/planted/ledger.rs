@@ -62,6 +62,11 @@ impl PlantedPorts {
         {
             row.policy.clone_from(policy);
         }
+        if let Some(start) = row.start_state_mut()
+            && self.is_planted(Bug::UnansweredDestroyNotStored)
+        {
+            start.destroy_unconfirmed = false;
+        }
         let Some(binding) = &mut row.binding else { return row };
         let stored = stored.and_then(|stored| stored.binding);
         if self.is_planted(Bug::FirstStartNotStored) {

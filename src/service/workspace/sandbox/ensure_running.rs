@@ -136,13 +136,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Destroys the container if its start failed.
+    ///
+    /// # Errors
+    /// [`Code::SandboxUnresponsive`](crate::model::Code::SandboxUnresponsive) if the destroy timed out: it could end the
+    /// container of the next attempt.
     pub(super) async fn or_destroy<T>(&self, started: Result<T>) -> Result<T> {
         match started {
             Ok(started) => Ok(started),
-            Err(error) => Err(match self.destroy(&self.id).await {
-                Ok(()) => error,
-                Err(destroy_error) => error.with_note(destroy_error.message()),
-            }),
+            Err(error) => {
+                let destroyed = self.destroy(&self.id).await;
+                self.ensure_responsive()?;
+                Err(match destroyed {
+                    Ok(()) => error,
+                    Err(destroy_error) => error.with_note(destroy_error.message()),
+                })
+            }
         }
     }
 

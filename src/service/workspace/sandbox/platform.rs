@@ -132,8 +132,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (nonce, RestoreBegun { hashes, .. }) =
             match self.retry(async || self.or_destroy(self.prepare_disk(request, snapshot).await).await).await {
                 Ok(started) => started,
-                // The call may still start the container.
-                Err(error) if matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted) => {
+                // The call may still start the container, or end the next one.
+                Err(error)
+                    if matches!(
+                        error.code(),
+                        Code::SandboxTimeout | Code::SandboxUnresponsive | Code::BackupInterrupted
+                    ) =>
+                {
                     return Err(error);
                 }
                 Err(error) => {

@@ -21,18 +21,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let has_files = matches!(condition, Ok(SandboxCondition::Running(_) | SandboxCondition::Diverged { .. }));
         let binding = self.workspace()?.binding;
         let is_named = binding.is_some();
+        // A late destroy may still end the container. Until then it is not the sandbox's own again.
+        let awaits_destroy = !is_named && self.start_state()?.destroy_unconfirmed;
+        let may_end = matches!(condition, Ok(SandboxCondition::Diverged { .. })) || (has_files && awaits_destroy);
         let superseded = binding.as_ref().is_some_and(|binding| binding.superseded);
         let keeps_running = has_files && !is_decommissioned && !superseded;
         let (is_settled, outcome) = match condition {
             // Calls of the interrupted operation may still take effect. A probe before the due time does not count,
             // however often the Worker restarts.
             Ok(SandboxCondition::Ended) if is_before_due => return self.schedule_alarm(task.due_at),
-            Ok(SandboxCondition::Diverged { .. }) if is_before_due && keeps_running => {
-                return self.schedule_alarm(task.due_at);
-            }
+            Ok(_) if may_end && keeps_running && is_before_due => return self.schedule_alarm(task.due_at),
             Ok(SandboxCondition::Ended) => (true, self.allow_sleep().await),
             // It ends by itself. A late call may then start an empty one.
-            Ok(SandboxCondition::Diverged { .. }) if keeps_running => (true, Ok(())),
+            Ok(_) if may_end && keeps_running => (true, Ok(())),
             Ok(_) if keeps_running => {
                 self.note_unfinished_task()?;
                 return self.update_start(|start| start.restore_task = None);
@@ -50,10 +51,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.update_start(|start| {
             start.restore_task = next;
             start.call_unconfirmed &= next.is_some();
+            start.destroy_unconfirmed &= next.is_some();
             // A named workspace continues in another sandbox. Any other one can be revived when no call is late any more.
             if !is_named {
                 start.restore_unconfirmed &= next.is_some();
-                start.destroy_unconfirmed &= next.is_some();
             }
         })?;
         outcome

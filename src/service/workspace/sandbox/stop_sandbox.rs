@@ -33,7 +33,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.update_binding(|binding| binding.superseded |= request.superseded)?;
         let stopped = self.note_late_call(self.capture_and_destroy(request).await)?;
         let WorkspaceBinding { superseded, start, .. } = self.binding()?;
-        if superseded || start.call_unconfirmed {
+        if superseded || start.call_unconfirmed || start.destroy_unconfirmed {
             self.schedule_reconcile()?;
         }
         Ok(stopped)

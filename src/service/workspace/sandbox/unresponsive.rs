@@ -3,7 +3,8 @@
 //! A call that timed out may still take effect. A late destroy could end the next container while an application uses
 //! it. A late restore blocks the next restore, because the SDK runs one at a time. The Worker therefore hands out no
 //! more containers of such a sandbox. The workspace moves to another sandbox (`workspace::relocate`), so a late call
-//! affects only a sandbox that no longer belongs to a named workspace.
+//! affects only a sandbox that no longer belongs to a named workspace. A sandbox without a named workspace is not revived
+//! before its last check (`reconcile`), when no call can be late any more.
 
 use crate::model::named::messages::EnsuredRunning;
 use crate::model::{Code, Error, Result};
@@ -11,13 +12,13 @@ use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Verifies that no destroy of a container of this sandbox timed out.
+    /// Verifies that every destroy of a container of this sandbox was answered.
     ///
     /// # Errors
     /// [`Code::SandboxUnresponsive`].
     pub(super) fn ensure_responsive(&self) -> Result<()> {
         if self.start_state()?.destroy_unconfirmed {
-            Err(self.unresponsive_error("The destroy of its container timed out."))
+            Err(self.unresponsive_error("A destroy of its container was not answered."))
         } else {
             Ok(())
         }

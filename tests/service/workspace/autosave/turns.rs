@@ -53,6 +53,24 @@ fn end_of_a_turn_is_no_use_and_saves_only_where_it_is_set() {
 }
 
 #[test]
+fn no_save_is_announced_for_a_turn_that_ends_after_the_setting_is_off() {
+    let fixture = Fixture::with_workspace_options(&after_turn());
+    turn_ended(&fixture);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.update_workspace(WORKSPACE, &with(json!({ "afterTurn": false, "everySeconds": 3600 }))).unwrap();
+    let gate = fixture.world.before(Method::HeadArchive).nth(1).block();
+    fixture.world.advance_clock(5000);
+    let alarm = begin_alarm(&fixture);
+    assert!(gate.is_reached(), "the turn that ended before is saved");
+    fixture.write_workspace_file(WORKSPACE, "third");
+    assert_eq!(turn_ended(&fixture).get("saveDueAt"), None, "the save has begun without these files");
+    gate.open();
+    alarm.answer().unwrap();
+    fixture.advance_with_alarms(2 * MINUTE);
+    assert_eq!((saves(&fixture), lose_and_restart(&fixture).as_deref()), (1, Some("second")));
+}
+
+#[test]
 fn end_of_a_turn_survives_a_crash() {
     let fixture = Fixture::with_workspace_options(&after_turn());
     turn_ended(&fixture);

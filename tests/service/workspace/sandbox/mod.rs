@@ -5,6 +5,7 @@ mod condition;
 mod decommission;
 mod ensure_running;
 mod hooks;
+mod late_destroy;
 mod marker;
 mod reconcile;
 mod reserve;

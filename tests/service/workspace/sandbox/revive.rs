@@ -11,17 +11,17 @@ const SANDBOX: &str = "agent-42";
 
 impl Fixture {
     /// Revives the sandbox, with options.
-    fn revive(&self, options: Value) -> Result<Value> {
+    pub(super) fn revive(&self, options: Value) -> Result<Value> {
         self.begin_revive(options).answer()
     }
 
-    fn begin_revive(&self, mut options: Value) -> PendingOperation<Result<Value>> {
+    pub(super) fn begin_revive(&self, mut options: Value) -> PendingOperation<Result<Value>> {
         options["sandboxId"] = json!(SANDBOX);
         self.begin(Operation::Revive, &options)
     }
 
     /// Creates the sandbox with a snapshot, and its container has ended.
-    fn with_sleeping_sandbox(runtime: Runtime) -> Self {
+    pub(super) fn with_sleeping_sandbox(runtime: Runtime) -> Self {
         let fixture = Self::of_runtime(runtime);
         fixture.start_sandbox(SANDBOX);
         fixture.snapshot().unwrap();
