@@ -169,4 +169,6 @@ bugs! {
     RevivedWithoutComparison,
     /// A revival discards files that were written since the container cold-started, without permission.
     RevivalDiscardsFiles,
+    /// A capture that outlasts the freeze of the files counts as consistent.
+    FreezeNotCompared,
 }
