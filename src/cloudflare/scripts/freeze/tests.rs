@@ -97,7 +97,7 @@ fn files_stay_frozen_until_the_thaw() {
 #[test]
 fn watchdog_thaws_at_the_time_limit() {
     let place = Place::new();
-    assert_eq!(place.freeze("echo freeze >>log", 2), Ok(()));
+    assert_eq!(place.freeze("echo freeze >>log", 3), Ok(()));
     place.wait();
     place.expect_log(&["freeze", "thaw"]);
     assert_eq!(place.thaw(&id(1)), FreezeReport { consistent: false, thawed: true });
