@@ -28,7 +28,10 @@ beforeEach(async () => {
   calls.reset();
   id = `database-${++count}`;
   await world.sandbox(id, 'setEnvVars', { USER_NAME: 'ann' });
-  await world.exec(id, `setsid bash -c '${PROGRAM}' >/dev/null 2>&1 & until [ -e index ]; do sleep 0.02; done`);
+  await world.exec(
+    id,
+    `setsid bash -c '${PROGRAM}' >/dev/null 2>&1 & until [ -e index ]; do sleep 0.02; done`,
+  );
 });
 
 const snapshot = (freeze: object) =>
@@ -37,7 +40,8 @@ const snapshot = (freeze: object) =>
 const thaws = () => world.exec(id, 'cat /tmp/thaws');
 
 /** Waits until the program writes again. */
-const awaitWrites = () => world.exec(id, 'touch /tmp/now; until [ index -nt /tmp/now ]; do sleep 0.02; done; echo writes');
+const awaitWrites = () =>
+  world.exec(id, 'touch /tmp/now; until [ index -nt /tmp/now ]; do sleep 0.02; done; echo writes');
 
 describe('a snapshot of a frozen program', () => {
   test('is consistent, and the program writes again', async () => {
@@ -51,7 +55,7 @@ describe('a snapshot of a frozen program', () => {
   test('is not consistent if the container thawed the files before its end', async () => {
     const { promise: thawed, resolve } = Promise.withResolvers<void>();
     calls.intercept(isArchiving, () => thawed, 1);
-    const taking = snapshot({ timeoutSeconds: 2 });
+    const taking = snapshot({ timeoutSeconds: 5 });
     await world.exec(id, 'until [ -e /tmp/thaws ]; do sleep 0.02; done');
     resolve();
     assert.deepEqual((await taking).capture.freeze, { consistent: false, thawed: true });
