@@ -237,7 +237,7 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
             "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace update --back-to`, \
              or create a new workspace."
         }
-        Code::HookFailed => "Correct the command, or pass `--hook-failure warn` to continue after its failure.",
+        Code::HookFailed => "Correct the command. For a hook, `--hook-failure warn` continues after its failure.",
         _ => return None,
     })
 }

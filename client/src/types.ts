@@ -207,6 +207,8 @@ export interface Capture {
    * and later files side by side. Changes of excluded files count. Absent if that is not known.
    */
   changedDuringCapture?: boolean;
+  /** How the freeze of the files ended; absent without the option `freeze`. */
+  freeze?: FreezeReport;
   /** Why the snapshot is full although incremental snapshots are on. */
   reason?: FullReason;
   /**
@@ -219,6 +221,20 @@ export interface Capture {
    * mistake. Retention protects the previous snapshot until the next snapshot, or for 7 days.
    */
   suspect?: SizeDrop;
+}
+
+/** How a freeze ended. */
+export interface FreezeReport {
+  /**
+   * Whether the files were frozen during the whole capture. If false, the container thawed them before
+   * its end, or that is not known: the files of the program may not be consistent.
+   */
+  consistent: boolean;
+  /**
+   * Whether the thaw command succeeded. If false, it failed, or that is not known: the program may still
+   * be frozen.
+   */
+  thawed: boolean;
 }
 
 /**
@@ -316,6 +332,11 @@ export interface SnapshotOptions extends LineageScope {
    */
   expirationSeconds?: number;
   /**
+   * The commands that freeze files during the capture and thaw them after it, for programs such as
+   * databases.
+   */
+  freeze?: Freeze;
+  /**
    * Whether to start a new capture even if one is already in progress. A capture in progress may miss
    * files that the caller has written since it began.
    * @default false
@@ -380,6 +401,26 @@ export interface Compression {
   format?: 'gzip' | 'lz4' | 'zstd';
   /** The number of threads that compress it. */
   threads?: number;
+}
+
+/**
+ * The commands that freeze the files of a program before a capture, and thaw them after it. Both run
+ * in the container with `sh -c`, in the directory that is captured.
+ */
+export interface Freeze {
+  /**
+   * The command that freezes the files: when it has ended, the program writes nothing until the thaw. If
+   * it fails, the thaw command runs, and no snapshot is taken.
+   */
+  freeze: string;
+  /** The command that thaws the files. It runs once for each freeze, and has a time limit of 30 seconds. */
+  thaw: string;
+  /**
+   * The time limit of the freeze, in seconds from its begin. Then the container thaws the files by
+   * itself.
+   * @default 60
+   */
+  timeoutSeconds?: number;
 }
 
 /** A reference to a sandbox as a workspace, for applications to store and pass back. */

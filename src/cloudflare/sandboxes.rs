@@ -24,6 +24,8 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::freeze::{Freeze, FreezeReport};
+use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -31,7 +33,7 @@ use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
-    SandboxStatus, Status,
+    SandboxStatus, SnapshotId, Status,
 };
 use crate::ports::Sandboxes;
 
@@ -40,6 +42,13 @@ const WALK_TIMEOUT_MILLIS: u32 = 60_000;
 
 /// The margin of the command over the time limit of the hook, in milliseconds. Within it, the script kills the hook.
 const HOOK_MARGIN_MILLIS: u32 = 20_000;
+
+/// The margin of a freeze over its time limit, in milliseconds: for the end of an earlier freeze, and for the thaw where the
+/// command fails.
+const FREEZE_MARGIN_MILLIS: u32 = 140_000;
+
+/// The time limit of a thaw, in milliseconds. The script kills the command before.
+const THAW_TIMEOUT_MILLIS: u32 = 45_000;
 
 /// The margin of the SDK over the time limit of a command of a caller, in milliseconds. Within it, the script kills the
 /// command, and the caller reads the rest of its output.
@@ -246,6 +255,29 @@ impl Sandboxes for SandboxStubs {
             Either::Right(((), _)) => return Err(answer_timed_out("the hook", limit)),
         };
         scripts::read_hook(&stdout, name)
+    }
+
+    async fn freeze(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+        freeze: &Freeze,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Result<(), FreezeFailed>, Failure> {
+        let millis = freeze.timeout_seconds.saturating_mul(1000).saturating_add(FREEZE_MARGIN_MILLIS);
+        let stdout = self.run_in(id, &scripts::freeze(dir, snapshot_id, freeze), millis, expected).await?;
+        scripts::read_frozen(&stdout).ok_or_else(|| unreadable("the result of the freeze"))
+    }
+
+    async fn thaw(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FreezeReport, Failure> {
+        let stdout = self.run_in(id, &scripts::thaw(snapshot_id), THAW_TIMEOUT_MILLIS, expected).await?;
+        scripts::read_thawed(&stdout).ok_or_else(|| unreadable("the result of the thaw"))
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

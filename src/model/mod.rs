@@ -16,6 +16,7 @@ pub mod exclude;
 pub mod exec_call;
 pub mod file_call;
 pub mod file_part;
+pub mod freeze_call;
 pub mod mint;
 pub mod named;
 pub mod record;

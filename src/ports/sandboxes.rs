@@ -10,6 +10,8 @@ use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, Re
 use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::freeze::{Freeze, FreezeReport};
+use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -257,6 +259,25 @@ pub trait Sandboxes {
         hook: &Hook,
         env: &BTreeMap<String, String>,
     ) -> impl Future<Output = Result<Option<HookRun>, Failure>>;
+
+    /// Freezes the files in the directory for the capture of a snapshot, or returns why the command failed. The container thaws
+    /// them after [`Freeze::timeout_seconds`], unless [`thaw`](Self::thaw) does it before. `expected` is as in `watch_changes`.
+    fn freeze(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+        freeze: &Freeze,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<Result<(), FreezeFailed>, Failure>>;
+
+    /// Thaws the files, and returns whether they stayed frozen until now. In another container, nothing was frozen.
+    fn thaw(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<FreezeReport, Failure>>;
 
     /// Returns the image of the next container of the sandbox, or `None` if its class has no platform snapshots. Starts no
     /// container.

@@ -1,6 +1,7 @@
 //! The arguments of `snapshot`. They are decoded strictly, and errors name the wrong option.
 
 use proptest::prelude::*;
+use sandbox_snapshotter::model::freeze::Freeze;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
 use sandbox_snapshotter::model::request::{CapturePurpose, LineageScope};
 use sandbox_snapshotter::model::{
@@ -53,6 +54,7 @@ fn every_option_is_decoded() {
         "fresh": true,
         "incremental": true,
         "consistency": "settled",
+        "freeze": { "freeze": "db freeze", "thaw": "db thaw" },
         "lineageScope": "agent-42-restored-k3f9x2ab",
         "allowCrossLineage": true,
         "idempotencyKey": "k",
@@ -80,6 +82,7 @@ fn every_option_is_decoded() {
             allow_cross_lineage: true,
         },
         consistency: Consistency::Settled,
+        freeze: Some(Freeze { freeze: "db freeze".into(), thaw: "db thaw".into(), timeout_seconds: 60 }),
         purpose: CapturePurpose::Caller,
     };
     assert_eq!(request, expected);

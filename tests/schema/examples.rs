@@ -40,6 +40,7 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
                 "fresh": true, "incremental": true, "consistency": "settled", "idempotencyKey": "k",
+                "freeze": { "freeze": "./db freeze", "thaw": "./db thaw", "timeoutSeconds": 30 },
             }),
         ])],
         Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),

@@ -18,6 +18,7 @@ use super::Scheduler;
 use super::background::MemoryBackgroundCommand;
 use super::checkpoints::StoredCheckpoint;
 use super::deltas::DeltaState;
+use super::freeze::FrozenFiles;
 
 /// The resolution of the clock in a container, in milliseconds.
 const TICK_MILLIS: i64 = 10;
@@ -104,6 +105,8 @@ pub struct Container<S: Scheduler> {
     pub commands: usize,
     /// The background commands, newest first.
     pub(super) background: Vec<MemoryBackgroundCommand>,
+    /// The files that are frozen.
+    pub(super) frozen: Option<FrozenFiles>,
     /// The ids of the commands that callers cancelled before they started.
     pub cancelled: BTreeSet<String>,
     /// The backup that is mounted, in production mode.
@@ -146,6 +149,7 @@ impl<S: Scheduler> Container<S> {
             archive_format: image.archive_format,
             commands: 0,
             background: Vec::new(),
+            frozen: None,
             cancelled: BTreeSet::new(),
             mounted: None,
             process_below: None,

@@ -32,6 +32,8 @@ pub enum Method {
     ChangedSinceWatch,
     ChangedSinceSave,
     RunHook,
+    Freeze,
+    Thaw,
     WriteFilePart,
     TakePlatformSnapshot,
     RunCommand,

@@ -8,6 +8,7 @@
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `deltas`: the scripts of incremental snapshots in containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
+//! - `freeze`: the freezes of files during captures
 //! - `exec`: the commands of callers; `background`: those that run in the background
 //! - `bucket`: the backups in R2
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
@@ -28,6 +29,7 @@ mod directory_store;
 pub mod errors;
 mod exec;
 mod file_calls;
+mod freeze;
 mod ledger;
 mod methods;
 mod namespaces;

@@ -10,6 +10,8 @@ use sandbox_snapshotter::model::checkpoint_call::{
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
+use sandbox_snapshotter::model::freeze_call::FreezeFailed;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -17,7 +19,7 @@ use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Runtime,
-    SandboxBinding, SandboxId, SandboxStatus,
+    SandboxBinding, SandboxId, SandboxStatus, SnapshotId,
 };
 use sandbox_snapshotter::ports::Sandboxes;
 
@@ -177,6 +179,26 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
         self.world.run_hook(&self.key(id), marker, dir, name, hook, env).await
+    }
+
+    async fn freeze(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+        freeze: &Freeze,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Result<(), FreezeFailed>, Failure> {
+        self.world.freeze(&self.key(id), dir, snapshot_id, freeze, expected).await
+    }
+
+    async fn thaw(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FreezeReport, Failure> {
+        self.world.thaw(&self.key(id), snapshot_id, expected).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

@@ -13,6 +13,8 @@ use sandbox_snapshotter::model::delta::{
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
+use sandbox_snapshotter::model::freeze_call::FreezeFailed;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -522,6 +524,30 @@ impl<S: Scheduler> Sandboxes for World<S> {
             Ok(Some(HookRun { hook: name, ok, exit_code, timed_out, output: result.output }))
         };
         S::call(&self.this(), Method::RunHook, id.as_str(), run).await
+    }
+
+    async fn freeze(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+        freeze: &Freeze,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Result<(), FreezeFailed>, Failure> {
+        let (dir, snapshot_id, freeze) = (dir.clone(), snapshot_id.clone(), freeze.clone());
+        let run = move |world: &Rc<Self>, id: &SandboxId| world.freeze_files(id, &dir, &snapshot_id, &freeze);
+        self.run_expected_command(Method::Freeze, id, expected, run).await
+    }
+
+    async fn thaw(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FreezeReport, Failure> {
+        let snapshot_id = snapshot_id.clone();
+        let run = move |world: &Rc<Self>, id: &SandboxId| world.thaw_files(id, &snapshot_id);
+        self.run_expected_command(Method::Thaw, id, expected, run).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

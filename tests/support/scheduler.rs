@@ -159,6 +159,8 @@ pub enum Event<'a, S: Scheduler> {
     Hook(&'a HookCall),
     /// A command of a caller runs. The name of the call is its standard input.
     Command(&'a HookCall),
+    /// Files were frozen, and the container thaws them at the given time, in milliseconds. `None`: they are about to be thawed.
+    Frozen(&'a SandboxId, Option<i64>),
     /// A new sandbox is about to be claimed.
     Claim(&'a SandboxId),
     /// A sandbox is requested to run.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use sandbox_snapshotter_client::model::freeze::Freeze;
 
 use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, RuntimeOption, SnapshotSelector};
 use super::duration::DurationArg;
@@ -111,6 +112,15 @@ pub struct Create {
     /// Capture again while files change during the capture, up to 3 times
     #[arg(long)]
     pub settled: bool,
+    /// A command in the container that freezes the files of a program, such as a database, before the capture
+    #[arg(long, value_name = "COMMAND", requires = "thaw")]
+    pub freeze: Option<String>,
+    /// The command that thaws the files after the capture
+    #[arg(long, value_name = "COMMAND", requires = "freeze")]
+    pub thaw: Option<String>,
+    /// The time limit of the freeze: then the container thaws the files by itself
+    #[arg(long, value_name = "SECONDS", requires = "freeze", default_value_t = Freeze::MAX_SECONDS)]
+    pub freeze_timeout: u32,
     /// The runtime of the sandbox.
     #[command(flatten)]
     pub runtime: RuntimeOption,

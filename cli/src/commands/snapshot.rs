@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summary, Verification};
+use sandbox_snapshotter_client::model::freeze::Freeze;
 use sandbox_snapshotter_client::model::request::{
     DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor,
 };
@@ -60,6 +61,11 @@ pub fn restore(context: &Context, operation: &str, command: Restore) -> Result<E
     context.show::<WorkspaceRef>(&context.call_mutating(operation, &request)?)
 }
 
+/// Returns the freeze of these commands, which the program accepts only together.
+fn to_freeze(freeze: Option<String>, thaw: Option<String>, timeout_seconds: u32) -> Option<Freeze> {
+    Some(Freeze { freeze: freeze?, thaw: thaw?, timeout_seconds })
+}
+
 fn create(context: &Context, command: Create) -> Result<Exit> {
     let format = command.compression.map(|format| match format {
         Compression::Gzip => CompressionFormat::Gzip,
@@ -80,6 +86,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         adopt: command.adopt,
         fresh: command.fresh,
         incremental: command.incremental,
+        freeze: to_freeze(command.freeze, command.thaw, command.freeze_timeout),
         consistency: if command.settled { Consistency::Settled } else { Consistency::Reported },
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         idempotency_key: key_or_new(command.key)?,

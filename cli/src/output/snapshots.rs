@@ -3,6 +3,7 @@
 use sandbox_snapshotter_client::model::answer::{
     Deletion, Manifest, Page, Restorability, SnapshotState, Summary, Verification,
 };
+use sandbox_snapshotter_client::model::freeze::FreezeReport;
 use sandbox_snapshotter_client::model::{
     DerivationKind, SandboxId, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp, WorkspaceRef,
 };
@@ -36,6 +37,18 @@ impl Show for TakenSnapshot {
                     Some(true) => "files changed during the capture".to_owned(),
                     Some(false) | None => String::new(),
                 },
+            ),
+            (
+                "freeze",
+                match capture.freeze {
+                    Some(FreezeReport { consistent: false, .. }) => {
+                        "not consistent: the files were thawed before the end of the capture, or that is not known"
+                    }
+                    Some(FreezeReport { thawed: false, .. }) => "consistent, but the thaw command did not succeed",
+                    Some(_) => "consistent",
+                    None => "",
+                }
+                .to_owned(),
             ),
             ("shared", if capture.shared { "with an earlier call".into() } else { String::new() }),
         ])

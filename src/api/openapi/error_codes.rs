@@ -201,6 +201,7 @@ const fn runs_in_container(operation: Operation) -> bool {
 pub fn error_codes(operation: Operation) -> Vec<Code> {
     let parts: &[&[Code]] = match operation {
         Operation::Snapshot => &[
+            &[Code::HookFailed],
             DURABLE_OBJECT,
             SANDBOX,
             LABEL,

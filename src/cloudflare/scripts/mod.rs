@@ -9,6 +9,7 @@
 //! - [`file_call`]: a call of a caller about files; [`file_outcome`]: its output
 //! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
+//! - [`freeze`]: the commands that freeze files during a capture
 //! - [`hook`]: a command of the application
 //! - [`exec`]: a command of a caller; [`exec_output`]: its output
 //! - [`delta`]: incremental snapshots
@@ -24,6 +25,7 @@ mod file_call;
 mod file_outcome;
 mod file_part;
 mod files;
+mod freeze;
 mod hook;
 
 pub(crate) use arrival::read_arrival;
@@ -42,6 +44,8 @@ pub(crate) use file_part::read_part_outcome;
 pub(super) use file_part::write_file_part;
 pub(super) use files::{changed_since_save, changed_since_watch, hash_files, list_directory, watch};
 pub(crate) use files::{read_hashes, read_listing};
+pub(super) use freeze::{freeze, thaw};
+pub(crate) use freeze::{read_frozen, read_thawed};
 pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
 

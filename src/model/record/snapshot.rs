@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{CaptureInProgress, WorkspaceRecord};
 use crate::model::answer::{Removal, SnapshotState};
 use crate::model::delta::Delta;
+use crate::model::freeze::FreezeReport;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
@@ -61,6 +62,9 @@ pub struct SnapshotRecord {
     /// Whether files changed during the capture; absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_during_capture: Option<bool>,
+    /// How the freeze of the files ended; absent where none was requested. Until the thaw, it did not hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<FreezeReport>,
     /// Set where the snapshot is much smaller than its predecessor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<SizeDrop>,

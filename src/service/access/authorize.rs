@@ -71,7 +71,12 @@ fn check_options(token: &Token, request: &Request) -> Result<()> {
     let operation = request.operation();
     match request {
         Request::Named(request) if sets_commands(request) && !token.permits(Permission::Work) => {
-            Err(Error::work_missing(operation))
+            Err(Error::work_missing(operation, "`hooks` or `env`"))
+        }
+        Request::Sandbox(requests::Sandbox::Snapshot(it))
+            if it.freeze.is_some() && !token.permits(Permission::Work) =>
+        {
+            Err(Error::work_missing(operation, "`freeze`"))
         }
         Request::Sandbox(request) if reads_running_sandbox(request) => check(token, operation, Permission::Work),
         Request::Tools(requests::Tools::GrantTools(GrantRequest { toolset, .. }))

@@ -21,6 +21,8 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::freeze::{Freeze, FreezeReport};
+use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -29,7 +31,7 @@ use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
 use crate::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
-    SandboxStatus,
+    SandboxStatus, SnapshotId,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -290,6 +292,28 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
     ) -> Result<Option<HookRun>, Failure> {
         let kind = CallKind::Hook(hook.timeout_seconds);
         with_timeout(&*self.clock, kind, self.sandboxes.run_hook(id, marker, dir, name, hook, env)).await
+    }
+
+    async fn freeze(
+        &self,
+        id: &SandboxId,
+        dir: &Directory,
+        snapshot_id: &SnapshotId,
+        freeze: &Freeze,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<Result<(), FreezeFailed>, Failure> {
+        let kind = CallKind::Hook(freeze.timeout_seconds);
+        with_timeout(&*self.clock, kind, self.sandboxes.freeze(id, dir, snapshot_id, freeze, expected)).await
+    }
+
+    async fn thaw(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FreezeReport, Failure> {
+        let kind = CallKind::Hook(Freeze::THAW_SECONDS);
+        with_timeout(&*self.clock, kind, self.sandboxes.thaw(id, snapshot_id, expected)).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

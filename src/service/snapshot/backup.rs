@@ -40,16 +40,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_definite = is_definite(&failure);
         let failed = |error| Err(FailedBackup { error, is_definite });
         let error = from_sandbox(failure.clone(), &self.id, During::Backup);
-        let running = match expectation {
-            // It reads the status itself.
-            ContainerExpectation::Identified(_) => Ok(()),
-            _ => self.verify_running().await,
-        };
-        let verified = match running {
-            Ok(()) => self.verify_container(None, dir, expectation).await,
-            Err(error) => Err(error),
-        };
-        match verified {
+        match self.verify_captured(dir, expectation).await {
             Err(container_error)
                 if matches!(container_error.code(), Code::SandboxReplaced | Code::InvalidDirectory) =>
             {
@@ -58,6 +49,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             _ if !error.is_retryable() => failed(error),
             _ => failed(Error::backup_interrupted(&error).caused_by(failure)),
         }
+    }
+
+    /// Verifies that the container of a capture still runs. Starts none if the sandbox reports that it has ended.
+    pub(super) async fn verify_captured(&self, dir: &Directory, expectation: &ContainerExpectation) -> Result<()> {
+        // The identity is compared with that of the status.
+        if !matches!(expectation, ContainerExpectation::Identified(_)) {
+            self.verify_running().await?;
+        }
+        self.verify_container(None, dir, expectation).await
     }
 
     /// Verifies that the backup in R2 is complete, and that it is of the expected container. A delta is the backup of its

@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use futures_util::future::join;
 
 use super::backup::FailedBackup;
+use super::freeze::Frozen;
 use super::stored_backup::BackupHead;
 use crate::model::delta::TracedBase;
 use crate::model::exclude::check_patterns;
+use crate::model::freeze::FreezeReport;
 use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification};
 use crate::model::request::CapturePurpose;
@@ -23,6 +25,7 @@ use crate::model::{
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
+use crate::service::container::identity::ContainerExpectation;
 use crate::service::container::observation::ObservedContainer;
 use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::{WorkKey, WorkLease};
@@ -98,14 +101,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let expectation = self.container_expectation(progress)?;
-        let mark = record.backup_owner(&self.id);
-        let session = match self.sandboxes() {
-            Ok(sandboxes) => sandboxes.open_session(&self.id),
-            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
-        };
-        let mut options = BackupOptions {
+        let options = BackupOptions {
             dir: record.dir.clone(),
-            name: mark.to_string(),
+            name: record.backup_owner(&self.id).to_string(),
             ttl: MAX_TTL_SECONDS,
             gitignore: request.gitignore,
             excludes: request.excludes.clone(),
@@ -116,23 +114,54 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
+        let frozen = match self.freeze(&request, &record, &expectation, &abort).await {
+            Ok(frozen) => frozen,
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+        };
+        let taken = self.capture_files(&request, record, options, &expectation, &abort, frozen.as_ref()).await;
+        if taken.is_err() {
+            self.thaw_after_failure(frozen.as_ref()).await;
+        }
+        let taken = taken?;
+        // The alarm retries what fails.
+        drop(probe.finish_verified(self));
+        Ok(taken)
+    }
+
+    /// Captures the files of a recorded capture. Thaws them as soon as their archive is stored.
+    async fn capture_files(
+        &self,
+        request: &SnapshotRequest,
+        mut record: SnapshotRecord,
+        options: BackupOptions,
+        expectation: &ContainerExpectation,
+        abort: &CancellationToken,
+        frozen: Option<&Frozen>,
+    ) -> Result<TakenSnapshot> {
+        let session = match self.sandboxes() {
+            Ok(sandboxes) => sandboxes.open_session(&self.id),
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+        };
         let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
-        let mut record = record;
-        let form = match self.begin_form(&session, &request, &mut record).await {
+        let form = match self.begin_form(&session, request, &mut record).await {
             Ok(form) => form,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
-        options = form.adapt(options);
-        let dir = record.dir.clone();
-        let backup = match self.create_backup(&session, &options, (&dir, form.expected_bytes()), &expectation).await {
+        let options = form.adapt(options);
+        let (dir, mark) = (record.dir.clone(), record.backup_owner(&self.id));
+        let backup = match self.create_backup(&session, &options, (&dir, form.expected_bytes()), expectation).await {
             Ok(backup) => form.describe(backup),
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };
         let mut record = self.record_backup(record, &backup)?;
-        let verify = self.verify_backup(Some(&session), &backup, &mark, &dir, &expectation);
-        let finish = self.finish_form(&session, &form, &record);
-        let ((verified, traced), changed) = join(join(verify, finish), self.end_watch(watch, &dir)).await;
-        record.changed_during_capture = changed;
+        let verify = self.verify_backup(Some(&session), &backup, &mark, &dir, expectation);
+        let finish = async {
+            // What the program writes after the thaw is not a change during the capture.
+            let finished = join(self.finish_form(&session, &form, &record), self.end_watch(watch, &dir)).await;
+            (finished, self.thaw(frozen).await)
+        };
+        let (verified, ((traced, changed), freeze)) = join(verify, finish).await;
+        (record.changed_during_capture, record.freeze) = (changed, freeze);
         let verified = match (verified, traced) {
             (Ok(found), Ok(traced)) => abort.check().map(|()| (found, traced)),
             (Err(error), _) | (_, Err(error)) => Err(error),
@@ -140,10 +169,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match verified {
             Ok((found, traced)) => {
                 let finished = Finished { reason: form.reason(), traced };
-                let created = self.finish_capture(record, backup, found, finished)?;
-                // The alarm retries what fails.
-                drop(probe.finish_verified(self));
-                Ok(created)
+                self.finish_capture(record, backup, found, finished)
             }
             Err(error) => Err(self.discard_capture(record, error).await),
         }
@@ -187,6 +213,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             rescue: is_rescue,
             autosave: saved_state.is_some(),
             changed_during_capture: None,
+            freeze: request.freeze.as_ref().map(|_| FreezeReport::default()),
             suspect: None,
             dependencies,
             stage: Stage::Creating(CaptureInProgress {
@@ -299,6 +326,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             began_at: snapshot.began_at,
             shared: false,
             changed_during_capture: snapshot.changed_during_capture,
+            freeze: snapshot.freeze,
             rescue: snapshot.rescue,
             suspect: snapshot.suspect,
             form,

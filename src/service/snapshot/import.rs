@@ -86,6 +86,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     rescue: false,
                     autosave: false,
                     changed_during_capture: None,
+                    freeze: None,
                     suspect: None,
                     dependencies: None,
                     stage: Stage::Ready { stored },
@@ -101,6 +102,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let size_bytes = snapshot.stored().map_or(0, |stored| stored.size_bytes);
         let capture = Capture {
             changed_during_capture: None,
+            freeze: None,
             label: snapshot.label.clone(),
             size_bytes,
             began_at: snapshot.began_at,

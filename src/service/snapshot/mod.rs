@@ -4,6 +4,7 @@
 //! - [`capture`]: captures the sandbox
 //! - [`backup`]: the backup of a capture: calls `createBackup`, and verifies what the SDK stored
 //! - [`incremental`]: decides whether a capture stores all files or the changes since a full snapshot
+//! - [`freeze`]: freezes files during a capture, and thaws them
 //! - [`settle`]: detects changes during a capture, and repeats it
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
 //! - [`reconcile`]: completes or rolls back captures that no call works on
@@ -22,6 +23,7 @@ mod capture;
 pub(super) mod coalesce;
 mod discard;
 mod exclude;
+mod freeze;
 mod import;
 pub(super) mod incremental;
 mod keys;

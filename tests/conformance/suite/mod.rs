@@ -3,7 +3,7 @@
 //! - `ledger`: the ledger of one sandbox
 //! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces,
 //!   `token_store`: the access tokens
-//! - `sandboxes`, with `container`, `changes`, `checkpoints`, `background`, `file_calls` and `file_parts`: the calls to sandboxes
+//! - `sandboxes`, with `container`, `changes`, `checkpoints`, `background`, `file_calls`, `file_parts` and `freezes`: the calls to sandboxes
 //! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
 //! - `world`: the environment of the cases
 //!
@@ -43,6 +43,7 @@ pub mod container;
 pub mod directory_store;
 pub mod file_calls;
 pub mod file_parts;
+pub mod freezes;
 pub mod ledger;
 pub mod runtime;
 pub mod sandbox_ledgers;

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{
 use sandbox_snapshotter::ports::{BackupStore, Clock, SandboxSession, Sandboxes};
 
 use super::world::{World, backup_options, create_backup, work_dir};
-use super::{Case, background, changes, checkpoints, container, file_calls, file_parts};
+use super::{Case, background, changes, checkpoints, container, file_calls, file_parts, freezes};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     let cases = vec![
@@ -33,6 +33,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         .chain(background::cases())
         .chain(file_calls::cases())
         .chain(file_parts::cases())
+        .chain(freezes::cases())
         .collect()
 }
 

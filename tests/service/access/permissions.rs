@@ -117,6 +117,22 @@ fn permissions_can_be_combined() {
 }
 
 #[test]
+fn freeze_needs_work_because_it_runs_commands() {
+    let fixture = Fixture::with_workspace();
+    let freeze = json!({ "freeze": "db freeze", "thaw": "db thaw" });
+    let options = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "freeze": freeze });
+    let snapshot = fixture.access(&["snapshot"]);
+    let error = fixture.run_as(&snapshot, Operation::Snapshot, &options).expect_code(Code::PermissionMissing);
+    assert!(error.message().starts_with("`snapshot` with `freeze` needs the permission `work`"), "{error}");
+    let work = fixture.access(&["work"]);
+    fixture.run_as(&work, Operation::Snapshot, &options).expect_code(Code::PermissionMissing);
+    assert!(fixture.world.hook_calls().is_empty());
+    let both = fixture.access(&["snapshot", "work"]);
+    fixture.run_as(&both, Operation::Snapshot, &options).unwrap();
+    assert_eq!(fixture.world.hook_calls().len(), 2);
+}
+
+#[test]
 fn hooks_and_variables_need_work_because_they_decide_which_commands_run() {
     let fixture = Fixture::with_workspace();
     let snapshot = fixture.access(&["snapshot"]);

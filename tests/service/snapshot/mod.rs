@@ -6,6 +6,7 @@ mod directories;
 mod directory_backup;
 mod exclude;
 mod forgery;
+mod freeze;
 mod import;
 mod incremental;
 mod keys;

@@ -12,8 +12,13 @@ use super::{CallPhase, CancellationSource, Fixture, Gate, MINUTE, Method, Pendin
 /// Prepares a fixture, an operation and its arguments.
 pub type Setup = fn() -> (Fixture, Operation, Value);
 
-pub const SCENARIOS: [(&str, Setup); 11] = [
+pub const SCENARIOS: [(&str, Setup); 12] = [
     ("snapshot", || (Fixture::with_sandbox(), Operation::Snapshot, labelled_snapshot())),
+    ("snapshot with a freeze", || {
+        let mut arguments = labelled_snapshot();
+        arguments["freeze"] = json!({ "freeze": "db freeze", "thaw": "db thaw" });
+        (Fixture::with_sandbox(), Operation::Snapshot, arguments)
+    }),
     ("snapshot that replaces a label", || {
         let fixture = Fixture::with_sandbox();
         fixture.snapshot_labelled("agent-42", "latest");

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::freeze::Freeze;
 use sandbox_snapshotter::model::request::LineageScope;
 use sandbox_snapshotter::model::{
     Code, Consistency, DerivationKind, Error, Label, RestoreRequest, SandboxId, Selection, Selector, SnapshotRequest,
@@ -90,10 +91,17 @@ fn snapshot_request(world: &World, id: SandboxId) -> SnapshotRequest {
         wake: rng.one_in(15),
         adopt: rng.one_in(12) && !world.has_binding(&id),
         fresh: rng.one_in(3),
+        freeze: rng.one_in(4).then(|| pick_freeze(world)),
         consistency: rng.pick(&[Consistency::Reported, Consistency::Reported, Consistency::Settled]).unwrap(),
         idempotency_key: pick_key(world),
         ..SnapshotRequest::of(id)
     }
+}
+
+fn pick_freeze(world: &World) -> Freeze {
+    let freeze = world.rng.pick(&["true", "true", "write", "write, and fail", "hang"]).unwrap().to_owned();
+    let thaw = world.rng.pick(&["true", "write", "fail"]).unwrap().to_owned();
+    Freeze { freeze, thaw, timeout_seconds: world.rng.pick(&[Freeze::MIN_SECONDS, Freeze::MAX_SECONDS]).unwrap() }
 }
 
 /// Takes a snapshot.

@@ -171,4 +171,6 @@ bugs! {
     RevivalDiscardsFiles,
     /// The ledger does not record that a destroy was not answered, and may take effect late.
     UnansweredDestroyNotStored,
+    /// A capture that outlasts the freeze of the files counts as consistent.
+    FreezeNotCompared,
 }

@@ -13,6 +13,8 @@ use sandbox_snapshotter::model::delta::{
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
+use sandbox_snapshotter::model::freeze_call::FreezeFailed;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
@@ -280,6 +282,17 @@ impl Sandboxes for PlantedSandboxes {
     type RunningCommand = <MemorySandboxes as Sandboxes>::RunningCommand;
     type Input = <MemorySandboxes as Sandboxes>::Input;
 
+    async fn thaw(
+        &self,
+        id: &SandboxId,
+        snapshot_id: &SnapshotId,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FreezeReport, Failure> {
+        let report = self.all().thaw(id, snapshot_id, expected).await?;
+        let is_planted = self.planted().is_planted(Bug::FreezeNotCompared);
+        Ok(FreezeReport { consistent: report.consistent || is_planted, ..report })
+    }
+
     pass_on! {
         set_replaced_note(note: bool) -> ();
         set_idle_timeout(seconds: Option<u64>) -> ();
@@ -301,6 +314,12 @@ impl Sandboxes for PlantedSandboxes {
             call: &BackgroundCall
         ) -> Result<BackgroundOutcome, BackgroundRefusal>;
         call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>;
+        freeze(
+            dir: &Directory,
+            snapshot_id: &SnapshotId,
+            freeze: &Freeze,
+            expected: Option<ContainerIdentity>
+        ) -> Result<(), FreezeFailed>;
         platform_image() -> Option<String>;
         take_platform_snapshot(marker: &ContainerMarker, token: &str) -> Option<StoredDisk>;
         start_from_platform_snapshot(snapshot_id: &str) -> ();

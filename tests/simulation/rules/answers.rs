@@ -82,6 +82,12 @@ pub fn check_snapshot(world: &Rc<World>, call: &Call, since: i64, taken: &TakenS
     {
         world.report_violation("rule 3, a settled snapshot is captured again", &format_args!("{name}"));
     }
+    if let (Some(freeze), Some(truth)) = (capture.freeze, truth) {
+        world.count(if freeze.consistent { "captures of frozen files" } else { "captures that outlasted a freeze" });
+        if freeze.consistent && truth.notes.frozen.is_none() {
+            world.report_violation("rule 1, a consistent capture is of frozen files", &format_args!("{name}"));
+        }
+    }
     // Another snapshot may have taken the label in the meantime.
     let has_time_label = capture.label.as_str().starts_with("snap-");
     if request.label.as_ref().is_some_and(|label| *label != capture.label) && !has_time_label {

@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::named::{Address, State, Transition};
 use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
-use super::{Capture, DIR, Simulation, World};
+use super::{Capture, ContainerNotes, DIR, Simulation, World};
 use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange, is_under};
 use crate::rules::{self, autosaves, lifecycle, loss};
 
@@ -30,6 +30,7 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             }
         }
         Event::Stored(backup) => note_backup(world, backup),
+        Event::Frozen(id, until) => note_freeze(world, id, until),
         Event::Deleted(backup) => {
             world.trace(&format_args!("deleted {}", backup.id()));
             world.count("backups deleted");
@@ -110,14 +111,25 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
     }
 }
 
+fn note_freeze(world: &World, id: &SandboxId, until: Option<i64>) {
+    world.trace(&format_args!("{id} is frozen until {until:?}"));
+    world.count(if until.is_some() { "freezes" } else { "thaws" });
+    world.with_container(id, |container, now| container.notes.frozen = until.map(|until| (now, until)));
+}
+
 fn note_backup(world: &World, backup: &mut Backup<Simulation>) {
     let (id, capture) = (backup.id(), &backup.capture);
     let name = backup.metadata.as_ref().and_then(|metadata| metadata.name.as_ref());
     world.trace(&format_args!("stored {id} {name:?} {:?}", capture.files));
     // What a snapshot must have, and not what the carrier of a delta contains.
     let files = capture.tree.clone().unwrap_or_else(|| capture.files.clone());
+    let frozen = world.with_sandbox(&capture.sandbox, |sandbox, now| {
+        let container = sandbox.container.as_ref().filter(|container| container.started_at == capture.started_at);
+        container?.notes.frozen.filter(|(from, until)| *from <= capture.captured_at && now < *until)
+    });
+    let notes = ContainerNotes { frozen, ..capture.notes.clone() };
     world.count(if capture.tree.is_some() { "carriers stored" } else { "full archives stored" });
-    world.ground_truths.borrow_mut().insert(id.clone(), Capture { files, ..capture.clone() });
+    world.ground_truths.borrow_mut().insert(id.clone(), Capture { files, notes, ..capture.clone() });
     backup.has_checksum = !world.rng.one_in(4);
 }
 

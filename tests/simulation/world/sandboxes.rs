@@ -102,6 +102,8 @@ pub struct ContainerNotes {
     pub write_times: BTreeMap<String, i64>,
     /// The times at which it was captured.
     pub captured_at: Vec<i64>,
+    /// When its files were frozen, and until when. In a capture: whether they were, from its begin to its end.
+    pub frozen: Option<(i64, i64)>,
     /// The times at which the platform stored its disk.
     pub disk_stored_at: Vec<i64>,
     /// The sources that match its restored files. Several snapshots may have the same files.
@@ -289,7 +291,7 @@ fn content(serial: u64) -> String {
     format!("{serial:09}")
 }
 
-/// Plans the effects of the hooks that the callers set.
+/// Plans the effects of the hooks and the freezes that the callers set.
 pub(super) fn plan_hooks(world: &World) {
     for command in ["true", "write", "fail", "write, and fail", "hang"] {
         world.plan_command(command, move |world: &World, call| {

@@ -136,7 +136,7 @@ codes! {
     NothingRestorable = "NOTHING_RESTORABLE", Conflict;
     /// Something that the snapshot depends on has changed.
     SnapshotStale = "SNAPSHOT_STALE", Conflict;
-    /// A command that runs at the start or the stop of a workspace failed.
+    /// A command failed that runs at the start or the stop of a workspace, or that freezes files for a snapshot.
     HookFailed = "HOOK_FAILED", Permanent;
     /// This platform does not support the request.
     Unsupported = "UNSUPPORTED", Unsupported;

@@ -18,6 +18,7 @@ pub mod escape;
 pub mod exec;
 pub mod failure;
 pub mod files;
+pub mod freeze;
 pub mod health;
 pub mod ids;
 pub mod json;

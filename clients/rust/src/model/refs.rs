@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::freeze::FreezeReport;
 use super::ids::quoted;
 use super::{
     BackupHandle, Error, FullReason, Label, Result, SandboxId, ShortRef, SnapshotForm, SnapshotId, Timestamp, json,
@@ -240,6 +241,9 @@ pub struct Capture {
     /// side by side. Changes of excluded files count. Absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_during_capture: Option<bool>,
+    /// How the freeze of the files ended; absent without the option `freeze`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<FreezeReport>,
     /// Whether this is a rescue snapshot: one of a container that was not the sandbox's own. It never counts as the
     /// newest snapshot, and retention ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

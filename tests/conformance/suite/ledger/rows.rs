@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use sandbox_snapshotter::model::answer::Removal;
 use sandbox_snapshotter::model::delta::TracedBase;
+use sandbox_snapshotter::model::freeze::FreezeReport;
 use sandbox_snapshotter::model::named::binding::{Dependencies, LastRestore, SavedFiles, SavedIn, WorkspaceBinding};
 use sandbox_snapshotter::model::named::platform_snapshot::{ArchiveLink, PlatformSnapshot, RefreshFailure};
 use sandbox_snapshotter::model::named::{Address, Storage};
@@ -207,6 +208,7 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         rescue: false,
         autosave: false,
         changed_during_capture: None,
+        freeze: None,
         suspect: None,
         dependencies: None,
         stage,
@@ -229,6 +231,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         rescue: true,
         autosave: true,
         changed_during_capture: Some(true),
+        freeze: Some(FreezeReport { consistent: true, thawed: false }),
         suspect: SizeDrop::detect(100_000_000, 4096),
         dependencies: Some(Dependencies {
             files: BTreeMap::from([("it's".into(), "ab".repeat(32)), ("none".into(), String::new())]),

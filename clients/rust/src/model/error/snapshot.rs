@@ -9,6 +9,20 @@ use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotI
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
 
 impl Error {
+    /// [`Code::HookFailed`], for a freeze command that failed. The exit code is `None` where it exceeded its time limit.
+    pub fn freeze_failed(id: &SandboxId, exit_code: Option<i32>, output: &str) -> Self {
+        let how = match exit_code {
+            Some(code) => format!("failed with exit code {code}"),
+            None => "exceeded its time limit and was killed".to_owned(),
+        };
+        let output = if output.is_empty() { String::new() } else { format!(" Output:\n{output}") };
+        Self::new(
+            Code::HookFailed,
+            format!("The command `freeze` in the sandbox {:?} {how}. No snapshot was taken.{output}", id.as_str()),
+            "Fix the command. The files are thawed.",
+        )
+    }
+
     /// [`Code::SnapshotNotFound`], for a selector that no row of the ledger matches.
     pub fn snapshot_not_found(selector: &Selector) -> Self {
         let origin = selector.origin_id().as_str();

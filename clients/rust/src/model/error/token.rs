@@ -40,12 +40,12 @@ impl Error {
         )
     }
 
-    /// [`Code::PermissionMissing`], for options that set commands or variables of a workspace.
-    pub fn work_missing(operation: Operation) -> Self {
+    /// [`Code::PermissionMissing`], for options that are or affect commands in a container.
+    pub fn work_missing(operation: Operation, options: &str) -> Self {
         Self::new(
             Code::PermissionMissing,
             format!(
-                "`{}` with `hooks` or `env` needs the permission `work`, because they decide which commands run.",
+                "`{}` with {options} needs the permission `work`, because that decides which commands run.",
                 operation.name()
             ),
             ASK_FOR_TOKEN,

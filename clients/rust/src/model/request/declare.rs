@@ -10,6 +10,7 @@ use crate::model::background::{CommandId, Signal};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription};
 use crate::model::diff::DiffCursor;
 use crate::model::files::{FileCursor, FilePath};
+use crate::model::freeze::Freeze;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
 use crate::model::named::{Autosave, StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
@@ -181,6 +182,10 @@ options! {
     Policy as Option<Policy>, object;
     Option<Compression> as Option<Compression>, object, Ok;
     Option<Policy> as Option<Policy>, object, Ok;
+    Option<Freeze> as Option<Freeze>, object, |raw| {
+        raw.iter().try_for_each(Freeze::check)?;
+        Ok(raw)
+    };
     Option<Hooks> as Option<Hooks>, object, Ok;
     Option<Expiry> as Option<Expiry>, object, Ok;
     Option<Autosave> as Option<Autosave>, object, Ok;

@@ -5,6 +5,7 @@ use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
 use super::{MAX_KEY_CHARS, MIN_EXPIRATION};
 use super::{check_expiration, check_key, check_range, check_replace, refuse_memory};
+use crate::model::freeze::Freeze;
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
@@ -67,6 +68,9 @@ request! {
         #[serde(skip_serializing_if = "Consistency::is_default")]
         #[cfg_attr(feature = "schema", schemars(extend("default" = "reported")))]
         pub consistency: Consistency = |text| text.as_deref().map_or(Ok(Consistency::default()), Consistency::parse),
+        /// The commands that freeze files during the capture and thaw them after it, for programs such as databases.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub freeze: Option<Freeze>,
         ;
         /// Who requests the capture.
         #[serde(skip)]
@@ -110,6 +114,7 @@ impl SnapshotRequest {
             fresh: false,
             incremental: None,
             consistency: Consistency::default(),
+            freeze: None,
             idempotency_key: None,
             lineage_scope: LineageScope::UNRESTRICTED,
             purpose: CapturePurpose::default(),
