@@ -304,7 +304,7 @@ create() {
   local replaced commit_id text micros present
   if [ -z "$repository" ]; then
     # Before 2.28, `git init` has no option for the name of the branch.
-    (must git init -q && GIT_DIR=.git must git symbolic-ref HEAD refs/heads/main) || exit
+    (must git init -q --template= && GIT_DIR=.git must git symbolic-ref HEAD refs/heads/main) || exit
     open_repository
   fi
   exec 5< <(resolve "$checkpoints$name")

@@ -67,6 +67,10 @@ impl<P: Ports> NamedWorkspace<P> {
             PromoteFrom::Workspace(name) => name,
         };
         let address = Address { name: name.clone(), tenant: self.address.tenant.clone() };
+        // An active workspace is captured: not before it is known to be of the lineage.
+        if let Ok(active) = self.ports.named_workspaces()?.active_sandbox(&address).await {
+            self.check_same_lineage(record, &active).await?;
+        }
         let key = request.idempotency_key.as_deref().map(|key| format!("promote/{}/{key}", self.address.name));
         self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await
     }

@@ -147,6 +147,7 @@ fn promote_refuses_another_lineage() {
     fixture.write_workspace_file("stranger", "strange");
     let error = fixture.promote_workspace(WORKSPACE, &json!({ "from": "stranger" })).expect_code(Code::OtherLineage);
     assert!(error.message().contains(WORKSPACE), "{error}");
+    assert!(fixture.snapshots_of(&fixture.sandbox_of("stranger")).is_empty(), "a refused call captures nothing");
     let snapshot = stop(&fixture, "stranger");
     fixture.promote_workspace(WORKSPACE, &json!({ "from": snapshot })).expect_code(Code::SnapshotNotFound);
     assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
