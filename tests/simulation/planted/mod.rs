@@ -61,8 +61,8 @@ impl Planted {
 const fn max_schedules(bug: Bug) -> u64 {
     match bug {
         // The same call must arrive twice, and the sandbox must be decommissioned between the two; or the container must
-        // end between the probe and the marker of an adoption.
-        Bug::ReservedAfterDecommission | Bug::AdoptedWithoutProbe => 100_000,
+        // end between the probe and the marker of an adoption; or a destroy must hang, and take effect after the next revival.
+        Bug::ReservedAfterDecommission | Bug::AdoptedWithoutProbe | Bug::UnansweredDestroyNotStored => 100_000,
         _ => 20_000,
     }
 }

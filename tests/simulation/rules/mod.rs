@@ -199,10 +199,12 @@ fn check_capture(
         world.report_violation("rule 1, a delta has a base", &format_args!("the base of {name} was damaged before"));
     }
     let is_restoring = matches!(truth.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
+    // An interrupted revival may leave its marker in a container in which no restore began. A caller may accept its files.
+    let may_be_marked = row.foreign && !world.is_started_by_service(id);
     let is_ready = matches!(truth.marker, Some(ContainerMarker::Ready(_)));
     // A container that cold-started, and that a start adopted since.
     let is_adopted = || world.with_sandbox(id, |sandbox, _| sandbox.notes.adopted.contains(&truth.started_at));
-    if is_restoring || (world.has_binding(id) && !row.foreign && !is_ready && !is_adopted()) {
+    if (is_restoring && !may_be_marked) || (world.has_binding(id) && !row.foreign && !is_ready && !is_adopted()) {
         world.report_violation(
             "rule 10, only the workspace's own files are captured",
             &format_args!("{name}: {:?}", truth.marker),
