@@ -21,6 +21,7 @@ mod mint;
 mod named;
 mod operations;
 mod policy;
+mod provenance;
 mod reasons;
 mod record;
 mod refs;

@@ -169,4 +169,8 @@ bugs! {
     RevivedWithoutComparison,
     /// A revival discards files that were written since the container cold-started, without permission.
     RevivalDiscardsFiles,
+    /// The image of a new sandbox is not compared with that of the snapshot.
+    ImageNotCompared,
+    /// A snapshot has the image with which the workspace was started, although a start adopted another container since.
+    AdoptedImageKept,
 }
