@@ -88,6 +88,7 @@ export class Container extends BaseContainer {
     const script = join(import.meta.dirname, 'enter.sh');
     const certificates = this.#host.hasCertificates ? '/opt/local-engine/ca.pem' : undefined;
     const added = [`CLOUDFLARE_PLACEMENT_ID=local-${this.id}`];
+    if (this.image.version !== undefined) added.push(`SANDBOX_VERSION=${this.image.version}`);
     if (certificates !== undefined) added.push(`CURL_CA_BUNDLE=${certificates}`);
     const { entrypoint, env: variables } = this.spec;
     const program = entrypoint.length > 0 ? entrypoint : DEFAULT_ENTRYPOINT;

@@ -17,6 +17,9 @@ const SLIM = /^debian:slim/;
 /** The programs that {@link SLIM} lacks. */
 const EXTRA_PROGRAMS = ['git', 'mksquashfs', 'unsquashfs', 'zstd'];
 
+/** An image that has a version of the SDK in `SANDBOX_VERSION`. Its server is the same. */
+const OF_VERSION = /^local:(.+)/;
+
 /** How workerd names snapshots. */
 const SNAPSHOT = /^workerd-container-snap-/;
 
@@ -42,6 +45,8 @@ export interface Image {
   hasServer: boolean;
   /** The programs of the machine that the container does not have. */
   hidden: string[];
+  /** The version of the SDK that it claims to have. Default: that of the server. */
+  version?: string | undefined;
   /** The archive (tar) of the files of a snapshot. */
   archive?: string;
 }
@@ -71,7 +76,8 @@ export class Images {
     const snapshot = this.#snapshots.get(withoutTag(name));
     if (snapshot) return snapshot;
     if (SNAPSHOT.test(name)) throw new ApiError(404, `No such image: ${name}`);
-    return { hasServer: !PLAIN.test(name), hidden: SLIM.test(name) ? EXTRA_PROGRAMS : [] };
+    const version = OF_VERSION.exec(name)?.[1];
+    return { hasServer: !PLAIN.test(name), hidden: SLIM.test(name) ? EXTRA_PROGRAMS : [], version };
   }
 
   /** Returns the answer to `GET /images/NAME/json`. */

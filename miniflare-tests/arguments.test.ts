@@ -10,7 +10,7 @@ import type { SnapshotRef } from '../client/src/index.ts';
 
 /** Valid options of the operations on one snapshot, besides the snapshot. */
 const SNAPSHOT_OPTIONS: Record<string, Record<string, unknown>> = {
-  restore: { idempotencyKey: 'key', lineageScope: 'origin' },
+  restore: { onImageChange: 'fail', idempotencyKey: 'key', lineageScope: 'origin' },
   branch: { idempotencyKey: 'key', allowCrossLineage: true },
   get: { lineageScope: 'origin', allowCrossLineage: false },
   manifest: { lineageScope: 'origin' },
@@ -31,7 +31,7 @@ const WORKSPACE = { name: 'existing', tenant: 'default' };
 /** Valid options of the other operations. The tests of checkpoints and of tools have those of their operations. */
 const OTHER_OPTIONS: Record<string, Record<string, unknown>> = {
   snapshot: { ...SANDBOX, label: 'new', idempotencyKey: 'key' },
-  revive: { ...SANDBOX, onDiverged: 'rescue', lineageScope: 'origin' },
+  revive: { ...SANDBOX, onDiverged: 'rescue', onImageChange: 'allow', lineageScope: 'origin' },
   list: { ...SANDBOX, limit: 10 },
   diff: { from: { ...SANDBOX, label: 'kept' }, to: { ...SANDBOX, label: 'kept' } },
   import: { ...SANDBOX, backup: { id: '00000000-0000-4000-8000-000000000000', dir: '/workspace' } },

@@ -36,8 +36,9 @@ for (const transport of ['rpc', 'http'] as const) {
       const ref = await world.snapshot(origin, { label: 'first' });
       const { snapshots, ...rest } = await world[transport]('list', { sandboxId: origin });
       assert.deepEqual(rest, {});
-      const [{ ageSeconds, checkedAt, ...row }] = snapshots;
+      const [{ ageSeconds, checkedAt, provenance, ...row }] = snapshots;
       assert.ok(ageSeconds >= 0 && checkedAt >= ref.ref.createdAt);
+      assert.match(provenance.packages, /^[0-9a-f]{16}$/);
       const { capture, snapshotId, shortRef, ...plain } = ref;
       assert.deepEqual(row, {
         snapshotId,

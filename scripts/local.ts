@@ -191,7 +191,7 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
       {
         type: 'durable-object' as const,
         storage: 'sqlite' as const,
-        ...containerOf(config, className, mode === 'container' ? 'debian' : worker.localImage),
+        ...containerOf(config, className, imageOf(mode, worker.localImage)),
       },
     ]),
   );
@@ -213,8 +213,13 @@ async function toMiniflareWorker(worker: LocalWorker, mode: Mode, s3: S3 | undef
   };
 }
 
-/** An image of the local engine: with the server of SDK 0.12, or without. */
-export type LocalImage = 'local' | 'debian';
+/** An image of the local engine: with the server of SDK 0.12, or without. The tag of the former is a version of the SDK. */
+export type LocalImage = 'local' | 'debian' | `local:${string}` | `debian:${string}`;
+
+/** Returns the image of the containers in a mode. Those of the mode `container` have no server. */
+function imageOf(mode: Mode, image: LocalImage | undefined): LocalImage | undefined {
+  return mode !== 'container' || image?.startsWith('debian') ? image : 'debian';
+}
 
 /** Returns the container of a class. */
 function containerOf(config: Config, className: string, localImage: LocalImage | undefined) {

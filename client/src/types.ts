@@ -433,6 +433,11 @@ export interface WorkspaceRef {
   capabilities: Capabilities;
   /** The version of this format. */
   schemaVersion: 1;
+  /**
+   * How the image of the sandbox differs from that of the snapshot, in the answer of the call that made
+   * the sandbox; empty if no difference is known.
+   */
+  stale?: string[];
 }
 
 /** The capabilities of a workspace. */
@@ -459,6 +464,16 @@ export interface WorkspacePayload {
 export type RestoreOptions = Selection & {
   /** An idempotency key: a repeated call with the same key gets the same answer. */
   idempotencyKey?: string;
+  /**
+   * What to do if the image of the new sandbox differs from that of the snapshot; `report` if absent.
+   *
+   * - `fail`: The operation fails.
+   * - `report`: The operation continues, and its answer reports the change. Most files remain valid on
+   * another image.
+   * - `allow`: The operation continues, and its answer does not report the change.
+   * @default "report"
+   */
+  onImageChange?: 'fail' | 'report' | 'allow';
   /**
    * The runtime of the new sandbox; that of the sandbox that the snapshot was taken of if absent.
    *
@@ -515,6 +530,8 @@ export interface RevivedSandbox {
   rescueSnapshotId?: string;
   /** The snapshot from which the files in the container were restored under this id; absent if none was. */
   restoredFrom?: RestoredFrom;
+  /** How the image of the sandbox differs from that of the snapshot; empty if no difference is known. */
+  stale?: string[];
 }
 
 /** The snapshot from which the files of a workspace were restored. */
@@ -554,6 +571,16 @@ export interface ReviveOptions extends LineageScope {
    * - `discard`: The start discards the files, and restores the newest snapshot.
    */
   onDiverged?: 'fail' | 'adopt' | 'rescue' | 'discard';
+  /**
+   * What to do if the image of the sandbox differs from that of the snapshot; `report` if absent.
+   *
+   * - `fail`: The operation fails.
+   * - `report`: The operation continues, and its answer reports the change. Most files remain valid on
+   * another image.
+   * - `allow`: The operation continues, and its answer does not report the change.
+   * @default "report"
+   */
+  onImageChange?: 'fail' | 'report' | 'allow';
 }
 
 /** A page of a list of snapshots, newest first. */
@@ -630,6 +657,8 @@ export interface Summary {
   fullReason?: FullReason;
   /** The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken. */
   ownBytes?: number;
+  /** What its container ran on. Absent if that is not known, as for snapshots of earlier releases. */
+  provenance?: Provenance;
   /** Its ref; absent while it is being taken. */
   ref?: SnapshotRef;
   /** Whether it is a rescue snapshot: one of a container that was not the sandbox's own. */
@@ -652,6 +681,28 @@ export interface Summary {
   totalBytes?: number;
   /** Why it cannot be restored, or why that is unknown; absent if it can. */
   why?: string;
+}
+
+/** What the container of a snapshot ran on, as far as it is known. What is not known is absent. */
+export interface Provenance {
+  /**
+   * The version of the class for containers. Absent for the class of the SDK 0.12, which does not tell
+   * it.
+   */
+  classVersion?: string;
+  /**
+   * The image, as the class for containers started it. Absent if the platform selected it, or if the
+   * container started from a platform snapshot; the SDK 0.12 does not tell it.
+   */
+  image?: string;
+  /**
+   * A hash of the release and of the packages of the image: 16 hexadecimal digits. A package that was
+   * installed in the running container changes it, and other files do not. Absent if the image lists no
+   * packages.
+   */
+  packages?: string;
+  /** The version of the Sandbox SDK in the image. Absent if the image is not one of the SDK 0.12. */
+  sdkVersion?: string;
 }
 
 /**
@@ -1037,6 +1088,8 @@ export interface TreeSnapshot {
   format?: 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | 'tar+zstd/1' | 'unknown';
   /** Its label. */
   label?: string;
+  /** What its container ran on. */
+  provenance?: Provenance;
   /** The size of its archive, in bytes. */
   sizeBytes?: number;
   /** The bytes that a restore of a delta reads: those of its archive and of its base. */
@@ -1609,12 +1662,13 @@ export interface DependsOn {
   /**
    * The effect on a start if the sandbox's image differs from the snapshot's.
    *
-   * - `fail`: The start fails.
-   * - `report`: The start continues, and its answer reports the change. Most files remain valid on
+   * - `fail`: The operation fails.
+   * - `report`: The operation continues, and its answer reports the change. Most files remain valid on
    * another image.
+   * - `allow`: The operation continues, and its answer does not report the change.
    * @default "report"
    */
-  onImageChange?: 'fail' | 'report';
+  onImageChange?: 'fail' | 'report' | 'allow';
   /**
    * The effect on a start if a file or the fingerprint differs from the snapshot's.
    *

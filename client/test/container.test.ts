@@ -1,6 +1,7 @@
 // The class for containers: its size, and that it has no dependencies.
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -22,6 +23,12 @@ async function measure(code: string): Promise<{ bytes: number; imports: string[]
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
   return { bytes: gzipSync(outputFiles[0]!.contents, { level: 9 }).byteLength, imports };
 }
+
+test('the class has the version of the package', async () => {
+  const source = await readFile(new URL('../src/container/sandbox.ts', import.meta.url), 'utf8');
+  const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+  assert.ok(source.includes(`CLASS_VERSION = '${version}'`));
+});
 
 const CLASS = `export * from './index.ts';`;
 const FILES = `export * from './files.ts';`;

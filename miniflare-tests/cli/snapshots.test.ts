@@ -102,9 +102,15 @@ describe('`snapshot list`', () => {
     const two = await cli.id('snapshot', 'create', origin, '--label', 'two');
     await cli.print('snapshot', 'pin', origin, 'two');
     const [head, ...rest] = (await cli.print('snapshot', 'list', origin)).trimEnd().split('\n');
-    assert.match(head ?? '', /^ID +LABEL +SIZE +TAKEN +EXPIRES +STATE$/);
-    assert.match(rest[0] ?? '', new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +ready, pinned$`));
-    assert.match(rest[1] ?? '', /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +in 30 days +ready$/);
+    assert.match(head ?? '', /^ID +LABEL +SIZE +TAKEN +EXPIRES +IMAGE +STATE$/);
+    assert.match(
+      rest[0] ?? '',
+      new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +(SDK|packages) [0-9a-f.]+ +ready, pinned$`),
+    );
+    assert.match(
+      rest[1] ?? '',
+      /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +in 30 days +(SDK|packages) [0-9a-f.]+ +ready$/,
+    );
     assert.equal((await cli.print('snapshot', 'list', origin, '--quiet')).split('\n')[0], two);
   });
 

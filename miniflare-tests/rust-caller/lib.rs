@@ -54,13 +54,12 @@ async fn take_restore_delete(service: ServiceBinding) -> Result<Value> {
     let client = Client::new(service);
     let label = Some(Label::parse("before")?);
     let taken = client.snapshot(&SnapshotRequest { label, ..SnapshotRequest::of(agent()?) }).await?;
-    let restored = client.restore(&RestoreRequest::of(taken.snapshot.clone())).await?;
+    let restore = RestoreRequest::of(taken.snapshot.clone());
+    let restored = client.restore(&restore).await?;
     let selection = Selection::of(taken.snapshot);
     let listed = client.get(&selection).await?;
-    client.delete(&DeleteRequest::of(selection.clone(), true)).await?;
-    let Err(error) = client.restore(&RestoreRequest { selection, runtime: None, idempotency_key: None }).await else {
-        return Ok(Value::Null);
-    };
+    client.delete(&DeleteRequest::of(selection, true)).await?;
+    let Err(error) = client.restore(&restore).await else { return Ok(Value::Null) };
     Ok(json!({ "restored": restored.sandbox_id(), "label": listed.label, "errorAfterDelete": to_json(&error) }))
 }
 

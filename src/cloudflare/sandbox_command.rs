@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::{Failure, SandboxId};
+use crate::model::{Failure, Provenance, SandboxId};
 
 /// The SDK's session id for commands outside of any session. Such a command waits for no other command, and does not
 /// change the sessions of the sandbox.
@@ -30,18 +30,41 @@ pub(super) fn name_settings(id: &SandboxId) -> Value {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CommandOutput {
-    stdout: String,
+    /// The standard output.
+    pub stdout: String,
     #[serde(default)]
     exit_code: Option<i64>,
+    /// The image of the container, from the class for containers only.
+    #[serde(default)]
+    image: Option<String>,
+    /// The version of the class for containers.
+    #[serde(default)]
+    class_version: Option<String>,
+}
+
+impl CommandOutput {
+    /// Returns what a container printed about itself, with what its class tells.
+    pub(super) fn provenance(&self, printed: Option<Provenance>) -> Option<Provenance> {
+        Provenance::with_class(printed, self.image.as_deref(), self.class_version.as_deref())
+    }
 }
 
 /// Returns the standard output of a command with a time limit of `millis`.
 pub(super) fn stdout_of(command: &str, millis: u32, output: Result<CommandOutput, Failure>) -> Result<String, Failure> {
+    completed(command, millis, output).map(|output| output.stdout)
+}
+
+/// Returns the output of a command with a time limit of `millis`, if it was not killed at the limit.
+pub(super) fn completed(
+    command: &str,
+    millis: u32,
+    output: Result<CommandOutput, Failure>,
+) -> Result<CommandOutput, Failure> {
     match output {
         Ok(CommandOutput { exit_code: Some(TIMEOUT_EXIT_CODE), .. }) => {
             Err(Failure::timed_out("a command in the sandbox", Duration::from_millis(millis.into())))
         }
-        Ok(output) => Ok(output.stdout),
+        Ok(output) => Ok(output),
         Err(failure) => Err(redact_command(command, failure)),
     }
 }
@@ -104,6 +127,15 @@ mod tests {
         {
             assert_eq!(stdout_of_answer(answer).as_deref(), Ok("x"));
         }
+    }
+
+    #[test]
+    fn class_for_containers_tells_its_image_and_version() {
+        let output = |answer: Value| serde_json::from_value::<CommandOutput>(answer).unwrap();
+        let text = |output: CommandOutput| output.provenance(Provenance::parse("0.12.10 0123")).unwrap().to_string();
+        assert_eq!(text(output(json!({ "stdout": "" }))), "0.12.10 0123");
+        let answer = json!({ "stdout": "", "image": "debian:12", "classVersion": "0.1.0" });
+        assert_eq!(text(output(answer)), "0.12.10 0123 0.1.0 debian:12");
     }
 
     #[test]

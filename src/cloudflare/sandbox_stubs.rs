@@ -9,7 +9,7 @@ use worker::ObjectNamespace;
 
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
-use super::sandbox_command::{NO_SESSION, stdout_of};
+use super::sandbox_command::{CommandOutput, NO_SESSION, completed, stdout_of};
 use super::value::from_js;
 use super::{scripts, stub};
 use crate::model::exec::OutputStream;
@@ -55,11 +55,24 @@ impl SandboxStubs {
         millis: u32,
         expected: Option<ContainerIdentity>,
     ) -> Result<String, Failure> {
-        let Some(expected) = expected else { return self.run(id, command, millis).await };
+        self.output_in(id, command, millis, expected).await.map(|output| output.stdout)
+    }
+
+    /// As [`run_in`](Self::run_in), with what the class of the sandbox tells about the container.
+    pub(super) async fn output_in(
+        &self,
+        id: &SandboxId,
+        command: &str,
+        millis: u32,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<CommandOutput, Failure> {
         let command = [PRELUDE, command].concat();
-        let options = json!({ "origin": "internal", "timeout": millis, "expectedLastChange": expected });
+        let options = match expected {
+            Some(expected) => json!({ "origin": "internal", "timeout": millis, "expectedLastChange": expected }),
+            None => json!({ "origin": "internal", "timeout": millis }),
+        };
         let arguments = [json!(command), json!(NO_SESSION), options];
-        stdout_of(&command, millis, self.call(id, "execWithSessionToken", &arguments).await)
+        completed(&command, millis, self.call(id, "execWithSessionToken", &arguments).await)
     }
 
     /// As [`run`](Self::run), with additional environment variables and without the prelude.

@@ -32,8 +32,8 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
-    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
-    SandboxStatus, SnapshotId, Status,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
+    SandboxId, SandboxStatus, SnapshotId, Status,
 };
 use crate::ports::Sandboxes;
 
@@ -140,7 +140,8 @@ impl Sandboxes for SandboxStubs {
         to: &ContainerMarker,
         older_than_millis: Option<i64>,
     ) -> Result<MarkerUpdate, Failure> {
-        let stdout = self.run(id, &scripts::update_marker(from, to, older_than_millis), COMMAND_TIMEOUT_MILLIS).await?;
+        let stdout =
+            self.run(id, &scripts::update_marker(from, to, older_than_millis, false), COMMAND_TIMEOUT_MILLIS).await?;
         scripts::read_marker_update(&stdout)
             .ok_or_else(|| Failure::protocol("the sandbox", "the container marker can't be changed"))
     }
@@ -154,8 +155,15 @@ impl Sandboxes for SandboxStubs {
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<RestoreBegun>, Failure> {
-        let stdout = self.run(id, &scripts::begin_restore(from, to, token, dir, files), WALK_TIMEOUT_MILLIS).await?;
-        scripts::read_restore_begun(&stdout, files)
+        let command = scripts::begin_restore(from, to, token, dir, files);
+        let output = self.output_in(id, &command, WALK_TIMEOUT_MILLIS, None).await?;
+        let begun = scripts::read_restore_begun(&output.stdout, files)?;
+        Ok(begun.map(|mut begun| {
+            if let Some(known) = output.provenance(Provenance::parse(&begun.listing.image)) {
+                begun.listing.image = known.to_string();
+            }
+            begun
+        }))
     }
 
     async fn complete_restore(
@@ -194,11 +202,10 @@ impl Sandboxes for SandboxStubs {
         id: &SandboxId,
         cursor: ChangeCursor,
         expected: Option<ContainerIdentity>,
-    ) -> Result<(), Failure> {
-        match self.run_in(id, &scripts::watch(cursor), COMMAND_TIMEOUT_MILLIS, expected).await?.trim() {
-            "unchanged" => Ok(()),
-            _ => Err(unreadable("the result of the watch command")),
-        }
+    ) -> Result<Option<Provenance>, Failure> {
+        let output = self.output_in(id, &scripts::watch(cursor), COMMAND_TIMEOUT_MILLIS, expected).await?;
+        let image = scripts::read_watch(&output.stdout).ok_or_else(|| unreadable("the result of the watch command"))?;
+        Ok(output.provenance(Provenance::parse(&image)))
     }
 
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {

@@ -15,7 +15,7 @@ use worker::ObjectNamespace;
 
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
-use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, stdout_of, unreadable};
+use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, CommandOutput, NO_SESSION, completed, name_settings, unreadable};
 use super::scripts::{self, delta, shell_quote};
 use super::stub;
 use super::value::from_js;
@@ -63,8 +63,13 @@ impl<'a> SdkSession<'a> {
 impl SdkSession<'_> {
     /// Runs a command outside of the shell sessions of the sandbox, and returns its standard output.
     async fn run(&self, command: &str, millis: u32) -> Result<String, Failure> {
+        self.output(command, millis).await.map(|output| output.stdout)
+    }
+
+    /// As [`run`](Self::run), with what the class of the sandbox tells about the container.
+    async fn output(&self, command: &str, millis: u32) -> Result<CommandOutput, Failure> {
         let options = json!({ "origin": "internal", "timeout": millis });
-        stdout_of(command, millis, self.call("exec", &[json!([PRELUDE, command].concat()), options]).await)
+        completed(command, millis, self.call("exec", &[json!([PRELUDE, command].concat()), options]).await)
     }
 }
 
@@ -105,9 +110,10 @@ impl SandboxSession for SdkSession<'_> {
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
     ) -> Result<MarkerUpdate, Failure> {
-        let stdout = self.run(&scripts::update_marker(from, to, None), COMMAND_TIMEOUT_MILLIS).await?;
-        scripts::read_marker_update(&stdout)
-            .ok_or_else(|| Failure::protocol("the sandbox", "the container marker can't be changed"))
+        let output = self.output(&scripts::update_marker(from, to, None, true), COMMAND_TIMEOUT_MILLIS).await?;
+        let update = scripts::read_marker_update(&output.stdout)
+            .ok_or_else(|| Failure::protocol("the sandbox", "the container marker can't be changed"))?;
+        Ok(MarkerUpdate { provenance: output.provenance(update.provenance), ..update })
     }
 
     async fn complete_restore(

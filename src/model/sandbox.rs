@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Provenance;
 use super::named::ContainerMarker;
 
 /// The status of a sandbox's container (`getState` of the SDK).
@@ -89,6 +90,8 @@ pub struct MarkerUpdate {
     pub outcome: MarkerOutcome,
     /// The id of the container.
     pub container_id: Option<ContainerId>,
+    /// What the container runs on; absent where the caller does not need it.
+    pub provenance: Option<Provenance>,
 }
 
 /// The id that a container carries in a file: a command in the container proves it, while a [`ContainerIdentity`] is what

@@ -19,7 +19,7 @@ use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, Failure, FullReason,
-    MarkerUpdate, Probe, Result, SandboxId, SandboxStatus, SnapshotId,
+    MarkerUpdate, Probe, Provenance, Result, SandboxId, SandboxStatus, SnapshotId,
 };
 
 /// A session with a sandbox of the ports `P`.
@@ -47,7 +47,7 @@ pub trait SandboxSession {
         bytes: Option<u64>,
     ) -> impl Future<Output = Result<BackupHandle, Failure>>;
 
-    /// As [`Sandboxes::update_marker`], for a container of any age.
+    /// As [`Sandboxes::update_marker`], for a container of any age. Also returns what the container runs on.
     fn update_marker(
         &self,
         from: Option<&ContainerMarker>,
@@ -215,14 +215,15 @@ pub trait Sandboxes {
     /// is in no repository. Starts the container if it is not running.
     fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
 
-    /// Starts to watch for changes: for this cursor, changes count from now on. With `expected`, fails in another
-    /// container and starts none; otherwise starts the container if it is not running.
+    /// Starts to watch for changes: for this cursor, changes count from now on. Returns what the container runs on, if
+    /// anything of it is known. With `expected`, fails in another container and starts none; otherwise starts the container if
+    /// it is not running.
     fn watch_changes(
         &self,
         id: &SandboxId,
         cursor: ChangeCursor,
         expected: Option<ContainerIdentity>,
-    ) -> impl Future<Output = Result<(), Failure>>;
+    ) -> impl Future<Output = Result<Option<Provenance>, Failure>>;
 
     /// Returns whether anything in the directory has changed since the last call of this or of
     /// [`watch_changes`](Self::watch_changes) with the same cursor, or, for [`ChangeCursor::Idle`], since the marker was

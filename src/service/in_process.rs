@@ -13,7 +13,7 @@ use futures_util::lock::Mutex;
 
 use super::calls::queue::Queue;
 use super::snapshot::coalesce::SnapshotCoalescer;
-use crate::model::named::settings::OnDiverged;
+use crate::model::named::settings::{OnDiverged, OnImageChange};
 use crate::model::revive::RevivedSandbox;
 use crate::model::{Error, SandboxId, SnapshotId};
 
@@ -49,7 +49,10 @@ pub(super) struct InProcessState {
 }
 
 /// The revivals of a sandbox that run. Weak, because a revival owns this state; only its callers own it.
-pub(super) type Revivals = RefCell<Vec<(OnDiverged, WeakShared<Revival>)>>;
+pub(super) type Revivals = RefCell<Vec<(RevivalChoices, WeakShared<Revival>)>>;
+
+/// What the caller of a revival chose.
+pub(super) type RevivalChoices = (OnDiverged, OnImageChange);
 
 /// A revival of the sandbox.
 pub(super) type Revival = LocalBoxFuture<'static, Result<RevivedSandbox, Error>>;

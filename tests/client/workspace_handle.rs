@@ -3,6 +3,7 @@
 use sandbox_snapshotter::model::background::CommandState;
 use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
+use sandbox_snapshotter::model::named::settings::OnImageChange;
 use sandbox_snapshotter::model::request::{
     CommandOutputRequest, ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest,
 };
@@ -104,7 +105,14 @@ fn snapshot_is_restored_by_its_short_ref() {
         let taken = client.workspace(address(WORKSPACE)).snapshot(|request| request).await?;
         let short = taken.short_ref.expect("a short ref");
         let selection = Selection::by_short_ref(short);
-        let restored = client.restore(&RestoreRequest { selection, runtime: None, idempotency_key: None }).await?;
+        let restored = client
+            .restore(&RestoreRequest {
+                selection,
+                runtime: None,
+                on_image_change: OnImageChange::Report,
+                idempotency_key: None,
+            })
+            .await?;
         assert_eq!(restored.root_id(), taken.snapshot.root_id());
         Ok::<_, Error>(())
     })

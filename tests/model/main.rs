@@ -22,6 +22,7 @@ mod named;
 mod operations;
 mod policy;
 mod policy_properties;
+mod provenance;
 mod reasons;
 mod record;
 mod refs;

@@ -43,10 +43,12 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "freeze": { "freeze": "./db freeze", "thaw": "./db thaw", "timeoutSeconds": 30 },
             }),
         ])],
-        Operation::Restore | Operation::Branch => selected(json!({ "runtime": "container", "idempotencyKey": "k" })),
+        Operation::Restore | Operation::Branch => {
+            selected(json!({ "runtime": "container", "onImageChange": "fail", "idempotencyKey": "k" }))
+        }
         Operation::Revive => vec![with(&[
             &lineage_scope,
-            &json!({ "sandboxId": "agent-42", "onDiverged": "rescue", "idempotencyKey": "k" }),
+            &json!({ "sandboxId": "agent-42", "onDiverged": "rescue", "onImageChange": "allow", "idempotencyKey": "k" }),
         ])],
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             selected(json!({}))

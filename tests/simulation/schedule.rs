@@ -64,6 +64,7 @@ fn create_sandboxes(world: &Rc<World>) {
             sandbox: id.clone(),
             files: Files::from([(format!("{DIR}/9"), "9".to_owned())]),
             started_at: world.now(),
+            image: String::new(),
             format: world.profile.archive_format,
             identity: None,
             marker: None,

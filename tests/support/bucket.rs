@@ -33,6 +33,8 @@ pub struct Capture<N> {
     pub files: Files,
     /// The time at which the container was started, in milliseconds since 1970.
     pub started_at: i64,
+    /// What the container ran on.
+    pub image: String,
     /// The format of the archive.
     pub format: ArchiveFormat,
     /// The identity of the container.
@@ -212,6 +214,7 @@ impl<S: Scheduler> World<S> {
             identity,
             files: container.files_in(options.dir.as_str()),
             started_at: container.started_at,
+            image: container.image.clone(),
             format: container.archive_format,
             marker: container.marker.clone(),
             notes: container.notes.clone(),

@@ -18,8 +18,8 @@ use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun}
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Runtime,
-    SandboxBinding, SandboxId, SandboxStatus, SnapshotId,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
+    Runtime, SandboxBinding, SandboxId, SandboxStatus, SnapshotId,
 };
 use sandbox_snapshotter::ports::Sandboxes;
 
@@ -144,7 +144,7 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         id: &SandboxId,
         cursor: ChangeCursor,
         expected: Option<ContainerIdentity>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Provenance>, Failure> {
         self.world.watch_changes(&self.key(id), cursor, expected).await
     }
 

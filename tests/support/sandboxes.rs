@@ -22,7 +22,7 @@ use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
-    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, SandboxId, SandboxStatus, SnapshotId, Status,
+    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Provenance, SandboxId, SandboxStatus, SnapshotId, Status,
 };
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
@@ -352,7 +352,8 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 world.set_marker(id, &to);
                 MarkerOutcome::Updated
             };
-            MarkerUpdate { age_millis, elapsed_millis: 0, outcome, container_id: world.container_id(id) }
+            let provenance = world.with_container(id, |container, _| Provenance::parse(&container.image));
+            MarkerUpdate { age_millis, elapsed_millis: 0, outcome, container_id: world.container_id(id), provenance }
         };
         self.run_command(Method::UpdateMarker, id, update).await
     }
@@ -447,8 +448,11 @@ impl<S: Scheduler> Sandboxes for World<S> {
         id: &SandboxId,
         cursor: ChangeCursor,
         expected: Option<ContainerIdentity>,
-    ) -> Result<(), Failure> {
-        let watch = move |container: &mut Container<S>, now| drop(container.watch(cursor, now));
+    ) -> Result<Option<Provenance>, Failure> {
+        let watch = move |container: &mut Container<S>, now| {
+            container.watch(cursor, now);
+            Provenance::parse(&container.image)
+        };
         self.in_expected_container(Method::WatchChanges, id, expected, watch).await
     }
 

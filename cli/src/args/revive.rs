@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::common::{IdempotencyKey, LineageScope};
+use super::snapshot::ImageAction;
 use super::workspace::DivergedAction;
 
 /// `revive`
@@ -18,6 +19,9 @@ pub struct Revive {
     /// How to handle files that were written since the sandbox cold-started without its own [default: fail]
     #[arg(long, value_name = "ACTION")]
     pub on_diverged: Option<DivergedAction>,
+    /// What to do if the image of the sandbox differs from that of the snapshot [default: report]
+    #[arg(long, value_name = "ACTION")]
+    pub on_image_change: Option<ImageAction>,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,

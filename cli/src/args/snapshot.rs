@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use sandbox_snapshotter_client::model::freeze::Freeze;
+use sandbox_snapshotter_client::model::named::settings::OnImageChange;
 
 use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, RuntimeOption, SnapshotSelector};
 use super::duration::DurationArg;
@@ -130,6 +131,27 @@ pub struct Create {
     /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
+}
+
+/// What to do if the image of a sandbox differs from that of a snapshot.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum ImageAction {
+    /// The command fails, and nothing is restored
+    Fail,
+    /// The answer reports the difference
+    Report,
+    /// The difference is ignored
+    Allow,
+}
+
+impl From<ImageAction> for OnImageChange {
+    fn from(action: ImageAction) -> Self {
+        match action {
+            ImageAction::Fail => Self::Fail,
+            ImageAction::Report => Self::Report,
+            ImageAction::Allow => Self::Allow,
+        }
+    }
 }
 
 /// The compression of archives.
@@ -266,6 +288,9 @@ pub struct Restore {
     /// The runtime of the new sandbox.
     #[command(flatten)]
     pub runtime: RuntimeOption,
+    /// What to do if the image of the new sandbox differs from that of the snapshot [default: report]
+    #[arg(long, value_name = "ACTION")]
+    pub on_image_change: Option<ImageAction>,
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime};
 use super::duration::DurationArg;
 use super::policy::Policy;
+use super::snapshot::ImageAction;
 use sandbox_snapshotter_client::model::Runtime;
 use sandbox_snapshotter_client::model::named::settings::OnDiverged;
 
@@ -201,7 +202,7 @@ pub struct Settings {
     pub on_mismatch: Option<MismatchAction>,
     /// The effect on a start if the sandbox's image differs from the snapshot's [default: report]
     #[arg(long, value_name = "ACTION")]
-    pub on_image_change: Option<MismatchAction>,
+    pub on_image_change: Option<ImageAction>,
     /// The retention policy of the snapshots.
     #[command(flatten)]
     pub policy: Policy,

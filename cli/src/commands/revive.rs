@@ -12,6 +12,7 @@ use crate::failure::Result;
 pub fn run(context: &Context, command: Revive) -> Result<Exit> {
     let request = ReviveRequest {
         on_diverged: command.on_diverged.map(Into::into).unwrap_or_default(),
+        on_image_change: command.on_image_change.map(Into::into).unwrap_or_default(),
         idempotency_key: key_or_new(command.key)?,
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,
         ..ReviveRequest::of(context.sandbox(&command.target)?)

@@ -5,9 +5,7 @@ use std::env::VarError;
 use std::path::Path;
 
 use sandbox_snapshotter_client::model::Policy;
-use sandbox_snapshotter_client::model::named::settings::{
-    DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch,
-};
+use sandbox_snapshotter_client::model::named::settings::{DependsOn, Expiry, Hook, Hooks, OnFailure, OnMismatch};
 use sandbox_snapshotter_client::model::named::{Autosave, StoragePolicy};
 use sandbox_snapshotter_client::model::request::SettingsUpdate;
 use serde::Deserialize;
@@ -124,10 +122,7 @@ fn depends_on(given: &Settings, file: Option<DependsOn>) -> Option<DependsOn> {
             MismatchAction::Fail => OnMismatch::Fail,
             MismatchAction::Report => OnMismatch::Report,
         }),
-        on_image_change: given.on_image_change.map_or(file.on_image_change, |change| match change {
-            MismatchAction::Fail => OnImageChange::Fail,
-            MismatchAction::Report => OnImageChange::Report,
-        }),
+        on_image_change: given.on_image_change.map_or(file.on_image_change, Into::into),
     })
 }
 

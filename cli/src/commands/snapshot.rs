@@ -55,9 +55,12 @@ pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
 
 /// `restore` and `branch`
 pub fn restore(context: &Context, operation: &str, command: Restore) -> Result<Exit> {
-    let selection = context.select_snapshot(&command.selector)?;
-    let request =
-        RestoreRequest { selection, runtime: command.runtime.runtime, idempotency_key: key_or_new(command.key)? };
+    let request = RestoreRequest {
+        selection: context.select_snapshot(&command.selector)?,
+        runtime: command.runtime.runtime,
+        on_image_change: command.on_image_change.map(Into::into).unwrap_or_default(),
+        idempotency_key: key_or_new(command.key)?,
+    };
     context.show::<WorkspaceRef>(&context.call_mutating(operation, &request)?)
 }
 

@@ -18,6 +18,7 @@ impl Show for RevivedSandbox {
             ("files", files(self.how, self.restored_from.as_ref())),
             ("may be lost", possible_loss(self.may_have_lost)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
+            ("stale", self.stale.join("; ")),
         ])
     }
 }

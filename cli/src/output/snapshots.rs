@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::answer::{
 };
 use sandbox_snapshotter_client::model::freeze::FreezeReport;
 use sandbox_snapshotter_client::model::{
-    DerivationKind, SandboxId, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp, WorkspaceRef,
+    DerivationKind, Provenance, SandboxId, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp, WorkspaceRef,
 };
 
 use super::Show;
@@ -61,7 +61,11 @@ impl Show for WorkspaceRef {
     }
 
     fn text(&self, _: Timestamp) -> String {
-        details([("sandbox", self.sandbox_id().to_string()), ("lineage of", self.root_id().to_string())])
+        details([
+            ("sandbox", self.sandbox_id().to_string()),
+            ("lineage of", self.root_id().to_string()),
+            ("stale", self.stale().join("; ")),
+        ])
     }
 }
 
@@ -91,11 +95,12 @@ impl Show for Page {
                 snapshot.size_bytes.map_or_else(String::new, size),
                 relative_time(snapshot.created_at, now),
                 snapshot.expires_at.map_or_else(String::new, |end| relative_time(end, now)),
+                snapshot.provenance.as_ref().map_or_else(String::new, Provenance::summary),
                 summary_state(snapshot),
             ]
         };
-        let rows =
-            table_with_numbers(2, ["ID", "LABEL", "SIZE", "TAKEN", "EXPIRES", "STATE"], self.snapshots.iter().map(row));
+        let header = ["ID", "LABEL", "SIZE", "TAKEN", "EXPIRES", "IMAGE", "STATE"];
+        let rows = table_with_numbers(2, header, self.snapshots.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
@@ -206,6 +211,8 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         Restorability::Unknown => "unknown",
     };
     let is_shared = snapshot.shared_bytes.is_some_and(|bytes| bytes > 0);
+    let known =
+        |part: fn(&Provenance) -> Option<String>| snapshot.provenance.as_ref().and_then(part).unwrap_or_default();
     let why = snapshot.restorable.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     vec![
         ("snapshot", snapshot.snapshot_id.to_string()),
@@ -222,6 +229,10 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("shared", snapshot.shared_bytes.filter(|_| is_shared).map_or_else(String::new, size)),
         ("deltas", join(&snapshot.deltas)),
         ("format", snapshot.format.map_or_else(String::new, |format| format.as_str().to_owned())),
+        ("image", known(|it| it.image.clone())),
+        ("packages", known(|it| it.packages.clone())),
+        ("SDK version", known(|it| it.sdk_version.clone())),
+        ("class version", known(|it| it.class_version.clone())),
         ("taken", exact_time(snapshot.created_at, now)),
         ("last used", exact_time(snapshot.last_used_at, now)),
         ("expires", snapshot.expires_at.map_or_else(String::new, |end| exact_time(end, now))),

@@ -41,6 +41,8 @@ export interface ContainerRun {
   changedAt: number;
   /** The programs of its image. */
   tools: string[];
+  /** The image that it was started from. Undefined where the class did not select one, or started a snapshot of the platform. */
+  image?: string | undefined;
 }
 
 /** Starts the container of an object, and recognizes it. */
@@ -143,20 +145,21 @@ export class ContainerIdentity {
     const current = await this.#observe();
     if (current.id) return this.#mark(current);
     if (this.#container.running) await this.#container.destroy().catch(() => {}); // It is gone.
-    const run = await this.#begin();
+    const image = containerSnapshot ? undefined : this.image;
+    const run = await this.#begin(image);
     const { labels, ...options } = this.#options();
     this.#container.start({
       ...options,
       labels: { ...labels, [LABEL]: run.id },
-      image: containerSnapshot ? undefined : this.image,
+      image,
       containerSnapshot,
     } as unknown as ContainerStartupOptions);
     return this.#mark(run);
   }
 
   /** Stores the id of a container before a container can have it. */
-  async #begin(): Promise<ContainerRun> {
-    const run = this.#change(crypto.randomUUID());
+  async #begin(image?: string): Promise<ContainerRun> {
+    const run = this.#change(crypto.randomUUID(), image);
     await this.#ctx.storage.sync();
     return run;
   }
@@ -180,9 +183,9 @@ export class ContainerIdentity {
   }
 
   /** Stores that another container, or none, runs. No two changes have the same time. */
-  #change(id?: string): ContainerRun {
+  #change(id?: string, image?: string): ContainerRun {
     const changedAt = Math.max(Date.now(), this.stored.changedAt + 1);
-    return this.#store({ ...(id && { id }), ready: false, changedAt, tools: [] });
+    return this.#store({ ...(id && { id }), ready: false, changedAt, tools: [], image });
   }
 
   #store(run: ContainerRun): ContainerRun {

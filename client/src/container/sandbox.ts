@@ -7,6 +7,7 @@ import { SandboxError } from './errors.ts';
 import { streamCommand, type StreamOptions } from './exec-stream.ts';
 import { Files } from './basic-files.ts';
 import { ContainerIdentity, requireTool } from './identity.ts';
+import type { ContainerRun } from './identity.ts';
 import { Inactivity, toMillis, type Duration } from './inactivity.ts';
 import type { Settings, SnapshotMethods } from './methods.ts';
 import { KILLED, run, sh, TIMED_OUT } from './process.ts';
@@ -30,12 +31,19 @@ export interface Options<Env = any> {
 
 /** The result of a command. */
 export interface ExecResult extends Ran {
+  /** The image of its container. Undefined where the class did not select one, or started a snapshot of the platform. */
+  image?: string | undefined;
+  /** The version of the class. */
+  classVersion: string;
   success: boolean;
   command: string;
   /** In milliseconds. */
   duration: number;
   timestamp: string;
 }
+
+/** The version of the class: that of the package. */
+export const CLASS_VERSION = '0.1.0';
 
 /** The state of a sandbox. */
 export interface State {
@@ -179,13 +187,22 @@ export class ContainerSandbox
     return this.execStream(command, options);
   }
 
-  async execProgram(argv: string[], options: ProgramOptions = {}): Promise<Ran> {
+  async execProgram(argv: string[], options?: ProgramOptions): Promise<Ran> {
+    const { image, ...ran } = await this.#execute(argv, options);
+    return ran;
+  }
+
+  async #execute(argv: string[], options: ProgramOptions = {}): Promise<Ran & Pick<ContainerRun, 'image'>> {
     const { cwd = this.#dir, timeout, stdin, expectedLastChange } = options;
     const expected = expectedLastChange === undefined ? {} : { expectedLastChange };
     const startedAt = Date.now();
-    const ran = await this.#inContainer(expected, ({ container, state }) => {
+    const ran = await this.#inContainer(expected, async ({ container, state }) => {
       if (timeout !== undefined) requireTool(state, 'timeout');
-      return run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin });
+      const { image } = state;
+      return {
+        image,
+        ...(await run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin })),
+      };
     });
     // `timeout` kills a command that ignores its first signal.
     const late = timeout !== undefined && Date.now() - startedAt >= timeout;
@@ -194,9 +211,10 @@ export class ContainerSandbox
 
   async exec(command: string, options?: ExecOptions): Promise<ExecResult> {
     const startedAt = Date.now();
-    const ran = await this.execProgram(sh(SHELL, command), options);
+    const ran = await this.#execute(sh(SHELL, command), options);
     const timestamp = new Date(startedAt).toISOString();
-    return { ...ran, success: ran.exitCode === 0, command, duration: Date.now() - startedAt, timestamp };
+    const [success, duration] = [ran.exitCode === 0, Date.now() - startedAt];
+    return { ...ran, classVersion: CLASS_VERSION, success, command, duration, timestamp };
   }
 
   createBackup(options: BackupOptions): Promise<BackupHandle> {

@@ -68,6 +68,10 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
           )}
         </Fact>
         <Fact name="Format">{of.format}</Fact>
+        <Fact name="Image">{of.provenance?.image}</Fact>
+        <Fact name="Packages">{of.provenance?.packages}</Fact>
+        <Fact name="SDK version">{of.provenance?.sdkVersion}</Fact>
+        <Fact name="Class version">{of.provenance?.classVersion}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>
         </Fact>

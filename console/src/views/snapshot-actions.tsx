@@ -31,11 +31,11 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   const [verification, setVerification] = useState<Verification>();
 
   const derive = async (operation: 'restore' | 'branch') => {
-    const { ref } = await create(operation, selection);
+    const { ref, stale = [] } = await create(operation, selection);
     return {
       message: (
         <>
-          The new sandbox is <Name of={ref.sandboxId} />.
+          The new sandbox is <Name of={ref.sandboxId} />.{stale.map((reason) => ` Stale: ${reason}.`)}
         </>
       ),
       to: placeFor({ selected: { sandboxId: ref.sandboxId } }),

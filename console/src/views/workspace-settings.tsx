@@ -111,7 +111,11 @@ function Cause({ of: { tenant, name, sandboxId }, text }: { of: Workspace; text:
   );
 }
 
-const EFFECTS = { fail: 'the start fails', report: 'the start continues and reports it' } as const;
+const EFFECTS = {
+  fail: 'the start fails',
+  report: 'the start continues and reports it',
+  allow: 'the start continues',
+} as const;
 
 function HookFact({ name, of }: { name: string; of: Hook | undefined }) {
   return (

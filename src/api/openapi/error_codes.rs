@@ -108,7 +108,7 @@ const CAPTURE: &[Code] = &[
 ];
 
 /// The codes of creating a sandbox from a backup.
-const RESTORE: &[Code] = &[Code::RestoreFailed];
+const RESTORE: &[Code] = &[Code::RestoreFailed, Code::SnapshotStale];
 
 /// The codes of operations on a named workspace.
 const NAMED: &[Code] = &[Code::InvalidWorkspaceName, Code::WorkspaceNotFound];

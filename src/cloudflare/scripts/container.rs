@@ -1,6 +1,6 @@
 //! The probe of a container: its age, its marker, and the content of its directory.
 
-use super::files::{hash_files, list_directory, read_hashes, read_listing, skip_listing};
+use super::files::{PRINT_IMAGE, hash_files, list_directory, read_hashes, read_image, read_listing, skip_listing};
 use super::{
     CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_MARKER, dir_vars,
     read_container_id, shell_quote,
@@ -8,7 +8,7 @@ use super::{
 use crate::model::change_cursor::SAVED_AT_START;
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
-use crate::model::{Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe};
+use crate::model::{Directory, DirectoryContent, Failure, MarkerOutcome, MarkerUpdate, Probe, Provenance};
 
 /// Ticks per second of the times in `/proc/1/stat` (`USER_HZ`), on every processor that containers run on.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -89,14 +89,16 @@ pub(in crate::cloudflare) fn update_marker(
     from: Option<&ContainerMarker>,
     to: &ContainerMarker,
     older_than_millis: Option<i64>,
+    with_image: bool,
 ) -> String {
+    let image = if with_image { PRINT_IMAGE } else { "" };
     let from = shell_quote(&from.map(ContainerMarker::to_string).unwrap_or_default());
     let (is_replacement, is_young) = match older_than_millis {
         Some(millis) => (r#"[ -e "$replaced_note" ]"#, format!("[ $(((10#${{up/./}} - start) * 10)) -lt {millis} ]")),
         None => ("false", "false".to_owned()),
     };
     format!(
-        r#"{FILE_NAMES}{PRINT_CONTAINER_ID}{LOCK_MARKER}{READ_AGE}{READ_MARKER}if {is_replacement}; then outcome=young
+        r#"{FILE_NAMES}{PRINT_CONTAINER_ID}{image}{LOCK_MARKER}{READ_AGE}{READ_MARKER}if {is_replacement}; then outcome=young
 elif [ "$now" != {from} ]; then outcome="other $now"
 elif {is_young}; then outcome=young
 else {write} outcome="done"; fi
@@ -116,6 +118,10 @@ pub(super) fn write_marker(to: &ContainerMarker) -> String {
 /// Parses the output of [`update_marker`].
 pub(crate) fn read_marker_update(stdout: &str) -> Option<MarkerUpdate> {
     let (container_id, update) = read_container_id(stdout)?;
+    let (provenance, update) = match update.split_once('\n') {
+        Some((line, update)) if line.starts_with("image ") => (Provenance::parse(&read_image(line)?), update),
+        _ => (None, update),
+    };
     let mut fields = update.trim_end().splitn(4, ' ');
     let (uptime, start, end) = (fields.next()?, fields.next()?, fields.next()?);
     let (age_millis, elapsed_millis) = read_age(uptime, start, end)?;
@@ -127,7 +133,7 @@ pub(crate) fn read_marker_update(stdout: &str) -> Option<MarkerUpdate> {
             marker => MarkerOutcome::OtherMarker(Some(ContainerMarker::parse(marker)?)),
         },
     };
-    Some(MarkerUpdate { age_millis, elapsed_millis, outcome, container_id })
+    Some(MarkerUpdate { age_millis, elapsed_millis, outcome, container_id, provenance })
 }
 
 /// Replaces the container marker `from` with `to`, and prints the id of the container, and the output of
@@ -227,14 +233,16 @@ mod tests {
 
     #[test]
     fn missing_marker_is_compared_as_an_empty_text() {
-        assert!(update_marker(None, &ready(), None).contains(r#"[ "$now" != '' ]"#));
-        assert!(update_marker(Some(&ready()), &ready(), Some(5)).contains(r#"[ "$now" != 'ready nonce' ]"#));
+        assert!(update_marker(None, &ready(), None, false).contains(r#"[ "$now" != '' ]"#));
+        assert!(update_marker(Some(&ready()), &ready(), Some(5), false).contains(r#"[ "$now" != 'ready nonce' ]"#));
     }
 
     #[test]
     fn marker_update_reports_the_container_age_and_the_outcome() {
-        let update =
-            |outcome| Some(MarkerUpdate { age_millis: 100_500, elapsed_millis: 1490, outcome, container_id: None });
+        let update = |outcome| {
+            let (container_id, provenance) = (None, None);
+            Some(MarkerUpdate { age_millis: 100_500, elapsed_millis: 1490, outcome, container_id, provenance })
+        };
         let read = |outcome: &str| read_marker_update(&format!("container \n1000.50 90000 1002.00 {outcome}\n"));
         assert_eq!(read("done"), update(MarkerOutcome::Updated));
         assert_eq!(read("young"), update(MarkerOutcome::TooYoung));
@@ -248,6 +256,8 @@ mod tests {
         }
         let id = |line: &str| read_marker_update(&format!("{line}\n1000.50 90000 1002.00 done\n"))?.container_id;
         assert_eq!(id("container 5-b"), ContainerId::parse("5-b"));
+        let known = read_marker_update("container \nimage 0.12.10 0123\n1000.50 90000 1002.00 done\n").unwrap();
+        assert_eq!(known.provenance, Provenance::parse("0.12.10 0123"));
     }
 
     #[test]

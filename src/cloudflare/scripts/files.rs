@@ -23,17 +23,19 @@ const MAX_SKEW_MICROS: u32 = 100_000;
 /// The time limit of a walk through all files, in seconds.
 const WALK_SECONDS: u32 = 20;
 
+/// Prints the line `image <version> <hash>`: the version of the SDK's server, and a hash of what is installed.
+pub(super) const PRINT_IMAGE: &str = r#"case $SANDBOX_VERSION in "" | *[![:graph:]]*) version=unknown ;; *) version=$SANDBOX_VERSION ;; esac
+sum=$(cat /etc/os-release /var/lib/dpkg/status /lib/apk/db/installed 2>/dev/null | sha256sum); sum=${sum%% *}
+printf 'image %s %.16s\n' "$version" "$sum"
+"#;
+
 /// Prints the lines `image <version> <hash>`, `listing <hash>` and `end`. The hash of an empty or missing directory is
 /// `none`; of a directory that takes too long to list, and of a mount, `unknown`. The listing has names, sizes and
 /// times, and no content: it distinguishes the files of the image from later ones, at a cost that does not depend on
 /// the size of the files.
 pub(in crate::cloudflare) fn list_directory(dir: &Directory) -> String {
     format!(
-        r#"{dir}; version=${{SANDBOX_VERSION//[![:graph:]]/}}
-sum() {{ sum=$(sha256sum); sum=${{sum%% *}}; }}
-sum < <(cat /etc/os-release /var/lib/dpkg/status /lib/apk/db/installed 2>/dev/null)
-echo "image ${{version:-unknown}} ${{sum:0:16}}"
-mkdir -p -- "$d" 2>/dev/null
+        r#"{dir}; {PRINT_IMAGE}mkdir -p -- "$d" 2>/dev/null
 {DETECT_MOUNT}sum=none; if [ -n "$kind" ]; then sum=unknown; elif [ -d "$d" ] && cd -- "$d" && [ -z "$(find . -maxdepth 0 -empty)" ]; then
   sum=$(timeout {WALK_SECONDS} find . ! -path . -exec stat -c '%n %f %s %Y' -- {{}} + 2>/dev/null | LC_ALL=C sort | sha256sum
     [ "${{PIPESTATUS[0]}}" -lt 124 ] || echo unknown)
@@ -57,8 +59,12 @@ pub(crate) fn read_listing(stdout: &str) -> Option<DirectoryListing> {
         "unknown" => Some(UNKNOWN_CONTENT.to_owned()),
         hash => Some(read_hash(hash)?).filter(|hash| !hash.is_empty()),
     };
-    let image = image.strip_prefix("image ")?.chars().take(MAX_IMAGE_CHARS).collect();
-    Some(DirectoryListing { image, content_hash })
+    Some(DirectoryListing { image: read_image(image)?, content_hash })
+}
+
+/// Parses the output of [`PRINT_IMAGE`].
+pub(super) fn read_image(line: &str) -> Option<String> {
+    Some(line.strip_prefix("image ")?.chars().take(MAX_IMAGE_CHARS).collect())
 }
 
 /// Prints the hash of each file on a line, in the order of `files`, and then `end`. The hash of a missing file is
@@ -123,10 +129,17 @@ fi
     )
 }
 
-/// Writes the watch file of a cursor, from which on changes count, and prints `unchanged`.
+/// Writes the watch file of a cursor, from which on changes count, and prints the image and `unchanged`.
 pub(in crate::cloudflare) fn watch(cursor: ChangeCursor) -> String {
     let own = watch_file(cursor);
-    format!(r#"{FILE_NAMES}{own}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
+    format!(r#"{FILE_NAMES}{own}{PRINT_IMAGE}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
+}
+
+/// Parses the output of [`watch`].
+pub(in crate::cloudflare) fn read_watch(stdout: &str) -> Option<String> {
+    let lines: Vec<&str> = stdout.lines().collect();
+    let [image, "unchanged"] = lines.as_slice() else { return None };
+    read_image(image)
 }
 
 /// Prints `changed` if anything in the directory changed since the watch file of the cursor was written, and otherwise
@@ -171,6 +184,7 @@ mod tests {
 
     use super::super::container::update_marker;
     use super::*;
+    use crate::model::Provenance;
     use crate::model::named::ContainerMarker;
 
     /// A container in a directory of this machine, which is deleted at the end.
@@ -181,7 +195,7 @@ mod tests {
             let root = env::temp_dir().join(format!("sandbox-snapshotter-{name}-{}", process::id()));
             fs::create_dir_all(root.join("files")).unwrap();
             let container = Self(root);
-            container.run(&update_marker(None, &ContainerMarker::Ready("nonce".into()), None));
+            container.run(&update_marker(None, &ContainerMarker::Ready("nonce".into()), None, false));
             container
         }
 
@@ -255,6 +269,18 @@ mod tests {
         for odd in ["", "listing none\nend\n", "image a b\nlisting none\n", &stdout("1"), &stdout("")] {
             assert_eq!(read_listing(odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn watch_reports_the_packages_of_the_image() {
+        let container = TestContainer::new("watch");
+        let printed = container.run(&format!("SANDBOX_VERSION=0.12.10\n{}", watch(ChangeCursor::Capture)));
+        let image = read_watch(&printed).unwrap();
+        let known = Provenance::parse(&image).unwrap();
+        assert_eq!(known.sdk_version.as_deref(), Some("0.12.10"));
+        assert_eq!(known.packages.map(|hash| hash.len()), Some(16));
+        let odd = container.run(&format!("SANDBOX_VERSION='a b'\n{}", watch(ChangeCursor::Capture)));
+        assert_eq!(Provenance::parse(&read_watch(&odd).unwrap()).unwrap().sdk_version, None);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) use file_outcome::collect_output;
 pub(crate) use file_outcome::read_file_outcome;
 pub(crate) use file_part::read_part_outcome;
 pub(super) use file_part::write_file_part;
-pub(super) use files::{changed_since_save, changed_since_watch, hash_files, list_directory, watch};
+pub(super) use files::{changed_since_save, changed_since_watch, hash_files, list_directory, read_watch, watch};
 pub(crate) use files::{read_hashes, read_listing};
 pub(super) use freeze::{freeze, thaw};
 pub(crate) use freeze::{read_frozen, read_thawed};

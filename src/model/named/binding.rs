@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Address, PlatformSnapshot, Storage};
 use crate::model::named::answer::RestoredFrom;
 use crate::model::record::StartState;
-use crate::model::{ContainerId, Directory, SnapshotId, Timestamp};
+use crate::model::{ContainerId, Directory, Provenance, SnapshotId, Timestamp};
 
 /// The binding of a sandbox that belongs to a named workspace. The ledger of the sandbox stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ pub struct Dependencies {
     /// The fingerprint of the environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The image of the sandbox.
+    /// What the sandbox ran on, as the text of a [`Provenance`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }
@@ -107,7 +107,7 @@ pub struct Dependencies {
 /// The content of a container before anything is restored into it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectoryListing {
-    /// The image of the container: the version of the SDK's server, and a hash of what is installed.
+    /// What the container runs on, as the text of a [`Provenance`].
     pub image: String,
     /// A hash of the directory's content; `None` if the directory has none.
     pub content_hash: Option<String>,
@@ -175,6 +175,11 @@ impl From<&LastRestore> for RestoredFrom {
 }
 
 impl Dependencies {
+    /// Returns what the container of the snapshot ran on.
+    pub fn provenance(&self) -> Option<Provenance> {
+        self.image.as_deref().and_then(Provenance::parse)
+    }
+
     /// Compares the dependencies at the snapshot (`self`) with the present ones (`now`), and with the file hashes that
     /// the caller expects at the snapshot (`expect`). Returns the differences: first those of files and fingerprint,
     /// then those of the image.
@@ -196,12 +201,7 @@ impl Dependencies {
         {
             stale.push(format!("the fingerprint is {now:?}, and was {then:?} at the snapshot"));
         }
-        let image = match (&self.image, &now.image) {
-            (Some(then), Some(now)) if then != now => {
-                vec![format!("the sandbox's image is {now:?}, and was {then:?} at the snapshot")]
-            }
-            _ => Vec::new(),
-        };
-        (stale, image)
+        let image = self.provenance().zip(now.provenance()).map(|(then, now)| then.changes(&now));
+        (stale, image.unwrap_or_default())
     }
 }

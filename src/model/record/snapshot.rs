@@ -11,7 +11,7 @@ use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
     ArchiveFormat, BackupLocation, BackupOwner, Compression, Directory, FullReason, Label, LocatedBackup, PendingTask,
-    SandboxId, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
+    Provenance, SandboxId, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -71,6 +71,9 @@ pub struct SnapshotRecord {
     /// What the snapshot depends on, as observed when it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Dependencies>,
+    /// What the container that was captured ran on, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The stage of the snapshot.
     pub stage: Stage,
 }
@@ -251,6 +254,13 @@ impl SnapshotRecord {
     pub fn is_whole(&self, dir: &Directory) -> bool {
         let has_all_files = self.excludes.is_empty() && self.gitignore != Some(true);
         self.dir == *dir && has_all_files && !self.foreign
+    }
+
+    /// Returns what the snapshot depends on. One of a sandbox without a named workspace depends only on its image.
+    pub fn known_dependencies(&self) -> Dependencies {
+        let image = || self.provenance.as_ref().map(Provenance::to_string);
+        let known = self.dependencies.clone().unwrap_or_default();
+        Dependencies { image: known.image.clone().or_else(image), ..known }
     }
 
     /// Returns the mark that the snapshot's backup carries in R2.

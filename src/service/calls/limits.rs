@@ -30,8 +30,8 @@ use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
 use crate::model::{
-    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, SandboxId,
-    SandboxStatus, SnapshotId,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
+    SandboxId, SandboxStatus, SnapshotId,
 };
 use crate::ports::{Clock, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -250,7 +250,7 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         id: &SandboxId,
         cursor: ChangeCursor,
         expected: Option<ContainerIdentity>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Provenance>, Failure> {
         with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id, cursor, expected)).await
     }
 

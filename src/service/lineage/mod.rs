@@ -182,6 +182,7 @@ fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation]) -> SnapshotNo
         total_bytes: row.stored().and_then(StoredBackup::restored_bytes),
         pinned: row.pinned,
         expires_at: row.expires_at,
+        provenance: row.provenance.clone(),
         dependents: dependents.map(|derivation| derivation.sandbox_id.clone()).collect(),
     }
 }
@@ -199,6 +200,7 @@ fn deleted_node(snapshot_id: SnapshotId) -> SnapshotNode {
         total_bytes: None,
         pinned: false,
         expires_at: None,
+        provenance: None,
         dependents: Vec::new(),
     }
 }

@@ -24,10 +24,11 @@ use super::tasks::backoff::Backoff;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
 use crate::model::named::messages::ClaimRequest;
+use crate::model::named::settings::OnImageChange;
 use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StoredBackup, WorkspaceRecord};
 use crate::model::{
-    DerivationKind, Error, MarkerOutcome, RestoreRequest, Result, Runtime, SandboxId, SnapshotId, WorkspaceRef,
-    mint_sandbox_id,
+    DerivationKind, Error, MarkerOutcome, Provenance, RestoreRequest, Result, Runtime, SandboxId, SnapshotId,
+    WorkspaceRef, mint_sandbox_id,
 };
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, SandboxSession, Sandboxes};
 
@@ -85,7 +86,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort.check()?;
 
         retry(&*self.ports, abort, async || {
-            Box::pin(self.try_restore(&workspace, &snapshot, stored, (kind, runtime), abort)).await
+            let made = (kind, runtime, request.on_image_change);
+            Box::pin(self.try_restore(&workspace, &snapshot, stored, made, abort)).await
         })
         .await
     }
@@ -97,20 +99,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         workspace: &WorkspaceRecord,
         snapshot: &SnapshotRecord,
         stored: &StoredBackup,
-        made: (DerivationKind, Option<Runtime>),
+        (kind, runtime, on_image_change): (DerivationKind, Option<Runtime>, OnImageChange),
         abort: &CancellationToken,
     ) -> Result<WorkspaceRef> {
-        let (derivation, marker, _lease) = self.claim_minted_id(workspace, snapshot, made).await?;
+        let (derivation, marker, _lease) = self.claim_minted_id(workspace, snapshot, (kind, runtime)).await?;
         let minted = &derivation.sandbox_id;
         let restored = async {
             abort.check()?;
-            self.apply_backup(minted, stored, &marker).await?;
-            abort.check()
+            let stale = self.apply_backup(minted, snapshot, stored, &marker, on_image_change).await?;
+            abort.check().map(|()| stale)
         };
         match restored.await {
-            Ok(()) => {
+            Ok(stale) => {
                 self.mark_ready(&derivation)?;
-                Ok(WorkspaceRef::new(minted.clone(), workspace.root_id.clone()))
+                Ok(WorkspaceRef::new(minted.clone(), workspace.root_id.clone()).with_stale(stale))
             }
             Err(error) => {
                 let recorded = self.mark_ending(&derivation);
@@ -207,8 +209,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Restores the backup into the minted sandbox before anything else uses it, and verifies that the files arrived in
-    /// the container that runs now. That container then carries the marker that the ledger of the new sandbox records.
-    async fn apply_backup(&self, minted: &SandboxId, stored: &StoredBackup, marker: &str) -> Result<()> {
+    /// the container that runs now. That container then carries the marker that the ledger of the new sandbox records. Returns
+    /// how its image differs from that of the snapshot.
+    async fn apply_backup(
+        &self,
+        minted: &SandboxId,
+        snapshot: &SnapshotRecord,
+        stored: &StoredBackup,
+        marker: &str,
+        on_image_change: OnImageChange,
+    ) -> Result<Vec<String>> {
         let (restoring, ready) =
             (ContainerMarker::Restoring(marker.to_owned()), ContainerMarker::Ready(marker.to_owned()));
         let failed = |failure| from_sandbox(failure, minted, During::Restore);
@@ -219,6 +229,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if update.outcome != MarkerOutcome::Updated {
             return Err(Error::another_container(minted));
         }
+        let stale = image_changes(snapshot, update.provenance.as_ref(), on_image_change)?;
         if let Some(parent) =
             stored.backup.delta().map_or(&*stored.backup, |delta| &delta.base.backup).required_parent()
         {
@@ -232,6 +243,24 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // The base is in the ledger of this sandbox: the first snapshot of the new one is full.
             traced: None,
         };
-        self.restore_backup_files(&session, &target, stored).await.map(drop)
+        self.restore_backup_files(&session, &target, stored).await?;
+        Ok(stale)
+    }
+}
+
+/// Compares what a container runs on with that of a snapshot, and returns the differences that the answer reports.
+///
+/// # Errors
+/// [`Code::SnapshotStale`](crate::model::Code::SnapshotStale) if they differ, and the caller does not want that.
+fn image_changes(
+    snapshot: &SnapshotRecord,
+    now: Option<&Provenance>,
+    on_image_change: OnImageChange,
+) -> Result<Vec<String>> {
+    let changes = snapshot.provenance.as_ref().zip(now).map(|(then, now)| then.changes(now)).unwrap_or_default();
+    match on_image_change {
+        OnImageChange::Fail if !changes.is_empty() => Err(Error::image_changed(&snapshot.snapshot_id, &changes)),
+        OnImageChange::Fail | OnImageChange::Report => Ok(changes),
+        OnImageChange::Allow => Ok(Vec::new()),
     }
 }

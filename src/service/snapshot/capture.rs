@@ -143,6 +143,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
         let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
+        // A start has recorded the image before anything was installed in the container.
+        record.provenance = record.provenance.or_else(|| watch.as_ref()?.provenance.clone());
         let form = match self.begin_form(&session, request, &mut record).await {
             Ok(form) => form,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
@@ -215,6 +217,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             changed_during_capture: None,
             freeze: request.freeze.as_ref().map(|_| FreezeReport::default()),
             suspect: None,
+            provenance: dependencies.as_ref().and_then(Dependencies::provenance),
             dependencies,
             stage: Stage::Creating(CaptureInProgress {
                 observation,

@@ -83,6 +83,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     pinned: false,
                     // Its files are not the workspace's own until a caller reverts to this snapshot.
                     foreign: true,
+                    provenance: None,
                     rescue: false,
                     autosave: false,
                     changed_during_capture: None,

@@ -142,6 +142,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             rescue: snapshot.rescue,
             autosave: snapshot.autosave,
             suspect: snapshot.suspect,
+            provenance: snapshot.provenance.clone(),
             dependents,
             restorable: self.last_known_restorable(snapshot),
             snapshot: snapshot.to_ref(workspace),

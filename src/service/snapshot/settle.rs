@@ -1,7 +1,9 @@
 //! Changes during captures: they are reported, and a capture is repeated where its caller requires settled files.
 
 use crate::model::request::CapturePurpose;
-use crate::model::{ChangeCursor, Consistency, ContainerIdentity, Directory, Result, SnapshotRequest, TakenSnapshot};
+use crate::model::{
+    ChangeCursor, Consistency, ContainerIdentity, Directory, Provenance, Result, SnapshotRequest, TakenSnapshot,
+};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -12,6 +14,8 @@ const MAX_CAPTURES: u32 = 3;
 /// A watch for changes during one capture, in the expected container.
 pub(super) struct CaptureWatch {
     expected: Option<ContainerIdentity>,
+    /// What the container runs on.
+    pub provenance: Option<Provenance>,
 }
 
 /// Repeats a capture until no file changed during it, up to [`MAX_CAPTURES`] times. `capture` gets whether this is a
@@ -65,12 +69,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let watched = self.sandboxes().ok()?.watch_changes(&self.id, ChangeCursor::Capture, expected).await;
         let watched = self.note_late_call(watched.map_err(self.failed(During::Probe)));
-        watched.ok().map(|()| CaptureWatch { expected })
+        watched.ok().map(|provenance| CaptureWatch { expected, provenance })
     }
 
     /// Returns whether files changed since the watch began; `None` if that is not known.
     pub(super) async fn end_watch(&self, watch: Option<CaptureWatch>, dir: &Directory) -> Option<bool> {
-        let CaptureWatch { expected } = watch?;
+        let CaptureWatch { expected, .. } = watch?;
         let check = self.sandboxes().ok()?.changed_since_watch(&self.id, dir, ChangeCursor::Capture, expected).await;
         self.note_late_call(check.map_err(self.failed(During::Probe))).ok()
     }

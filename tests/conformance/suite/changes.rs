@@ -19,6 +19,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async restore_counts_as_a_change),
         case!(async new_container_counts_as_changed),
         case!(async cursors_do_not_hide_changes_from_each_other),
+        case!(async watch_and_first_command_of_a_restore_tell_the_same_provenance),
         case!(async files_at_the_start_count_as_saved),
         case!(async change_is_reported_until_a_later_state_is_saved),
         case!(async unknown_state_counts_as_a_change),
@@ -96,6 +97,15 @@ async fn new_container_counts_as_changed(world: &impl World) {
     probe(world, &id, "/workspace").await;
     assert!(changed_since_watch(world, &id).await);
     assert!(!changed_since_watch(world, &id).await);
+}
+
+async fn watch_and_first_command_of_a_restore_tell_the_same_provenance(world: &impl World) {
+    let id = world.sandbox("agent");
+    let marker = ContainerMarker::Restoring("a".into());
+    let update = world.sandboxes().open_session(&id).update_marker(None, &marker).await.unwrap();
+    let watched = world.sandboxes().watch_changes(&id, ChangeCursor::Capture, None).await.unwrap();
+    assert!(watched.as_ref().is_some_and(|known| known.packages.is_some()), "{watched:?}");
+    assert_eq!(watched, update.provenance);
 }
 
 async fn cursors_do_not_hide_changes_from_each_other(world: &impl World) {

@@ -73,6 +73,7 @@ fn row_has_all_documented_fields() {
             "ownBytes": metadata.size_bytes,
             "sharedBytes": 0,
             "format": "squashfs",
+            "provenance": { "packages": "0123456789abcdef", "sdkVersion": "0.12.10" },
             "lastUsedAt": row["lastUsedAt"],
             "pinned": false,
             "dependents": [dependent.sandbox_id()],

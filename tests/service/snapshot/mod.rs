@@ -14,6 +14,7 @@ mod label;
 mod list;
 mod manifest;
 mod pin;
+mod provenance;
 mod settle;
 mod short_refs;
 mod stored_backup;

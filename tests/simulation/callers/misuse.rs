@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use sandbox_snapshotter::model::named::settings::OnImageChange;
 use sandbox_snapshotter::model::request::{DeleteRequest, LineageScope};
 use sandbox_snapshotter::model::{Code, DerivationKind, RestoreRequest, SandboxId, Selection, SnapshotRef, root_of};
 use sandbox_snapshotter::service::CancellationToken;
@@ -45,7 +46,12 @@ async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
     let operation = world.rng.below(5);
     let selection = planted::as_decoded(world, selection);
     let origin = selection.selector.origin_id().clone();
-    let restore = RestoreRequest { selection: selection.clone(), runtime: None, idempotency_key: None };
+    let restore = RestoreRequest {
+        selection: selection.clone(),
+        runtime: None,
+        on_image_change: OnImageChange::Report,
+        idempotency_key: None,
+    };
     let work = |workspace: SandboxService| async move {
         match operation {
             0 => workspace.get(selection).await.map(drop),

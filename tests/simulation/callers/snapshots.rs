@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::freeze::Freeze;
+use sandbox_snapshotter::model::named::settings::OnImageChange;
 use sandbox_snapshotter::model::request::LineageScope;
 use sandbox_snapshotter::model::{
     Code, Consistency, DerivationKind, Error, Label, RestoreRequest, SandboxId, Selection, Selector, SnapshotRequest,
@@ -117,11 +118,22 @@ pub async fn derive(world: Rc<World>) {
     let Some(known) = pick_snapshot(&world) else { return };
     let selection =
         Selection { selector: pick_selector(&world, &known), lineage_scope: pick_lineage_scope(&world, &known.origin) };
-    let request = RestoreRequest { selection, runtime: None, idempotency_key: pick_key(&world) };
+    let request = RestoreRequest {
+        selection,
+        runtime: None,
+        on_image_change: pick_image_choice(&world),
+        idempotency_key: pick_key(&world),
+    };
     let kind = if world.rng.one_in(2) { DerivationKind::Restored } else { DerivationKind::Branch };
     world.trace(&format_args!("requests a sandbox from {}: {:?}", known.id, request.idempotency_key));
     let abort = pick_cancellation(&world);
     make_call(&world, Call::Derive(request, kind), abort).await;
+}
+
+/// Picks what is done if a sandbox has another image than its snapshot.
+pub fn pick_image_choice(world: &World) -> OnImageChange {
+    let choices = [OnImageChange::Report, OnImageChange::Report, OnImageChange::Fail, OnImageChange::Allow];
+    world.rng.pick(&choices).unwrap()
 }
 
 /// Repeats a call that was made before or is still in progress.

@@ -173,4 +173,8 @@ bugs! {
     UnansweredDestroyNotStored,
     /// A capture that outlasts the freeze of the files counts as consistent.
     FreezeNotCompared,
+    /// The image of a new sandbox is not compared with that of the snapshot.
+    ImageNotCompared,
+    /// A snapshot has the image with which the workspace was started, although a start adopted another container since.
+    AdoptedImageKept,
 }

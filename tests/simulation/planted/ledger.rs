@@ -77,6 +77,12 @@ impl PlantedPorts {
         {
             self.notes.is_adopting.set(true);
         }
+        if self.is_planted(Bug::AdoptedImageKept)
+            && let Some(stored) = &stored
+            && binding.start.adopted_at != stored.start.adopted_at
+        {
+            binding.start.image.clone_from(&stored.start.image);
+        }
         if binding.start.restore_task != stored.and_then(|stored| stored.start.restore_task)
             && self.notes.is_spared.take()
         {

@@ -23,7 +23,8 @@ use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
-    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Runtime, SandboxId, SandboxStatus, SnapshotId, Status,
+    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Provenance, Runtime, SandboxId, SandboxStatus, SnapshotId,
+    Status,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
 
@@ -204,7 +205,9 @@ impl SandboxSession for PlantedSession<'_> {
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
     ) -> Result<MarkerUpdate, Failure> {
-        self.session.update_marker(from, to).await
+        let update = self.session.update_marker(from, to).await?;
+        let is_compared = !self.sandboxes.planted().is_planted(Bug::ImageNotCompared);
+        Ok(MarkerUpdate { provenance: update.provenance.filter(|_| is_compared), ..update })
     }
 
     async fn restore_backup(
@@ -298,7 +301,7 @@ impl Sandboxes for PlantedSandboxes {
         set_idle_timeout(seconds: Option<u64>) -> ();
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
         ignored_paths(dir: &Directory) -> Vec<String>;
-        watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> ();
+        watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>;
         begin_restore(
             from: Option<&ContainerMarker>,
             to: &ContainerMarker,
@@ -432,7 +435,13 @@ impl Sandboxes for PlantedSandboxes {
             if is_first_capture && self.planted().is_planted(Bug::MarkedAfterCapture) {
                 self.planted().notes.late_marker.replace(Some(to.clone()));
                 let outcome = MarkerOutcome::Updated;
-                return Ok(MarkerUpdate { age_millis: OLDEST_MILLIS, elapsed_millis: 0, outcome, container_id: None });
+                return Ok(MarkerUpdate {
+                    age_millis: OLDEST_MILLIS,
+                    elapsed_millis: 0,
+                    outcome,
+                    container_id: None,
+                    provenance: None,
+                });
             }
             if is_first_capture && self.planted().is_planted(Bug::AgeNotCompared) {
                 let update = self.all().update_marker(id, from, to, None).await?;

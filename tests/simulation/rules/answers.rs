@@ -4,9 +4,13 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
+use sandbox_snapshotter::model::named::settings::OnImageChange;
 use sandbox_snapshotter::model::record::DerivedState;
 use sandbox_snapshotter::model::revive::RevivedSandbox;
-use sandbox_snapshotter::model::{Code, Consistency, Error, Kind, SandboxId, Selector, TakenSnapshot, WorkspaceRef};
+use sandbox_snapshotter::model::{
+    Code, Consistency, Error, Kind, Provenance, RestoreRequest, SandboxId, Selector, SnapshotId, TakenSnapshot,
+    WorkspaceRef,
+};
 use sandbox_snapshotter::ports::Ledger;
 
 use crate::history::{Call, KnownSnapshot};
@@ -141,6 +145,7 @@ pub fn check_sandbox(world: &Rc<World>, call: &Call, workspace: &WorkspaceRef) {
         }
         return;
     }
+    check_image(world, request, workspace, &row.snapshot_id);
     history.returned_for_key.insert(id.clone(), call.key().cloned());
     history.returned_sandboxes.insert(id.clone(), root);
     history.parents.insert(id.clone(), row.snapshot_id.clone());
@@ -167,6 +172,29 @@ pub fn check_revival(world: &Rc<World>, requested_at: i64, revived: &RevivedSand
     let is_reported = revived.how != StartOutcome::Restored || revived.may_have_lost == Some(true);
     if !is_reported {
         world.report_violation("rule 17, every loss is reported", &format_args!("the revival of {id}"));
+    }
+}
+
+/// Checks that a new sandbox with another image than its snapshot is reported or refused, as its caller chose.
+fn check_image(world: &Rc<World>, request: &RestoreRequest, workspace: &WorkspaceRef, snapshot_id: &SnapshotId) {
+    let (id, origin) = (workspace.sandbox_id(), request.selection.selector.origin_id());
+    let Some(snapshot) = world.ledger(origin).snapshot(snapshot_id).unwrap() else { return };
+    let image = world.with_sandbox(id, |sandbox, _| {
+        let container = sandbox.container.as_ref().filter(|_| sandbox.notes.ended_count == 0)?;
+        Provenance::parse(&container.image)
+    });
+    let Some((then, now)) = snapshot.provenance.zip(image) else { return };
+    let differs = !then.changes(&now).is_empty();
+    let is_reported = !workspace.stale().is_empty();
+    world.count(if differs { "sandboxes with another image" } else { "sandboxes with the image of the snapshot" });
+    let is_right = match request.on_image_change {
+        OnImageChange::Fail => !differs && !is_reported,
+        OnImageChange::Report => is_reported == differs,
+        OnImageChange::Allow => !is_reported,
+    };
+    if !is_right {
+        let about = format_args!("{id} of {snapshot_id}: {then} and {now}, {:?}", workspace.stale());
+        world.report_violation("rule 18, another image is reported or refused", &about);
     }
 }
 

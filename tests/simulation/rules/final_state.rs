@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
+use sandbox_snapshotter::model::named::settings::OnImageChange;
 use sandbox_snapshotter::model::record::{DerivedState, SnapshotRecord, Stage};
 use sandbox_snapshotter::model::request::{LineageScope, ListRequest, SnapshotCursor};
 use sandbox_snapshotter::model::{RestoreRequest, SandboxId, Selection, Selector, SnapshotId, Timestamp, WorkspaceRef};
@@ -227,7 +228,12 @@ async fn check_restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) 
     let name = row.snapshot_id.clone();
     let selector = Selector::Id { sandbox_id: id.clone(), snapshot_id: name.clone() };
     let selection = Selection { selector, lineage_scope: LineageScope::UNRESTRICTED };
-    let request = RestoreRequest { selection: selection.clone(), runtime: None, idempotency_key: None };
+    let request = RestoreRequest {
+        selection: selection.clone(),
+        runtime: None,
+        on_image_change: OnImageChange::Report,
+        idempotency_key: None,
+    };
     let restored = world
         .call_sandbox(id, |workspace: SandboxService| async move {
             let verified = workspace.verify(selection).await;

@@ -26,7 +26,7 @@ use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::record::{
     ContainerObservation, Derivation, DerivedState, SnapshotRecord, Stage, StoredBackup,
 };
-use sandbox_snapshotter::model::{BackupId, SandboxId, SnapshotId, Timestamp};
+use sandbox_snapshotter::model::{BackupId, Provenance, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
 use crate::memory::{Backup, MemoryLedger};
@@ -189,6 +189,12 @@ fn check_capture(
     let truth = &truths[stored.backup.id()];
     if truth.sandbox != *id || truth.captured_at < row.began_at.as_millis() {
         world.report_violation("rule 1, a snapshot matches its sandbox and time", &format_args!("{name} of {id}"));
+    }
+    if let Some(known) = &row.provenance
+        && Some(known) != Provenance::parse(&truth.image).as_ref()
+    {
+        let about = format_args!("{name} of {id}: {known}, and its container ran on {}", truth.image);
+        world.report_violation("rule 18, a snapshot has the provenance of its container", &about);
     }
     if !is_damaged(world, stored) && !is_restorable(world, stored) {
         world.report_violation("rule 1, a finished snapshot is complete in R2", &format_args!("{name}"));

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::{
-    ArchiveFormat, Compression, Directory, FullReason, Label, SandboxId, ShortRef, SizeDrop, SnapshotForm, SnapshotId,
-    SnapshotRef, Timestamp,
+    ArchiveFormat, Compression, Directory, FullReason, Label, Provenance, SandboxId, ShortRef, SizeDrop, SnapshotForm,
+    SnapshotId, SnapshotRef, Timestamp,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
@@ -78,6 +78,9 @@ pub struct Summary {
     /// missing by mistake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<SizeDrop>,
+    /// What its container ran on. Absent if that is not known, as for snapshots of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The workspaces that depend on it.
     pub dependents: Vec<SandboxId>,
     /// Whether it can be restored.

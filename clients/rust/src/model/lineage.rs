@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::SnapshotState;
 use super::named::Address;
-use super::{ArchiveFormat, Label, Runtime, SandboxId, SnapshotForm, SnapshotId, Timestamp};
+use super::{ArchiveFormat, Label, Provenance, Runtime, SandboxId, SnapshotForm, SnapshotId, Timestamp};
 
 /// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,6 +91,9 @@ pub struct SnapshotNode {
     /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// What its container ran on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// The workspaces that depend on it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]

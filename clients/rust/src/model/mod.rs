@@ -30,6 +30,7 @@ pub mod operation;
 mod operation_properties;
 pub mod policy;
 pub mod prices;
+pub mod provenance;
 pub mod refs;
 pub mod request;
 pub mod revive;
@@ -57,6 +58,7 @@ pub use ids::{BackupId, SandboxId, SnapshotId};
 pub use label::Label;
 pub use lineage::DerivationKind;
 pub use policy::Policy;
+pub use provenance::Provenance;
 pub use refs::{
     Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SizeDrop, SnapshotRef, TakenSnapshot, WorkspaceRef,
 };

@@ -306,6 +306,10 @@ pub struct WorkspaceRef {
     /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_VERSION)))]
     schema_version: u32,
+    /// How the image of the sandbox differs from that of the snapshot, in the answer of the call that made the sandbox; empty
+    /// if no difference is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stale: Vec<String>,
 }
 
 /// The payload of a workspace ref, which only this provider interprets.
@@ -343,7 +347,19 @@ impl WorkspaceRef {
             payload: WorkspacePayload { sandbox_id, root_id },
             capabilities: Capabilities { fs: true, shell: true, code: true, snapshot: true },
             schema_version: SCHEMA_VERSION,
+            stale: Vec::new(),
         }
+    }
+
+    /// Returns the ref with the differences between the image of the sandbox and that of its snapshot.
+    #[must_use]
+    pub fn with_stale(self, stale: Vec<String>) -> Self {
+        Self { stale, ..self }
+    }
+
+    /// Returns how the image of the sandbox differs from that of the snapshot that it was just made from.
+    pub fn stale(&self) -> &[String] {
+        &self.stale
     }
 
     /// Decodes a ref from outside.

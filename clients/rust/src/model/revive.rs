@@ -26,6 +26,9 @@ pub struct RevivedSandbox {
     /// The rescue snapshot that contains the files that the sandbox had before the restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rescue_snapshot_id: Option<SnapshotId>,
+    /// How the image of the sandbox differs from that of the snapshot; empty if no difference is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<String>,
 }
 
 impl RevivedSandbox {

@@ -171,7 +171,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let nonce = self.mark_adopted(current).await?;
         let now = self.now();
         self.update_start(|start| {
-            (start.adopted_at, start.class_image) = (Some(now), None);
+            (start.adopted_at, start.image, start.class_image) = (Some(now), None, None);
             (start.saved, start.saved_state, start.last_restore) = (None, None, None);
         })?;
         self.record_own_marker(&nonce)?;

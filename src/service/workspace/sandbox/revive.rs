@@ -19,7 +19,7 @@ use crate::model::revive::RevivedSandbox;
 use crate::model::{Directory, Error, Result, Status, WorkspaceRef};
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
-use crate::service::in_process::Revival;
+use crate::service::in_process::{Revival, RevivalChoices};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -37,45 +37,52 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let work = async move {
             let key = request.idempotency_key.as_deref();
             let without_key = ReviveRequest { idempotency_key: None, ..request.clone() };
-            this.run_once(key, "revive", &without_key, &token, this.share_revival(request.on_diverged)).await
+            this.run_once(
+                key,
+                "revive",
+                &without_key,
+                &token,
+                this.share_revival((request.on_diverged, request.on_image_change)),
+            )
+            .await
         };
         abort.run_until_cancelled(work, self.ports.background()).await
     }
 
     /// Revives the sandbox, or shares the outcome of a revival that runs. One that found the container running may have
     /// probed it before this call arrived, so its outcome is not shared.
-    async fn share_revival(&self, on_diverged: OnDiverged) -> Result<RevivedSandbox> {
-        if let Some(running) = self.running_revival(on_diverged) {
+    async fn share_revival(&self, choices: RevivalChoices) -> Result<RevivedSandbox> {
+        if let Some(running) = self.running_revival(choices) {
             let outcome = running.await;
             if !outcome.as_ref().is_ok_and(|revived| revived.how == StartOutcome::Running) {
                 return outcome;
             }
         }
         // A revival that runs now began after this call arrived.
-        self.running_revival(on_diverged).unwrap_or_else(|| self.begin_revival(on_diverged)).await
+        self.running_revival(choices).unwrap_or_else(|| self.begin_revival(choices)).await
     }
 
-    fn running_revival(&self, on_diverged: OnDiverged) -> Option<Shared<Revival>> {
+    fn running_revival(&self, choices: RevivalChoices) -> Option<Shared<Revival>> {
         let revivals = self.in_process.revivals.borrow();
-        revivals.iter().find(|(running, _)| *running == on_diverged).and_then(|(_, revival)| revival.upgrade())
+        revivals.iter().find(|(running, _)| *running == choices).and_then(|(_, revival)| revival.upgrade())
     }
 
-    fn begin_revival(&self, on_diverged: OnDiverged) -> Shared<Revival> {
+    fn begin_revival(&self, choices: RevivalChoices) -> Shared<Revival> {
         let this = self.clone();
         let revive = async move {
-            let outcome = this.revive_sandbox(on_diverged).await;
-            this.in_process.revivals.borrow_mut().retain(|(running, _)| *running != on_diverged);
+            let outcome = this.revive_sandbox(choices).await;
+            this.in_process.revivals.borrow_mut().retain(|(running, _)| *running != choices);
             outcome
         };
         let this = self.clone();
         let revival = async move { this.run_to_completion(revive).await }.boxed_local().shared();
         let mut revivals = self.in_process.revivals.borrow_mut();
-        revivals.retain(|(running, _)| *running != on_diverged);
-        revivals.extend(revival.downgrade().map(|weak| (on_diverged, weak)));
+        revivals.retain(|(running, _)| *running != choices);
+        revivals.extend(revival.downgrade().map(|weak| (choices, weak)));
         revival
     }
 
-    async fn revive_sandbox(&self, on_diverged: OnDiverged) -> Result<RevivedSandbox> {
+    async fn revive_sandbox(&self, (on_diverged, on_image_change): RevivalChoices) -> Result<RevivedSandbox> {
         let _lock = self.in_process.lifecycle_lock.lock().await;
         let Some(workspace) = self.ledger.workspace()? else { return Err(self.unknown_error().await) };
         if let Some(binding) = &workspace.binding {
@@ -96,15 +103,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.set_start_dir(&dir)?;
         self.ensure_responsive()?;
         let was_restoring = self.start_state()?.restore_unconfirmed;
+        let mut settings = Settings::new(dir);
+        settings.depends_on.on_image_change = on_image_change;
         let request = EnsureRunningRequest {
             address: None,
-            settings: Settings::new(dir),
+            settings,
             start: StartSettings { on_diverged, ..StartSettings::default() },
             version: 0,
             may_have_lost: false,
         };
         let outcome = self.ensure_files(&request).await;
-        self.classify_outcome(outcome, was_restoring).map(|ensured| self.revived(&workspace, ensured))
+        let ensured = self.classify_outcome(outcome, was_restoring).map_err(Error::of_revival)?;
+        Ok(self.revived(&workspace, ensured))
     }
 
     /// Returns the outcome for the sandbox if the container that runs has its files; `None` if it has not, and where no
@@ -159,6 +169,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             restored_from: ensured.restore.as_ref().map(Into::into),
             may_have_lost: ensured.restore.as_ref().map(|restore| restore.may_have_lost),
             rescue_snapshot_id: ensured.rescue_snapshot_id,
+            stale: ensured.stale,
         }
     }
 }

@@ -130,7 +130,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 })
             })?;
             self.mark_used(&snapshot.snapshot_id)?;
-            let dependencies = snapshot.dependencies.unwrap_or_default();
+            let dependencies = snapshot.known_dependencies();
             return Ok(StartSource::Snapshot {
                 snapshot_id: snapshot.snapshot_id,
                 stored: Box::new(stored),
@@ -199,7 +199,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.mark_used(snapshot_id)?;
         let platform_snapshot = self.workspace()?.binding.and_then(|binding| binding.platform_snapshot);
         let platform_snapshot = platform_snapshot.filter(|platform| platform.same_archive() == Some(snapshot_id));
-        Ok(RestoreSource { stored, dependencies: snapshot.dependencies, format, platform_snapshot })
+        let dependencies = Some(snapshot.known_dependencies());
+        Ok(RestoreSource { stored, dependencies, platform_snapshot, format })
     }
 
     /// Verifies that the snapshots of this workspace do not belong to another tenant. The snapshots of a sandbox

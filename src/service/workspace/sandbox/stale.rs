@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use crate::model::named::Settings;
 use crate::model::named::binding::Dependencies;
-use crate::model::named::settings::StartSettings;
+use crate::model::named::settings::{OnImageChange, StartSettings};
 use crate::model::{Directory, Error, Result};
 
 /// Compares the dependencies of a snapshot with the current ones, before anything is restored. Returns the differences.
@@ -23,6 +23,7 @@ pub(in crate::service) fn check(
     let (stale, image) = then.compare(now, &start.expect);
     let fails = (settings.depends_on.on_mismatch.fails() && !stale.is_empty())
         || (settings.depends_on.on_image_change.fails() && !image.is_empty());
+    let image = image.into_iter().filter(|_| settings.depends_on.on_image_change != OnImageChange::Allow);
     let all: Vec<String> = stale.into_iter().chain(image).collect();
     if fails && !start.accept_stale {
         return Err(Error::snapshot_stale(snapshot_id, &all));

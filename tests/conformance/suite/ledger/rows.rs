@@ -18,8 +18,8 @@ use sandbox_snapshotter::model::record::{
 use sandbox_snapshotter::model::usage::OperationCounts;
 use sandbox_snapshotter::model::{
     ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory,
-    FullReason, Label, LocatedBackup, PendingTask, Policy, Runtime, SandboxId, SigningKey, SizeDrop, SnapshotId,
-    Timestamp,
+    FullReason, Label, LocatedBackup, PendingTask, Policy, Provenance, Runtime, SandboxId, SigningKey, SizeDrop,
+    SnapshotId, Timestamp,
 };
 use serde_json::json;
 
@@ -211,6 +211,7 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         freeze: None,
         suspect: None,
         dependencies: None,
+        provenance: None,
         stage,
     }
 }
@@ -233,6 +234,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         changed_during_capture: Some(true),
         freeze: Some(FreezeReport { consistent: true, thawed: false }),
         suspect: SizeDrop::detect(100_000_000, 4096),
+        provenance: Provenance::parse("0.12.10 0123456789abcdef 0.1.0 debian:12"),
         dependencies: Some(Dependencies {
             files: BTreeMap::from([("it's".into(), "ab".repeat(32)), ("none".into(), String::new())]),
             fingerprint: Some("commit 文件 🗂".into()),

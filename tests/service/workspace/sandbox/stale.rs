@@ -77,7 +77,8 @@ fn changed_image_is_reported_or_fails_as_configured() {
         if fails {
             outcome.expect_code(Code::SnapshotStale);
         } else {
-            assert!(outcome.unwrap()["stale"][0].as_str().unwrap().contains("image"));
+            let stale = outcome.unwrap()["stale"].to_string();
+            assert!(stale.contains("SDK version") && stale.contains("package hash"), "{stale}");
         }
     }
 }

@@ -8,6 +8,9 @@ use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotI
 
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
 
+/// The remediation where a sandbox has another image than the snapshot.
+const OTHER_IMAGE: &str = "Deploy the image of the snapshot, or pass `onImageChange: \"report\"` to restore it anyway.";
+
 impl Error {
     /// [`Code::HookFailed`], for a freeze command that failed. The exit code is `None` where it exceeded its time limit.
     pub fn freeze_failed(id: &SandboxId, exit_code: Option<i32>, output: &str) -> Self {
@@ -166,6 +169,17 @@ impl Error {
             "Pass `acceptStale: true` to start from it anyway, update `currentSnapshotId` to revert to another \
              snapshot, or create a new workspace.",
         )
+    }
+
+    /// [`Code::SnapshotStale`], for a restore into a sandbox with another image.
+    pub fn image_changed(id: &SnapshotId, changes: &[String]) -> Self {
+        Self::new(Code::SnapshotStale, format!("The snapshot {id} is stale: {}.", changes.join("; ")), OTHER_IMAGE)
+    }
+
+    /// Replaces the remediation of [`Code::SnapshotStale`] with one for `revive`, which compares only the image.
+    #[must_use]
+    pub fn of_revival(self) -> Self {
+        if self.code() == Code::SnapshotStale { self.with_remediation(OTHER_IMAGE) } else { self }
     }
 
     /// [`Code::LabelTaken`], for a label that the snapshot `taken_by` of the same sandbox has.

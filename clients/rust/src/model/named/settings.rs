@@ -177,22 +177,30 @@ impl OnMismatch {
     }
 }
 
-/// The effect on a start if the snapshot was taken on another image.
+/// The effect on a start, a restore or a branch if the snapshot was taken on another image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum OnImageChange {
-    /// The start fails.
+    /// The operation fails.
     Fail,
-    /// The start continues, and its answer reports the change. Most files remain valid on another image.
+    /// The operation continues, and its answer reports the change. Most files remain valid on another image.
     #[default]
     Report,
+    /// The operation continues, and its answer does not report the change.
+    Allow,
 }
 
 impl OnImageChange {
-    /// Returns whether the start fails.
+    /// Returns whether the operation fails.
     pub fn fails(self) -> bool {
         self == Self::Fail
+    }
+
+    /// Returns whether this is the default.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -12,7 +12,7 @@ use super::{MAX_EXPIRATION, MAX_KEY_CHARS, MIN_EXPIRATION};
 use super::{check_expiration, check_key, check_page, check_range, check_replace, refuse_memory};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
-use crate::model::named::settings::{DependsOn, OnDiverged, StartSettings};
+use crate::model::named::settings::{DependsOn, OnDiverged, OnImageChange, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{
@@ -56,6 +56,25 @@ impl Field for OnDiverged {
 }
 
 impl Content for OnDiverged {
+    fn check(raw: Self) -> Result<Self> {
+        Ok(raw)
+    }
+}
+
+impl Field for OnImageChange {
+    type Raw = Self;
+
+    fn take(fields: &mut Fields, name: &str) -> Result<Self> {
+        let value = fields.value(name).map(|value| json::from_value(&value)).transpose();
+        let value = value.map_err(|_| {
+            let choices = "\"fail\", \"report\" or \"allow\"";
+            Error::invalid_argument(format!("`{name}` must be {choices}"), format!("Pass {choices}."))
+        })?;
+        Ok(value.unwrap_or_default())
+    }
+}
+
+impl Content for OnImageChange {
     fn check(raw: Self) -> Result<Self> {
         Ok(raw)
     }

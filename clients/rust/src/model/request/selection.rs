@@ -9,6 +9,7 @@ use super::check_key;
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::workspace::LineageScope;
+use crate::model::named::settings::OnImageChange;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
 use crate::model::{DeltasOnDelete, Error, Label, Result, Runtime, SandboxId, ShortRef, SnapshotId, SnapshotRef};
@@ -152,7 +153,10 @@ impl Selection {
 
 request! {
     /// The request to restore a snapshot or to branch from it.
-    #[cfg_attr(feature = "schema", schemars(rename = "RestoreOptions", transform = extends("Selection")))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "RestoreOptions", transform = needs(&[]), transform = extends("Selection"))
+    )]
     pub struct RestoreRequest {
         /// The selection of the snapshot.
         #[serde(flatten)]
@@ -161,6 +165,10 @@ request! {
         /// The runtime of the new sandbox; that of the sandbox that the snapshot was taken of if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
+        /// What to do if the image of the new sandbox differs from that of the snapshot; `report` if absent.
+        #[serde(skip_serializing_if = "OnImageChange::is_default")]
+        #[cfg_attr(feature = "schema", schemars(extend("default" = "report")))]
+        pub on_image_change: OnImageChange,
         /// An idempotency key: a repeated call with the same key gets the same answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_KEY_CHARS), regex(pattern = NO_CONTROL)))]
@@ -171,7 +179,8 @@ request! {
 impl RestoreRequest {
     /// Returns a request to restore the snapshot of a ref.
     pub const fn of(r#ref: SnapshotRef) -> Self {
-        Self { selection: Selection::of(r#ref), runtime: None, idempotency_key: None }
+        let on_image_change = OnImageChange::Report;
+        Self { selection: Selection::of(r#ref), runtime: None, on_image_change, idempotency_key: None }
     }
 }
 
