@@ -4,7 +4,7 @@
 #
 #   enter.sh STATE NODE [PROGRAM…]
 #
-# STATE: the container's folder on the host, beside what skeleton.sh made; NODE: the node binary to run the server with;
+# STATE: the container's folder on the host, beside what skeleton.ts made; NODE: the node binary to run the server with;
 # PROGRAM: runs instead of the server
 #
 # Each program that a shell runs costs more than a mount, so this runs few: most mounts are lines of one table.

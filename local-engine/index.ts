@@ -11,7 +11,6 @@
  *
  * A development tool: it separates sandboxes so that tests are meaningful. It does not protect against hostile code.
  */
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,9 +19,10 @@ import { rootCertificates } from 'node:tls';
 import { build } from 'esbuild';
 import type { Call } from './container.ts';
 import { DockerApi } from './docker-api.ts';
-import { checkHost, PATH, unshareOptions } from './host.ts';
+import { checkHost, unshareOptions } from './host.ts';
 import type { StoredSnapshot } from './images.ts';
 import { startS3, type S3 } from './s3.ts';
+import { makeSkeleton } from './skeleton.ts';
 
 export { checkHost, startS3 };
 export type { Call, S3, StoredSnapshot };
@@ -61,6 +61,21 @@ export interface Engine extends AsyncDisposable {
 /** The longest path of the folder: a Unix socket address, minus the part that a container appends to the folder. */
 const MAX_FOLDER_LENGTH = 107 - '/12345678/io/s'.length;
 
+/** The code of the server in containers, once this process has started an engine. */
+let server: Promise<string> | undefined;
+
+async function bundleServer(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'server', 'main.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    write: false,
+    logLevel: 'error',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
 /** Starts an engine. It ends with this process, and so do its containers. */
 export async function startEngine(options: EngineOptions = {}): Promise<Engine> {
   const missing = checkHost(options.certificate === undefined ? 'local' : 'production');
@@ -77,19 +92,11 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     cleanUp();
     throw new Error(`The path ${folder} is too long for Unix sockets: choose a shorter stateDir.`);
   }
-  await build({
-    entryPoints: [join(import.meta.dirname, 'server', 'main.ts')],
-    outfile: join(folder, 'server.cjs'),
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    logLevel: 'error',
-  });
 
   const { certificate, disk = false, onCall } = options;
   const hasCertificates = certificate !== undefined;
   if (hasCertificates) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
-  execFileSync('bash', [join(import.meta.dirname, 'skeleton.sh'), folder], { env: { PATH } });
+  makeSkeleton(folder, await (server ??= bundleServer()));
   const api = new DockerApi({ folder, unshare, hasCertificates, disk, onCall });
   const socket = join(folder, 'docker.sock');
   api.server.listen(socket);

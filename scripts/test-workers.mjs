@@ -1,5 +1,8 @@
 // Builds the Rust Workers for tests, each into build/<name>. Uses the debug profile, for fast builds; a panic may end the module.
 
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { bindgen } from './bindgen.mjs';
 import { at, run } from './setup.mjs';
 
@@ -20,5 +23,12 @@ export function buildTestWorker(/** @type {string} */ name) {
   const options = ['--package', name, '--locked', '--quiet', '--target', TARGET];
   run('cargo', ['build', ...options], FOR_TEST_WORKERS);
   const target = process.env.CARGO_TARGET_DIR ?? at('target');
-  bindgen(`${target}/${TARGET}/debug/${name.replace('-', '_')}.wasm`, at('build', name));
+  const module = `${target}/${TARGET}/debug/${name.replace('-', '_')}.wasm`;
+  const folder = at('build', name);
+  if (modifiedAt(module) > modifiedAt(join(folder, 'index_bg.wasm'))) bindgen(module, folder);
+}
+
+/** Returns the time of a file's last change in milliseconds, or 0 if it does not exist. */
+function modifiedAt(/** @type {string} */ path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

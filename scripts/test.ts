@@ -24,14 +24,31 @@ const suites = globSync(
   { cwd: at() },
 ).sort();
 
+/** The suites that take longest. They start first, so that no core is idle at the end. */
+const LONGEST = [
+  'miniflare-tests/workspaces/sessions.test.ts',
+  'miniflare-tests/openapi/schemathesis.test.ts',
+  'miniflare-tests/local-development/run-your-agent.test.ts',
+  'miniflare-tests/incremental.test.ts',
+  'miniflare-tests/recovery.test.ts',
+  'miniflare-tests/workspaces/unanswered.test.ts',
+];
+
 const [first, ...others] = COLUMNS;
 const runs: Run[] = [
   ...others.flatMap((column) => column.fast.map((suite) => ({ suite, column }))),
   ...suites.map((suite) => ({ suite, column: first })),
-];
-const { passed, failed } = sum([await runNativeTests(), await runSuites(runs, CONCURRENCY)]);
+].sort((a, b) => rank(a) - rank(b));
+// Some native tests use one core only.
+const { passed, failed } = sum(await Promise.all([runNativeTests(), runSuites(runs, CONCURRENCY)]));
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** Returns the position of a suite in {@link LONGEST}; for others, a later one. */
+function rank({ suite }: Run): number {
+  const position = LONGEST.indexOf(suite);
+  return position === -1 ? LONGEST.length : position;
+}
 
 /** Runs the tests of cargo, and adds up its summary lines. A crash, or a run without tests, counts as a failure. */
 async function runNativeTests(): Promise<Count> {
@@ -45,7 +62,7 @@ async function runNativeTests(): Promise<Count> {
   return total;
 }
 
-/** Runs a command, and prints and returns its output. */
+/** Runs a command, prints its output when it ends, apart from that of the suites, and returns it. */
 function run(command: string, args: string[]): Promise<{ status: number | null; output: string }> {
   const child = spawn(command, args, {
     cwd: at(),
@@ -53,11 +70,11 @@ function run(command: string, args: string[]): Promise<{ status: number | null; 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-    process.stdout.write(text);
-  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   return new Promise((resolve, reject) => {
-    child.on('error', reject).on('close', (status) => resolve({ status, output }));
+    child.on('error', reject).on('close', (status) => {
+      process.stdout.write(output);
+      resolve({ status, output });
+    });
   });
 }
