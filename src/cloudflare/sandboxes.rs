@@ -43,13 +43,6 @@ const WALK_TIMEOUT_MILLIS: u32 = 60_000;
 /// The margin of the command over the time limit of the hook, in milliseconds. Within it, the script kills the hook.
 const HOOK_MARGIN_MILLIS: u32 = 20_000;
 
-/// The margin of a freeze over its time limit, in milliseconds: for the end of an earlier freeze, and for the thaw where the
-/// command fails.
-const FREEZE_MARGIN_MILLIS: u32 = 140_000;
-
-/// The time limit of a thaw, in milliseconds. The script kills the command before.
-const THAW_TIMEOUT_MILLIS: u32 = 45_000;
-
 /// The margin of the SDK over the time limit of a command of a caller, in milliseconds. Within it, the script kills the
 /// command, and the caller reads the rest of its output.
 const EXEC_MARGIN_MILLIS: u32 = 60_000;
@@ -272,8 +265,8 @@ impl Sandboxes for SandboxStubs {
         freeze: &Freeze,
         expected: Option<ContainerIdentity>,
     ) -> Result<Result<(), FreezeFailed>, Failure> {
-        let millis = freeze.timeout_seconds.saturating_mul(1000).saturating_add(FREEZE_MARGIN_MILLIS);
-        let stdout = self.run_in(id, &scripts::freeze(dir, snapshot_id, freeze), millis, expected).await?;
+        let (command, millis) = scripts::freeze(dir, snapshot_id, freeze);
+        let stdout = self.run_in(id, &command, millis, expected).await?;
         scripts::read_frozen(&stdout).ok_or_else(|| unreadable("the result of the freeze"))
     }
 
@@ -283,7 +276,8 @@ impl Sandboxes for SandboxStubs {
         snapshot_id: &SnapshotId,
         expected: Option<ContainerIdentity>,
     ) -> Result<FreezeReport, Failure> {
-        let stdout = self.run_in(id, &scripts::thaw(snapshot_id), THAW_TIMEOUT_MILLIS, expected).await?;
+        let (command, millis) = scripts::thaw(snapshot_id);
+        let stdout = self.run_in(id, &command, millis, expected).await?;
         scripts::read_thawed(&stdout).ok_or_else(|| unreadable("the result of the thaw"))
     }
 

@@ -22,6 +22,13 @@ use crate::model::{Directory, SnapshotId};
 /// The maximum length of the output of a freeze that failed, in bytes.
 const MAX_OUTPUT: u32 = 2048;
 
+/// The margin of a freeze over its time limit, in milliseconds: for the end of an earlier freeze, and for the thaw where the
+/// command fails.
+const FREEZE_MARGIN_MILLIS: u32 = 140_000;
+
+/// The time limit of a thaw, in milliseconds. The watchdog kills the command before.
+const THAW_TIMEOUT_MILLIS: u32 = 45_000;
+
 /// Freezes the files in the directory `$4` with the command `$5`. Thaws them with `$6` on request, or `$2` seconds after the
 /// begin. `$1` is its own directory, and `$3` the time limit of the thaw. A hanging command is killed in time for the thaw.
 /// The commands get neither the lock, file 8, nor the requests, file 9.
@@ -56,9 +63,9 @@ fn own_directory(id: &SnapshotId) -> String {
 }
 
 /// Ends an earlier freeze, and freezes the files. Prints `frozen`; or `failed` and the exit code or `timeout`, and in further
-/// lines the output, once the files are thawed.
-pub(in crate::cloudflare) fn freeze(dir: &Directory, id: &SnapshotId, freeze: &Freeze) -> String {
-    format!(
+/// lines the output, once the files are thawed. Returns the command and its time limit in milliseconds.
+pub(in crate::cloudflare) fn freeze(dir: &Directory, id: &SnapshotId, freeze: &Freeze) -> (String, u32) {
+    let command = format!(
         r#"{own}exec 8>"$lock" || exit
 if ! flock -n 8; then
   for request in "$run".freeze.*/request; do if [ -p "$request" ]; then echo end 1<>"$request"; fi; done
@@ -78,7 +85,8 @@ await thawed || exit; echo "failed $code"; head -c {MAX_OUTPUT} "$own/output"; r
         dir = shell_quote(dir.as_str()),
         freeze = shell_quote(&freeze.freeze),
         thaw = shell_quote(&freeze.thaw),
-    )
+    );
+    (command, freeze.timeout_seconds.saturating_mul(1000).saturating_add(FREEZE_MARGIN_MILLIS))
 }
 
 /// Parses the output of [`freeze`].
@@ -95,14 +103,15 @@ pub(crate) fn read_frozen(stdout: &str) -> Option<Result<(), FreezeFailed>> {
 }
 
 /// Requests the thaw, and prints `thawed` with its outcome; `other` where no watchdog has one. Opens the FIFO for reading,
-/// too, because otherwise it waits for a reader.
-pub(in crate::cloudflare) fn thaw(id: &SnapshotId) -> String {
-    format!(
+/// too, because otherwise it waits for a reader. Returns the command and its time limit in milliseconds.
+pub(in crate::cloudflare) fn thaw(id: &SnapshotId) -> (String, u32) {
+    let command = format!(
         r#"{own}if [ -p "$own/request" ] && [ ! -e "$own/thawed" ]; then echo thaw 1<>"$own/request"; fi
 if await thawed && read -r outcome <"$own/thawed"; then echo "thawed $outcome"; else echo other; fi
 rm -rf -- "$own""#,
         own = own_directory(id),
-    )
+    );
+    (command, THAW_TIMEOUT_MILLIS)
 }
 
 /// Parses the output of [`thaw`].

@@ -151,7 +151,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let options = form.adapt(options);
         let (dir, mark) = (record.dir.clone(), record.backup_owner(&self.id));
-        let backup = match self.create_backup(&session, &options, (&dir, form.expected_bytes()), expectation).await {
+        let backup = self.create_backup(&session, &options, (&dir, form.expected_bytes()), expectation);
+        let backup = match self.thaw_if_canceled(frozen, abort, backup).await {
             Ok(backup) => form.describe(backup),
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };

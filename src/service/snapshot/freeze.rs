@@ -2,6 +2,9 @@
 //! this object ends in between.
 
 use std::cell::Cell;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 
 use crate::model::freeze::FreezeReport;
 use crate::model::record::{SnapshotRecord, Stage};
@@ -64,6 +67,30 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let thawed = sandboxes.thaw(&self.id, &frozen.snapshot_id, frozen.expected).await;
         let report = self.note_late_call(thawed.map_err(self.failed(During::Hook)));
         Some(report.unwrap_or_default())
+    }
+
+    /// Archives frozen files. If the capture is canceled meanwhile, thaws them at once: the archive is discarded when it is
+    /// stored.
+    pub(super) async fn thaw_if_canceled<T>(
+        &self,
+        frozen: Option<&Frozen>,
+        abort: &CancellationToken,
+        archive: impl Future<Output = T>,
+    ) -> T {
+        let Some(frozen) = frozen else { return archive.await };
+        let thaw = async {
+            abort.clone().cancelled().await;
+            self.thaw_after_failure(Some(frozen)).await;
+        };
+        match select(pin!(archive), pin!(thaw)).await {
+            Either::Left((archived, thaw)) => {
+                if frozen.thawed.get() {
+                    thaw.await;
+                }
+                archived
+            }
+            Either::Right(((), archive)) => archive.await,
+        }
     }
 
     /// Thaws the files after a failure, unless their container has ended: where the call does not name its container, it would

@@ -44,12 +44,12 @@ impl Place {
     fn freeze_for(&self, id: &SnapshotId, command: &str, timeout_seconds: u32) -> Result<(), FreezeFailed> {
         let dir = Directory::parse("/workspace").unwrap();
         let commands = Freeze { freeze: command.into(), thaw: "echo thaw >>log".into(), timeout_seconds };
-        let stdout = self.run(&freeze(&dir, id, &commands));
+        let stdout = self.run(&freeze(&dir, id, &commands).0);
         read_frozen(&stdout).unwrap_or_else(|| panic!("{stdout:?}"))
     }
 
     fn thaw(&self, id: &SnapshotId) -> FreezeReport {
-        let stdout = self.run(&thaw(id));
+        let stdout = self.run(&thaw(id).0);
         read_thawed(&stdout).unwrap_or_else(|| panic!("{stdout:?}"))
     }
 
