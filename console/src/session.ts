@@ -23,6 +23,9 @@ addEventListener('pagehide', () => {
   token.value = storage()?.getItem(STORAGE_KEY) ?? undefined;
 });
 
+/** Why the last call did not reach the Worker; undefined if it did. */
+export const connectionFailure = signal<SnapshotterError>();
+
 /** Makes calls with the token of the session. A refused token ends the session. */
 export const client = new SnapshotterClient({
   send: (call) => withToken((used) => sendWith(used, call)),
@@ -84,9 +87,22 @@ export function signOut() {
 }
 
 async function sendWith(bearer: string, call: Call): Promise<unknown> {
-  const answer = await http({ url: location.origin, token: bearer }).send(call);
+  const answer = await http({ url: location.origin, token: bearer })
+    .send(call)
+    .catch((thrown: unknown) => {
+      recordConnection(thrown);
+      throw thrown;
+    });
+  recordConnection();
   if (call.operation === 'health') setClock((answer as Health).time);
   return answer;
+}
+
+/** Records whether a call reached the Worker. A call that the console itself ended says nothing about that. */
+function recordConnection(failure?: unknown) {
+  const isUnreached = failure instanceof SnapshotterError && failure.code === 'SERVICE_UNREACHABLE';
+  if (failure instanceof SnapshotterError && failure.code === 'ABORTED') return;
+  connectionFailure.value = isUnreached ? failure : undefined;
 }
 
 /** The tab's storage; undefined if the browser forbids it. */

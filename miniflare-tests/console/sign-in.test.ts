@@ -119,7 +119,9 @@ test('a token with the permission `read` offers no action that must fail', async
   await tab.node('Snapshot base').click();
   await tab.button('Verify').click();
   const others =
-    'Restore, Branch, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check'.split(', ');
+    'Restore to a new sandbox, Branch to a new sandbox, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check'.split(
+      ', ',
+    );
   const offered = await tab.page.getByRole('button').allInnerTexts();
   assert.deepEqual(
     offered.filter((name) => others.includes(name.trim())),
@@ -129,7 +131,8 @@ test('a token with the permission `read` offers no action that must fail', async
   // With all permissions, the page has these buttons.
   await using other = await fixture.signedIn('#/workspaces/default/readable');
   await other.node('Snapshot base').click();
-  for (const name of ['Restore', 'Branch', 'Pin', 'Label…']) await other.button(name).waitFor();
+  for (const name of ['Roll back…', 'Restore to a new sandbox', 'Branch to a new sandbox', 'Pin', 'Label…'])
+    await other.button(name).waitFor();
 });
 
 test('the health of the deployment is shown before and after signing in', async () => {
