@@ -5,6 +5,7 @@ import { signal } from '@preact/signals';
 import { http, SnapshotterClient, SnapshotterError, type Call, type Health } from '../../client/src/index.ts';
 import { setClock } from './clock.ts';
 import { tryStorage } from './storage.ts';
+import { isUnreachable } from './ui/unreachable.ts';
 
 /** The key under which the tab stores the token, if the user chose to stay signed in. */
 const STORAGE_KEY = 'snapshotter-token';
@@ -23,7 +24,7 @@ addEventListener('pagehide', () => {
   token.value = storage()?.getItem(STORAGE_KEY) ?? undefined;
 });
 
-/** Why the last call did not reach the Worker; undefined if it did. */
+/** Why the last call got no answer from the Worker; undefined if it got one. */
 export const connectionFailure = signal<SnapshotterError>();
 
 /** Makes calls with the token of the session. A refused token ends the session. */
@@ -90,19 +91,13 @@ async function sendWith(bearer: string, call: Call): Promise<unknown> {
   const answer = await http({ url: location.origin, token: bearer })
     .send(call)
     .catch((thrown: unknown) => {
-      recordConnection(thrown);
+      // A call that the console itself ended says nothing about the connection.
+      if (!call.signal?.aborted) connectionFailure.value = isUnreachable(thrown) ? thrown : undefined;
       throw thrown;
     });
-  recordConnection();
+  connectionFailure.value = undefined;
   if (call.operation === 'health') setClock((answer as Health).time);
   return answer;
-}
-
-/** Records whether a call reached the Worker. A call that the console itself ended says nothing about that. */
-function recordConnection(failure?: unknown) {
-  const isUnreached = failure instanceof SnapshotterError && failure.code === 'SERVICE_UNREACHABLE';
-  if (failure instanceof SnapshotterError && failure.code === 'ABORTED') return;
-  connectionFailure.value = isUnreached ? failure : undefined;
 }
 
 /** The tab's storage; undefined if the browser forbids it. */

@@ -51,7 +51,8 @@ describe('the token', () => {
   const inStorage = 'JSON.stringify({ ...sessionStorage, ...localStorage })';
 
   test('is not in any URL, storage or log', async () => {
-    await using tab = await fixture.atSandbox('somewhere');
+    await using tab = await fixture.signedIn('#/sandboxes/somewhere');
+    await tab.page.getByText('The sandbox somewhere is not running').waitFor();
     for (const address of [...tab.requests, tab.page.url()])
       assert.ok(!decodeURIComponent(address.replaceAll('+', ' ')).includes(TOKEN), address);
     assert.ok(!(await tab.evaluate<string>(inStorage)).includes(TOKEN));
