@@ -331,6 +331,19 @@ describe('a workspace', () => {
     assert.ok(await tab.button('Delete…').isDisabled());
   });
 
+  test('that another user stopped has no running sandbox in the tree', async () => {
+    await createWorkspaces('stopped-elsewhere', ['desk']);
+    const desk = fixture.world.workspace('desk', 'stopped-elsewhere');
+    const sandboxId = await desk.sandboxId();
+    await using tab = await fixture.signedIn('#/workspaces/stopped-elsewhere/desk');
+    await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
+    const calls = recordBodies(tab, 'lineage');
+    await desk.stop();
+    await triggerRead(tab);
+    await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
+    assert.ok(calls.every(({ check }) => !check));
+  });
+
   test('that was deleted is not shown in the tree', async () => {
     await createWorkspaces('gone', ['desk']);
     const desk = fixture.world.workspace('desk', 'gone');
