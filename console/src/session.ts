@@ -5,6 +5,7 @@ import { signal } from '@preact/signals';
 import { http, SnapshotterClient, SnapshotterError, type Call, type Health } from '../../client/src/index.ts';
 import { setClock } from './clock.ts';
 import { tryStorage } from './storage.ts';
+import { isUnreachable } from './ui/unreachable.ts';
 
 /** The key under which the tab stores the token, if the user chose to stay signed in. */
 const STORAGE_KEY = 'snapshotter-token';
@@ -22,6 +23,9 @@ export const sessionError = signal<SnapshotterError>();
 addEventListener('pagehide', () => {
   token.value = storage()?.getItem(STORAGE_KEY) ?? undefined;
 });
+
+/** Why the last call got no answer from the Worker; undefined if it got one. */
+export const connectionFailure = signal<SnapshotterError>();
 
 /** Makes calls with the token of the session. A refused token ends the session. */
 export const client = new SnapshotterClient({
@@ -84,7 +88,14 @@ export function signOut() {
 }
 
 async function sendWith(bearer: string, call: Call): Promise<unknown> {
-  const answer = await http({ url: location.origin, token: bearer }).send(call);
+  const answer = await http({ url: location.origin, token: bearer })
+    .send(call)
+    .catch((thrown: unknown) => {
+      // A call that the console itself ended says nothing about the connection.
+      if (!call.signal?.aborted) connectionFailure.value = isUnreachable(thrown) ? thrown : undefined;
+      throw thrown;
+    });
+  connectionFailure.value = undefined;
   if (call.operation === 'health') setClock((answer as Health).time);
   return answer;
 }

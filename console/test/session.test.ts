@@ -5,7 +5,7 @@ import { afterEach, describe, mock, test } from 'node:test';
 
 import { storage, win } from './page.ts';
 
-const { client, sessionError, signIn, signOut, token } = await import('../src/session.ts');
+const { client, connectionFailure, sessionError, signIn, signOut, token } = await import('../src/session.ts');
 const { now } = await import('../src/clock.ts');
 
 const STORAGE_KEY = 'snapshotter-token';
@@ -51,6 +51,17 @@ describe('signing in', () => {
 });
 
 describe('the session', () => {
+  test('knows that the last call got no answer from the Worker', async () => {
+    fakeDeployment('right');
+    await signIn('right', false);
+    mock.method(globalThis, 'fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+    await assert.rejects(client.call('health', { retry: false }));
+    assert.equal(connectionFailure.value?.code, 'ANSWER_LOST');
+    fakeDeployment('right');
+    await client.call('health', { retry: false });
+    assert.equal(connectionFailure.value, undefined);
+  });
+
   test('removes the token from the tab’s storage when the user signs out', async () => {
     fakeDeployment('right');
     await signIn('right', true);

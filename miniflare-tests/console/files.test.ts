@@ -69,11 +69,16 @@ describe('the differences between two snapshots', () => {
   test('are shown from the older to the newer one', async () => {
     await using tab = await fixture.atSnapshot(second);
     await tab.button('Compare…').click();
-    await tab.dialog.getByLabel('Other snapshot').selectOption({ label: 'first (origin)' });
+    const other = tab.dialog.getByLabel('Other snapshot').locator('option:checked');
+    assert.equal(await other.innerText(), 'first (origin)', 'the snapshot before it is preselected');
     await tab.button('Compare').click();
     await tab.page.getByText('3 differences').waitFor();
+    await tab.page.getByRole('heading', { name: 'first → second' }).waitFor();
     const shown = await tab.page.getByRole('listitem').allInnerTexts();
-    assert.match(shown.join('\n'), /added\s+added\.txt.*removed\s+removed\.txt.*changed\s+src\/main\.txt/s);
+    assert.match(
+      shown.join('\n'),
+      /added\s+added\.txt\s+new, 4 B.*removed\s+removed\.txt.*changed\s+src\/main\.txt/s,
+    );
   });
 
   test('of a text are side by side', async () => {

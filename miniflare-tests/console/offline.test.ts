@@ -5,7 +5,6 @@ import { test } from 'node:test';
 
 import { TOKEN } from '../world.ts';
 import { ConsoleFixture } from './browser.ts';
-import { triggerRead } from './calls.ts';
 
 const fixture = new ConsoleFixture({}, (world) => world.exec('agent', 'echo x >file').then(() => undefined));
 
@@ -20,7 +19,6 @@ test('a page that cannot be read says so, and is read again on request', async (
   const failure = await tab.failure('The Worker can’t be reached.');
   assert.match(failure, /Check your connection\..*retries automatically/s);
   assert.doesNotMatch(failure, FOR_PROGRAMS);
-  await triggerRead(tab);
   await tab.button('Health unknown').click();
   assert.doesNotMatch(await tab.dialog.innerText(), FOR_PROGRAMS);
   await tab.button('Close').click();

@@ -54,8 +54,8 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.dialog.getByText('can’t be deleted').waitFor();
   },
   async 'an unknown sandbox'(tab) {
-    await tab.sandbox('unknown');
-    await tab.details.getByText('Neither a running container nor a snapshot').waitFor();
+    await tab.visit('#/sandboxes/unknown');
+    await tab.page.getByText('No workspace of the default tenant').waitFor();
   },
   async 'a workspace that does not exist'(tab) {
     await tab.visit('#/workspaces/default/missing');

@@ -15,8 +15,9 @@ describe('the recent sandboxes', () => {
     const recent = tab.page.getByRole('region', { name: 'Recent sandboxes' });
     await recent.getByText('None yet').waitFor();
     await recent.getByText('The Worker does not list sandboxes without a workspace.').waitFor();
-    for (const sandboxId of ['ada', 'bob', 'unknown']) await tab.sandbox(sandboxId);
-    await tab.details.getByText('Neither a running container').waitFor();
+    for (const sandboxId of ['ada', 'bob']) await tab.sandbox(sandboxId);
+    await tab.visit('#/sandboxes/unknown');
+    await tab.page.getByText('The sandbox unknown is not running').waitFor();
     await tab.link('Workspaces').click();
     assert.deepEqual(await recent.getByRole('link').allInnerTexts(), ['bob', 'ada']);
     await tab.page.reload();

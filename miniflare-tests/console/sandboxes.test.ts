@@ -114,19 +114,30 @@ describe('the status of sandboxes', () => {
 
 describe('an unknown sandbox', () => {
   test('leads to a remark', async () => {
-    await using tab = await fixture.atSandbox('unknown');
+    await using tab = await fixture.signedIn('#/sandboxes/unknown');
     await tab.page.getByText('The sandbox unknown is not running and has no snapshots.').waitFor();
+    await tab.page.getByText('No workspace of the default tenant has this name.').waitFor();
+    assert.equal(await tab.link('@unknown').count(), 0);
   });
 
-  test('is not shown as ended, and has no button that takes a snapshot', async () => {
-    await using tab = await fixture.atSandbox('unknown');
-    await tab.details.getByText('Neither a running container nor a snapshot has this id.').waitFor();
-    assert.equal(await tab.page.getByText('ended', { exact: true }).count(), 0);
+  test('has neither a tree nor a button that takes a snapshot', async () => {
+    await using tab = await fixture.signedIn('#/sandboxes/unknown');
+    await tab.page.getByText('The sandbox unknown is not running').waitFor();
+    assert.equal(await tab.page.getByRole('tree').count(), 0);
     assert.equal(await tab.button('Take a snapshot…').count(), 0);
   });
 
+  test('with the name of a workspace leads to the workspace', async () => {
+    await fixture.world.workspace('named').create();
+    const listed = async () => (await fixture.world.rpc('workspaces/list', {})).workspaces.length;
+    await until(async () => (await listed()) === 1);
+    await using tab = await fixture.signedIn('#/sandboxes/named');
+    await tab.link('@named').click();
+    await tab.page.getByRole('heading', { name: 'named', exact: true }).waitFor();
+  });
+
   test('has its remark in one piece', async () => {
-    await using tab = await fixture.atSandbox('an-unknown-sandbox', {
+    await using tab = await fixture.signedIn('#/sandboxes/an-unknown-sandbox', {
       viewport: { width: 390, height: 800 },
     });
     const remark = tab.page.locator('.remark');

@@ -51,7 +51,8 @@ describe('the token', () => {
   const inStorage = 'JSON.stringify({ ...sessionStorage, ...localStorage })';
 
   test('is not in any URL, storage or log', async () => {
-    await using tab = await fixture.atSandbox('somewhere');
+    await using tab = await fixture.signedIn('#/sandboxes/somewhere');
+    await tab.page.getByText('The sandbox somewhere is not running').waitFor();
     for (const address of [...tab.requests, tab.page.url()])
       assert.ok(!decodeURIComponent(address.replaceAll('+', ' ')).includes(TOKEN), address);
     assert.ok(!(await tab.evaluate<string>(inStorage)).includes(TOKEN));
@@ -119,7 +120,9 @@ test('a token with the permission `read` offers no action that must fail', async
   await tab.node('Snapshot base').click();
   await tab.button('Verify').click();
   const others =
-    'Restore, Branch, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check'.split(', ');
+    'Restore to a new sandbox, Branch to a new sandbox, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check'.split(
+      ', ',
+    );
   const offered = await tab.page.getByRole('button').allInnerTexts();
   assert.deepEqual(
     offered.filter((name) => others.includes(name.trim())),
@@ -129,7 +132,8 @@ test('a token with the permission `read` offers no action that must fail', async
   // With all permissions, the page has these buttons.
   await using other = await fixture.signedIn('#/workspaces/default/readable');
   await other.node('Snapshot base').click();
-  for (const name of ['Restore', 'Branch', 'Pin', 'Label…']) await other.button(name).waitFor();
+  for (const name of ['Roll back…', 'Restore to a new sandbox', 'Branch to a new sandbox', 'Pin', 'Label…'])
+    await other.button(name).waitFor();
 });
 
 test('the health of the deployment is shown before and after signing in', async () => {

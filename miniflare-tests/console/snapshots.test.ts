@@ -306,7 +306,7 @@ describe('a manifest', () => {
     await using tab = await fixture.atSnapshot(base);
     await failCalls(tab, 'manifest', 'INTERNAL', 'permanent');
     await triggerRead(tab);
-    await tab.details.getByText(/Not updated since .*INTERNAL.*retries automatically/).waitFor();
+    await tab.details.getByText(/Last updated \d+ .* ago: INTERNAL.*retries automatically/).waitFor();
     await tab.details.getByText(base.ref.snapshotId).waitFor();
   });
 

@@ -279,7 +279,7 @@ describe('a change by another user', () => {
   test('that cannot be read leaves the last tree, with the reason', async () => {
     await tab.page.route('**/v1/lineage', (route) => route.abort());
     await tab.button('Refresh').click();
-    await tab.page.getByText(/Not updated.*The Worker can’t be reached/).waitFor();
+    await tab.page.getByText(/Last updated \d+ .* ago: The Worker can’t be reached/).waitFor();
     await tab.node('Snapshot early').waitFor();
     await tab.page.unroute('**/v1/lineage');
     await tab.button('Try again').click();

@@ -1,4 +1,4 @@
-// Tests of the files of a running workspace, and of the terminal.
+// Tests of the files of a running workspace, and of the commands run there.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const fixture = new ConsoleFixture({}, async (world) => {
   );
 });
 
-/** Runs a command in the terminal, and returns what is shown of it when it has ended. */
+/** Runs a command, and returns what is shown of it when it has ended. */
 async function run(tab: Tab, command: string): Promise<string> {
   await tab.field('Command').fill(command);
   await tab.button('Run').click();
@@ -34,7 +34,7 @@ const content = (tab: Tab) => tab.page.getByLabel('Content', { exact: true });
 describe('the files of a workspace', () => {
   test('are opened from its page, edited and saved', async () => {
     await using tab = await fixture.signedIn(PAGE);
-    await tab.link('Files and terminal').click();
+    await tab.link('Files and commands').click();
     await tab.link('src/').click();
     await tab.link('main.txt').click();
     await content(tab).fill('one\ntwo\n');
@@ -100,10 +100,13 @@ describe('the files of a workspace', () => {
   });
 });
 
-describe('the terminal', () => {
+describe('the field for a command', () => {
   test('runs commands, shows their outputs and exit codes, and lists the files that they write', async () => {
     await using tab = await fixture.signedIn(FILES);
-    assert.match(await run(tab, 'echo out; echo err >&2; echo x > made.txt; exit 3'), /exit 3[^]*(out\nerr|err\nout)/);
+    assert.match(
+      await run(tab, 'echo out; echo err >&2; echo x > made.txt; exit 3'),
+      /exit 3[^]*(out\nerr|err\nout)/,
+    );
     await tab.link('made.txt').waitFor();
     await tab.field('Command').press('ArrowUp');
     assert.match(await tab.field('Command').inputValue(), /exit 3$/);
@@ -138,7 +141,7 @@ describe('the terminal', () => {
   });
 });
 
-test('without the permission `work`, neither files nor the terminal are offered', async () => {
+test('without the permission `work`, neither files nor commands are offered', async () => {
   const { token } = await fixture.world.rpc('tokens/create', {
     permissions: ['read', 'snapshot'],
   });
@@ -146,5 +149,5 @@ test('without the permission `work`, neither files nor the terminal are offered'
   await tab.signIn(token);
   await tab.visit(PAGE);
   await tab.button(`Stop ${NAME}`).waitFor();
-  assert.equal(await tab.link('Files and terminal').count(), 0);
+  assert.equal(await tab.link('Files and commands').count(), 0);
 });

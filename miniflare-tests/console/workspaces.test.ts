@@ -172,6 +172,10 @@ describe('a workspace', () => {
     await tab.field('Name of the fork').fill('copy');
     await tab.button('Fork').click();
     await tab.notice('Forked: copy.');
+    assert.match(
+      (await tab.page.getByRole('status').getByRole('link', { name: 'copy' }).getAttribute('href')) ?? '',
+      /forks\/copy$/,
+    );
     await tab.page.getByRole('treeitem', { name: 'running branched copy' }).waitFor();
     assert.equal(await fixture.world.workspace('copy', 'forks').exec('cat file'), 'work\n');
   });
@@ -219,6 +223,7 @@ describe('a workspace', () => {
     await desk.exec('echo after >file');
     await using tab = await fixture.signedIn('#/workspaces/rolls/desk');
     await tab.node('Snapshot before').click();
+    assert.equal(await tab.details.locator('button.primary').innerText(), 'Roll back…');
     await tab.button('Roll back…').click();
     await tab.dialog.getByText('The present sandbox is stopped, and its files are saved').waitFor();
     await tab.button('Roll back').click();
@@ -326,6 +331,19 @@ describe('a workspace', () => {
     assert.ok(await tab.button('Delete…').isDisabled());
   });
 
+  test('that another user stopped has no running sandbox in the tree', async () => {
+    await createWorkspaces('stopped-elsewhere', ['desk']);
+    const desk = fixture.world.workspace('desk', 'stopped-elsewhere');
+    const sandboxId = await desk.sandboxId();
+    await using tab = await fixture.signedIn('#/workspaces/stopped-elsewhere/desk');
+    await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
+    const calls = recordBodies(tab, 'lineage');
+    await desk.stop();
+    await triggerRead(tab);
+    await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
+    assert.ok(calls.every(({ check }) => !check));
+  });
+
   test('that was deleted is not shown in the tree', async () => {
     await createWorkspaces('gone', ['desk']);
     const desk = fixture.world.workspace('desk', 'gone');
@@ -339,6 +357,37 @@ describe('a workspace', () => {
     await tab.button('Refresh').click();
     await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
     assert.equal(await tab.page.getByText('desk', { exact: true }).count(), 0);
+    await until(
+      async () => (await fixture.world.rpc('workspaces/list', { tenant: 'gone' })).workspaces.length === 0,
+    );
+    const calls = recordBodies(tab, 'workspaces/getByName');
+    const response = tab.page.waitForResponse('**/v1/workspaces/list');
+    await tab.button('Refresh').click();
+    await (await response).finished();
+    await tab.page.getByText('Updated just now').waitFor();
+    assert.deepEqual(calls, [], 'the deleted workspace is not asked for');
+  });
+
+  test('marks its automatic snapshots, and shows when it takes them', async () => {
+    const { sandboxId } = await fixture.world.rpc('workspaces/create', {
+      name: 'desk',
+      tenant: 'automatic',
+      autosave: { everySeconds: 300 },
+    });
+    await fixture.world.workspace('desk', 'automatic').exec('echo work >file');
+    const { ref } = await fixture.world.snapshot(sandboxId, { label: 'saved' });
+    await using tab = await fixture.signedIn('#/workspaces/automatic');
+    await tab.page.route('**/v1/list', async (route) => {
+      const response = await route.fetch();
+      const page = await response.json();
+      for (const snapshot of page.snapshots) snapshot.autosave = true;
+      await route.fulfill({ response, json: page });
+    });
+    await tab.visit('#/workspaces/automatic/desk');
+    await tab.page.getByText('and by automatic snapshots every 5 min if files changed').waitFor();
+    await tab.node('Snapshot saved automatic').click();
+    await tab.details.getByText('automatic', { exact: true }).waitFor();
+    await tab.details.getByText(ref.snapshotId).waitFor();
   });
 
   test('shows its settings and its history', async () => {

@@ -25,8 +25,9 @@ const url = '${EXAMPLE_ADDRESS}';
 const token = process.env['SNAPSHOTTER_TOKEN'] ?? '';
 const snapshotter = new SnapshotterClient(http({ url, token }));
 
-const { workspaces } = snapshotter;
-const { sandboxId } = await workspaces.getOrCreate({ name: 'notebook' });
+const name = 'notebook';
+const workspace = await snapshotter.workspaces.getOrCreate({ name });
+const { sandboxId } = workspace;
 const ref = await snapshotter.snapshot({ sandboxId });`,
   },
   {

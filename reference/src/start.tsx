@@ -89,6 +89,15 @@ export function Start({ document }: { document: Document }) {
           all codes.
         </p>
       </section>
+      <section id="guides" aria-labelledby="guides-title">
+        <h2 id="guides-title">Guides</h2>
+        <p>
+          These pages list the operations. The guides are in the folder <code>docs</code> of the project:{' '}
+          <code>getting-started.md</code> deploys the Worker, <code>add-to-an-agent.md</code> connects an
+          agent, <code>concepts.md</code> explains workspaces, sandboxes and snapshots, and{' '}
+          <code>operations.md</code> is about running a deployment. <code>README.md</code> lists the others.
+        </p>
+      </section>
       <h2 id="operations">Operations</h2>
       {document.tags.map(({ name, description }) => (
         <section key={name} id={name} aria-labelledby={`${name}-title`}>

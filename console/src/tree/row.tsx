@@ -2,11 +2,10 @@
 
 import { Component, type ComponentChildren, type JSX } from 'preact';
 
-import type { TreeSnapshot } from '../../../client/src/index.ts';
 import { count, size } from '../format.ts';
 import { Badge, type BadgeProps } from '../ui/badge.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { STATE_LABELS, type LineageNode, type SandboxNode } from './nodes.ts';
+import { STATE_LABELS, type LineageNode, type SandboxNode, type SnapshotNode } from './nodes.ts';
 
 /** The content of a row, and its position in the tree. */
 export interface RowProps {
@@ -71,7 +70,7 @@ export class Row extends Component<RowProps> {
         {node.kind === 'sandbox' ? (
           <SandboxContent of={node} isCurrent={isCurrent} isFormer={isFormer} />
         ) : (
-          <SnapshotContent of={node.snapshot} age={age} expiry={expiry} />
+          <SnapshotContent of={node} age={age} expiry={expiry} />
         )}
       </div>
     );
@@ -129,8 +128,12 @@ function SandboxContent({
   );
 }
 
-function SnapshotContent({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowProps, 'age' | 'expiry'>) {
-  const { snapshotId, label, state, sizeBytes, base, pinned, dependents } = of;
+function SnapshotContent({
+  of: { snapshot, isAutomatic },
+  age,
+  expiry,
+}: { of: SnapshotNode } & Pick<RowProps, 'age' | 'expiry'>) {
+  const { snapshotId, label, state, sizeBytes, base, pinned, dependents } = snapshot;
   const stateLabel = STATE_LABELS[state];
   const isCreating = state === 'creating';
   return (
@@ -147,6 +150,7 @@ function SnapshotContent({ of, age, expiry }: { of: TreeSnapshot } & Pick<RowPro
           text={stateLabel}
         />
       )}
+      {isAutomatic && <RowBadge icon="refresh" text="automatic" />}
       {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (

@@ -3,11 +3,12 @@
 import type { ComponentChildren } from 'preact';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
+import { now } from '../clock.ts';
 import { refresh, type Live } from '../live.ts';
 import { Failure } from './failure.tsx';
-import { Time } from './facts.tsx';
 import { Remark } from './remark.tsx';
 import { isUnreachable, reasonOf } from './unreachable.ts';
+import { lastUpdated } from './updated.tsx';
 
 /** Returns the last value that was read; undefined if the object was not found since. */
 export function currentValue<T>({ value, failure }: Live<T>): T | undefined {
@@ -58,16 +59,11 @@ function whileReading(failure: unknown) {
 }
 
 function Stale({ of: { failure, readAt } }: { of: Live<unknown> }) {
+  void now.value; // The age changes with the clock.
+  const age = readAt.value === undefined ? undefined : (Date.now() - readAt.value) / 1000;
   return (
     <Remark role="status">
-      Not updated
-      {readAt.value !== undefined && (
-        <>
-          {' '}
-          since <Time at={new Date(readAt.value).toISOString()} />
-        </>
-      )}
-      : {reasonOf(failure.value)}. The console retries automatically.
+      {lastUpdated(age)}: {reasonOf(failure.value)}. The console retries automatically.
     </Remark>
   );
 }

@@ -11,6 +11,11 @@ import { reasonOf } from './unreachable.ts';
 /** The age in seconds below which the value counts as just updated. */
 const RECENT = 5;
 
+/** Says how old a value is that can no longer be read. `age` is in seconds; undefined if it was never read. */
+export function lastUpdated(age: number | undefined): string {
+  return age === undefined ? 'Not updated' : `Last updated ${duration(Math.max(1, age))} ago`;
+}
+
 /** Shows when the value was last read, or why it cannot be read, and a button that reads the page again. */
 export function Updated({ of }: { of: Live<unknown> }) {
   const [time, setTime] = useState(Date.now());
@@ -28,8 +33,7 @@ export function Updated({ of }: { of: Live<unknown> }) {
         <span>{ago === undefined ? 'Loading…' : `Updated ${ago}`}</span>
       ) : (
         <span class="stale">
-          Not updated{age !== undefined && age >= RECENT && ` since ${duration(age)} ago`}:{' '}
-          {reasonOf(failure)}. The console retries automatically.
+          {lastUpdated(age)}: {reasonOf(failure)}. The console retries automatically.
         </span>
       )}
       {failure === undefined ? (

@@ -8,30 +8,45 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ChoiceField } from '../ui/field.tsx';
 
-/** Returns the snapshots of a lineage that can be compared with a snapshot. */
+/** Returns the snapshots of a lineage that can be compared with a snapshot, newest first. */
 export function comparable(node: SnapshotNode, nodes: Nodes): SnapshotNode[] {
   const isOther = (other: SnapshotNode) => other.id !== node.id && other.snapshot.state === 'ready';
-  return [...nodes.values()].filter((other) => other.kind === 'snapshot').filter(isOther);
+  return [...nodes.values()]
+    .filter((other) => other.kind === 'snapshot')
+    .filter(isOther)
+    .toSorted((a, b) => takenAt(b).localeCompare(takenAt(a)));
+}
+
+const takenAt = ({ snapshot }: SnapshotNode) => snapshot.createdAt ?? '';
+
+/** Returns the parent of a snapshot: the one before it in its sandbox, or the one that the sandbox was created from. */
+export function parentOf(node: SnapshotNode, others: SnapshotNode[], nodes: Nodes): SnapshotNode | undefined {
+  const origin = nodes.get(node.parentId ?? '')?.parentId;
+  return (
+    others.find((other) => other.parentId === node.parentId && takenAt(other) < takenAt(node)) ??
+    others.find(({ id }) => id === origin)
+  );
 }
 
 /** Asks for the other snapshot, and shows the differences from the older one to the newer one. */
 export function Compare({
   node,
   others,
+  nodes,
   onClose,
 }: {
   node: SnapshotNode;
   others: SnapshotNode[];
+  nodes: Nodes;
   onClose: () => void;
 }) {
-  const [other, setOther] = useState(others[0]?.id ?? '');
+  const [other, setOther] = useState((parentOf(node, others, nodes) ?? others[0])?.id ?? '');
   const choices = others.map(({ id, name, selected }) => [id, `${name} (${selected.sandboxId})`] as const);
   const submit = (event: Event) => {
     event.preventDefault();
     const chosen = others.find(({ id }) => id === other);
     if (!chosen) return;
-    const isOlder = (chosen.snapshot.createdAt ?? '') < (node.snapshot.createdAt ?? '');
-    const [from, to] = isOlder ? [chosen, node] : [node, chosen];
+    const [from, to] = takenAt(chosen) < takenAt(node) ? [chosen, node] : [node, chosen];
     const of = ({ selected: { sandboxId, snapshotId = '' } }: SnapshotNode) => ({ sandboxId, snapshotId });
     go({ at: 'diff', from: of(from), to: of(to) });
   };

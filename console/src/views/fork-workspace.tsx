@@ -1,5 +1,6 @@
 // Forks a workspace: creates workspaces from its present files.
 
+import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
 import type { Fork } from '../../../client/src/index.ts';
@@ -29,7 +30,7 @@ export function ForkWorkspace({ address, onClose }: { address: Address; onClose:
       const { forks } = await create('workspaces/fork', { ...address, ...options });
       hasFailures.current = forks.some(({ error }) => error);
       if (hasFailures.current) setForks(forks);
-      return { message: summarize(forks) };
+      return { message: summarize(forks, address.tenant) };
     },
     () => hasFailures.current || onClose(),
   );
@@ -94,10 +95,21 @@ function Forks({ of, address, onClose }: { of: Fork[]; address: Address; onClose
   );
 }
 
-function summarize(forks: Fork[]): string {
+/** The names of the forks, with links to those that were created. */
+function summarize(forks: Fork[], tenant: string): ComponentChildren {
   const names = (isFailed: boolean) =>
     forks.filter(({ error }) => !error !== isFailed).map(({ name }) => name);
   const [created, failed] = [names(false), names(true)];
-  const failures = failed.length > 0 ? ` ${count(failed.length, 'fork')} failed: ${failed.join(', ')}.` : '';
-  return created.length > 0 ? `Forked: ${created.join(', ')}.${failures}` : `No fork was created.${failures}`;
+  return (
+    <>
+      {created.length > 0 ? 'Forked: ' : 'No fork was created'}
+      {created.map((name, at) => (
+        <>
+          {at > 0 && ', '}
+          <a href={href({ at: 'workspace', tenant, name })}>{name}</a>
+        </>
+      ))}
+      .{failed.length > 0 && ` ${count(failed.length, 'fork')} failed: ${failed.join(', ')}.`}
+    </>
+  );
 }

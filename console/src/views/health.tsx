@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { unreachable } from '../../../client/src/failures.ts';
 import type { Health as Report } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
-import { client } from '../session.ts';
+import { client, connectionFailure } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -23,7 +23,8 @@ export function Health({ isSignedIn }: { isSignedIn: boolean }) {
   const live = useLive(String(isSignedIn), read, { interval: INTERVAL, isIndependent: true });
   const [isOpen, setOpen] = useState(false);
   const report = live.value.value;
-  const failure = live.failure.value;
+  // A check is older than the last call of the page.
+  const failure = live.failure.value ?? (isSignedIn ? connectionFailure.value : undefined);
   return (
     <>
       <button type="button" class="health" onClick={() => setOpen(true)}>

@@ -1,14 +1,16 @@
-// Reads a lineage, and which of its sandboxes are running.
+// Reads a lineage, which of its sandboxes are running, and which of its snapshots are automatic.
 
-import { SnapshotterError, type Tree, type TreeSandbox } from '../../../client/src/index.ts';
+import { SnapshotterError, type TreeSandbox } from '../../../client/src/index.ts';
 import type { Read } from '../live.ts';
+import { DEFAULT_TENANT, type Address } from '../routes.ts';
 import { client } from '../session.ts';
+import type { Lineage } from '../tree/nodes.ts';
 import { ownsSandbox } from './workspace-operations.ts';
 
 /** Milliseconds between checks of which sandboxes are running. A check starts the Durable Object of each sandbox. */
 const CHECK_INTERVAL = 60_000;
 
-/** The maximum number of workspaces that a check looks up. */
+/** The maximum number of workspaces that a check looks up, and of sandboxes whose snapshots are listed. */
 const MAX_LOOKUPS = 20;
 
 /**
@@ -16,7 +18,8 @@ const MAX_LOOKUPS = 20;
  * still exist, on the first read, on a refresh, after a new sandbox appeared, and once a minute. Other reads return the results
  * of the last check.
  */
-export function createLineageReader(sandboxId: string): Read<Tree> {
+export function createLineageReader(sandboxId: string): Read<Lineage> {
+  const automatic = new AutomaticSnapshots();
   const running = new Map<string, boolean | undefined>();
   let orphans: ReadonlySet<string> = new Set();
   let nextCheckAt = 0;
@@ -36,18 +39,50 @@ export function createLineageReader(sandboxId: string): Read<Tree> {
       if (!running.has(sandbox.sandboxId)) nextCheckAt = 0;
       if (orphans.has(sandbox.sandboxId)) delete sandbox.workspace;
     }
-    return tree;
+    return { ...tree, automatic: await automatic.of(sandboxes, signal) };
   };
+}
+
+/** The snapshots that automatic saves took. A lineage does not name them, so they are listed when a snapshot is new. */
+class AutomaticSnapshots {
+  readonly #known = new Set<string>();
+  readonly #automatic = new Set<string>();
+
+  /** Returns their ids. Only sandboxes of workspaces have automatic snapshots. */
+  async of(sandboxes: TreeSandbox[], signal: AbortSignal): Promise<string[]> {
+    const isNew = ({ workspace, snapshots }: TreeSandbox) =>
+      workspace !== undefined &&
+      snapshots.some(({ snapshotId, state }) => state === 'ready' && !this.#known.has(snapshotId));
+    await Promise.all(
+      sandboxes
+        .filter(isNew)
+        .slice(0, MAX_LOOKUPS)
+        .map((sandbox) => this.#list(sandbox, signal)),
+    );
+    return [...this.#automatic].sort();
+  }
+
+  async #list({ sandboxId, snapshots }: TreeSandbox, signal: AbortSignal) {
+    try {
+      const page = await client.list({ sandboxId, check: false, limit: 100, signal, retry: false });
+      for (const { snapshotId, autosave } of page.snapshots) if (autosave) this.#automatic.add(snapshotId);
+    } catch {
+      return; // The tree is complete without the signs. The next read tries again.
+    }
+    for (const { snapshotId, state } of snapshots) if (state === 'ready') this.#known.add(snapshotId);
+  }
 }
 
 /** Returns the ids of the sandboxes whose workspaces were deleted. Their ledgers keep the names of the workspaces. */
 async function findOrphans(sandboxes: TreeSandbox[], signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const bound = sandboxes.flatMap(({ sandboxId, workspace }) =>
-    workspace ? [{ sandboxId, workspace }] : [],
+  const bound = sandboxes.flatMap((sandbox) =>
+    sandbox.workspace ? [{ sandbox, workspace: sandbox.workspace }] : [],
   );
   const found = await Promise.all(
-    bound.slice(0, MAX_LOOKUPS).map(async ({ sandboxId, workspace }) => {
+    bound.slice(0, MAX_LOOKUPS).map(async ({ sandbox, workspace }) => {
+      const { sandboxId } = sandbox;
       try {
+        if (!sandbox.running && !(await isListed(workspace, signal))) return [sandboxId];
         const named = await client.workspaces.getByName({ ...workspace, signal, retry: false });
         return ownsSandbox(named, sandboxId) ? [] : [sandboxId];
       } catch (thrown) {
@@ -56,6 +91,16 @@ async function findOrphans(sandboxes: TreeSandbox[], signal: AbortSignal): Promi
     }),
   );
   return new Set(found.flat());
+}
+
+/** Whether a workspace is listed. A new one is listed a moment later; unlike a call with the name, this one does not fail. */
+export async function isListed(
+  { tenant, name }: Partial<Address> & Pick<Address, 'name'>,
+  signal: AbortSignal,
+) {
+  const options = { tenant: tenant ?? DEFAULT_TENANT, prefix: name, limit: 1 };
+  const { workspaces } = await client.workspaces.list({ ...options, signal, retry: false });
+  return workspaces[0]?.name === name;
 }
 
 /** Returns the sandboxes of a tree, from a sandbox on. */

@@ -3,12 +3,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 
-import type { Tree, Workspace } from '../../../client/src/index.ts';
+import type { Workspace } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
+import { useOnce } from '../once.ts';
 import { addRecent } from '../recent.ts';
 import { DEFAULT_TENANT, go, href, place, type DetailsParams, type Selected } from '../routes.ts';
 import { count } from '../format.ts';
-import { nodeId, nodesOf, resolve, type Nodes } from '../tree/nodes.ts';
+import { nodeId, nodesOf, resolve, type Lineage as Tree, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -16,7 +17,7 @@ import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { Updated } from '../ui/updated.tsx';
 import type { DetailsProps, PlaceFor } from './details.ts';
-import { createLineageReader } from './lineage-reader.ts';
+import { createLineageReader, isListed } from './lineage-reader.ts';
 import { SandboxDetails } from './sandbox-details.tsx';
 import { SnapshotDetails } from './snapshot-details.tsx';
 
@@ -51,7 +52,9 @@ function LoadedLineage({
   placeFor,
   workspace,
 }: LineageProps & { tree: Tree; live: Live<Tree> }) {
-  const nodes = useMemo(() => nodesOf(tree), [tree]);
+  // The state of the workspace is newer than the check of the sandboxes.
+  const ended = workspace?.state === 'stopped' ? current : undefined;
+  const nodes = useMemo(() => nodesOf(tree, ended), [tree, ended]);
   const shown = resolve(nodes, selected ?? { sandboxId: current });
   const sheet = useRef<HTMLElement>(null);
   const id = nodeId(shown);
@@ -71,6 +74,9 @@ function LoadedLineage({
     document.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`)?.focus();
   };
   const node = nodes.get(id);
+  const [root] = nodes.values();
+  if (!workspace && root?.kind === 'sandbox' && root.isUnknown)
+    return <UnknownSandbox sandboxId={current} live={live} />;
   return (
     <div
       class="lineage"
@@ -116,8 +122,6 @@ function LoadedLineage({
 /** Remarks on the whole tree. */
 function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
   const incomplete = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
-  const [root] = nodes.values();
-  const isUnknown = root?.kind === 'sandbox' && root.isUnknown;
   return (
     <>
       {tree.truncated && <Remark>The lineage is larger than the limit: this is a part of it.</Remark>}
@@ -127,16 +131,28 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
           missing.
         </Remark>
       )}
-      {isUnknown && (
-        <Remark>
-          The sandbox <Name of={tree.root.sandboxId} /> is not running and has no snapshots. Check its id, or
-          open the workspace{' '}
-          <a href={href({ at: 'workspace', tenant: DEFAULT_TENANT, name: tree.root.sandboxId })}>
-            @<Name of={tree.root.sandboxId} />
-          </a>
-          .
-        </Remark>
-      )}
+    </>
+  );
+}
+
+/** A sandbox without a trace. Its id may be misspelled, or the name of a workspace. */
+function UnknownSandbox({ sandboxId, live }: { sandboxId: string; live: Live<Tree> }) {
+  const address = { tenant: DEFAULT_TENANT, name: sandboxId };
+  const { value: isWorkspace } = useOnce(sandboxId, (signal) => isListed(address, signal));
+  return (
+    <>
+      <Remark>
+        The sandbox <Name of={sandboxId} /> is not running and has no snapshots.{' '}
+        {isWorkspace && (
+          <>
+            Open the workspace <a href={href({ at: 'workspace', ...address })}>@{sandboxId}</a>, or check the
+            id.
+          </>
+        )}
+        {isWorkspace === false && 'No workspace of the default tenant has this name. Check the id.'}
+      </Remark>
+      <p class="hint">Snapshots can be taken as soon as your application has started the sandbox.</p>
+      <Updated of={live} />
     </>
   );
 }

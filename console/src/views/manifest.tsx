@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 
 import type { Manifest } from '../../../client/src/index.ts';
+import { now } from '../clock.ts';
 import { href, type Selected } from '../routes.ts';
 import { exactDuration, readable, size } from '../format.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -12,6 +13,13 @@ import { Name } from '../ui/name.tsx';
 import type { PlaceFor } from './details.ts';
 
 const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'unknown' } as const;
+
+/** The milliseconds after which a time limit is not worth showing: ten years. */
+const FAR = 10 * 365 * 86_400_000;
+
+function isSoon(time: string | undefined): boolean {
+  return time !== undefined && Date.parse(time) - now.value < FAR;
+}
 
 /** The fields of a manifest. */
 export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceFor }) {
@@ -36,6 +44,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
         </Fact>
         <Fact name="Taken">
           <Moment at={of.createdAt} />
+          {of.autosave && <> by an automatic save</>}
         </Fact>
         <Fact name="Removed">
           {removal && (
@@ -85,7 +94,13 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
           {of.why}
         </Fact>
         <Fact name="Expires">
-          {of.expiresAt ? <Moment at={of.expiresAt} /> : of.pinned ? 'never while pinned' : undefined}
+          {of.expiresAt ? (
+            <Moment at={of.expiresAt} />
+          ) : of.pinned ? (
+            'never while pinned'
+          ) : (
+            of.state === 'ready' && 'kept'
+          )}
         </Fact>
         <Fact name="Last used">
           <Moment at={of.lastUsedAt} />
@@ -138,9 +153,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
                 ? 'never'
                 : `${exactDuration(of.expirationSeconds)} after its last use`)}
           </Fact>
-          <Fact name="Usable until">
-            <Moment at={of.usableUntil} />
-          </Fact>
+          <Fact name="Usable until">{isSoon(of.usableUntil) && <Moment at={of.usableUntil} />}</Fact>
           <Fact name="Checked in R2">
             <Moment at={of.checkedAt} />
           </Fact>

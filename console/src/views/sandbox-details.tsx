@@ -141,7 +141,7 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
             </a>
           )}
         </Fact>
-        <Fact name={lineage === 'branch' ? 'Branched from' : 'Restored from'}>
+        <Fact name={lineage === 'branch' ? 'Branched from' : 'Created from'}>
           {parent && (
             <a href={href(placeFor({ selected: parent.selected }))}>
               <Name of={parent.name} />{' '}

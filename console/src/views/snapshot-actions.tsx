@@ -72,22 +72,38 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   const others = comparable(node, nodes);
   const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
   const canPromote = workspace !== undefined && !canRollBack;
+  const ofNewSandbox = workspace && ' to a new sandbox';
   const creating = restoring.failure === undefined ? branching : restoring;
   const changing = pinning.failure === undefined ? verifying : pinning;
   return (
     <>
       <div class="buttons">
+        {canRollBack && (
+          <Button
+            needs="workspaces/update"
+            variant="primary"
+            icon="back"
+            onClick={() => setDialog('roll back')}
+          >
+            Roll back…
+          </Button>
+        )}
+        {canPromote && (
+          <Button needs="workspaces/promote" variant="primary" onClick={() => setDialog('promote')}>
+            Promote…
+          </Button>
+        )}
         <Button
           needs="restore"
-          variant="primary"
+          variant={workspace ? 'plain' : 'primary'}
           icon="restore"
           busy={restoring.busy}
           onClick={() => void restoring.run()}
         >
-          Restore
+          Restore{ofNewSandbox}
         </Button>
         <Button needs="branch" icon="branch" busy={branching.busy} onClick={() => void branching.run()}>
-          Branch
+          Branch{ofNewSandbox}
         </Button>
         <Button needs="pin" icon="pin" busy={pinning.busy} onClick={() => void pinning.run()}>
           {pinned ? 'Unpin' : 'Pin'}
@@ -100,16 +116,6 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
         </Button>
         <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
         {others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
-        {canRollBack && (
-          <Button needs="workspaces/update" icon="back" onClick={() => setDialog('roll back')}>
-            Roll back…
-          </Button>
-        )}
-        {canPromote && (
-          <Button needs="workspaces/promote" onClick={() => setDialog('promote')}>
-            Promote…
-          </Button>
-        )}
         <Button
           needs="delete"
           variant="danger"
@@ -131,9 +137,10 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       )}
       {permits('restore') && (
         <p class="hint">
-          Restore and Branch create a new sandbox. Existing sandboxes do not change.
-          {canRollBack && ` Roll back moves the workspace ${workspace.name} to the snapshot.`}
-          {canPromote && ` Promote continues the workspace ${workspace.name} from the snapshot.`}
+          {canRollBack && `Roll back moves the workspace ${workspace.name} to the snapshot. `}
+          {canPromote && `Promote continues the workspace ${workspace.name} from the snapshot. `}
+          Restore and Branch create a new sandbox{workspace && ' outside the workspace'}. Existing sandboxes
+          do not change.
         </p>
       )}
       <Failure of={creating.failure} retry={creating.retry}>
@@ -142,7 +149,9 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       <Failure of={changing.failure} retry={changing.retry} />
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
-      {dialog === 'compare' && <Compare node={node} others={others} onClose={() => setDialog(undefined)} />}
+      {dialog === 'compare' && (
+        <Compare node={node} others={others} nodes={nodes} onClose={() => setDialog(undefined)} />
+      )}
       {dialog === 'delete' && (
         <DeleteSnapshot
           node={node}

@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from 'preact/hooks';
 
-import type { FileChange } from '../../../client/src/index.ts';
+import type { FileChange, Manifest } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
-import { count, size } from '../format.ts';
+import { count, dateTime, size } from '../format.ts';
 import { sideBySide } from '../lines.ts';
 import { useOnce } from '../once.ts';
 import { href, type Place } from '../routes.ts';
@@ -47,16 +47,25 @@ export function DiffView({ from, to }: Sides) {
       setComplete(page.cursor === undefined);
     },
   );
+  const { value: manifests } = useOnce(JSON.stringify(['manifests', from, to]), (signal) =>
+    Promise.all([client.manifest({ ...from, signal }), client.manifest({ ...to, signal })]),
+  );
   useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
   return (
     <>
       <header class="page-head">
         <p class="kind">Differences</p>
         <h1>
-          <SnapshotLink of={from} /> → <SnapshotLink of={to} />
+          <SnapshotLink of={from} manifest={manifests?.[0]} /> →{' '}
+          <SnapshotLink of={to} manifest={manifests?.[1]} />
         </h1>
         <a href={href({ at: 'diff', from: to, to: from })}>Swap</a>
       </header>
+      {manifests && (
+        <p class="hint">
+          From {dateTime(manifests[0].createdAt)} to {dateTime(manifests[1].createdAt)}.
+        </p>
+      )}
       {changes.length > 0 && (
         <p class="hint" role="status">
           {count(changes.length, 'difference')}
@@ -87,10 +96,12 @@ export function DiffView({ from, to }: Sides) {
   );
 }
 
-function SnapshotLink({ of }: { of: Snapshot }) {
+/** The label of a snapshot, with a link to the snapshot in its lineage. */
+function SnapshotLink({ of, manifest }: { of: Snapshot; manifest: Manifest | undefined }) {
+  const { sandboxId, snapshotId } = of;
   return (
-    <a class="mono" href={href({ at: 'files', ...of })}>
-      <Name of={of.snapshotId} />
+    <a title={snapshotId} href={href({ at: 'sandbox', sandboxId, selected: of })}>
+      <Name of={manifest?.label ?? snapshotId} />
     </a>
   );
 }
@@ -138,9 +149,11 @@ function Difference({ of, from, to }: Sides & { of: FileChange }) {
 
 /** The sizes before and after. */
 function sizes({ from, to }: FileChange): string {
-  const of = (file: FileChange['from']) =>
-    file?.type === 'file' ? size(file.sizeBytes) : (file?.type ?? 'nothing');
-  return from?.type === to?.type && from?.sizeBytes === to?.sizeBytes ? of(to) : `${of(from)} → ${of(to)}`;
+  const of = (file: NonNullable<FileChange['from']>) =>
+    file.type === 'file' ? size(file.sizeBytes) : file.type;
+  if (!from) return to ? `new, ${of(to)}` : '';
+  if (!to) return of(from);
+  return from.type === to.type && from.sizeBytes === to.sizeBytes ? of(to) : `${of(from)} → ${of(to)}`;
 }
 
 /** The content of a file in both snapshots, side by side. */

@@ -1,4 +1,4 @@
-// A terminal: commands in a running workspace, each with its output while it runs.
+// Runs commands in a running workspace, each with its output while it runs.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -77,7 +77,7 @@ export function Terminal({ address, onEnd }: { address: Address; onEnd: () => vo
   };
   return (
     <section class="terminal" aria-labelledby="terminal-title">
-      <h2 id="terminal-title">Terminal</h2>
+      <h2 id="terminal-title">Run a command</h2>
       <form
         class="row-form"
         onSubmit={(event) => {

@@ -1,4 +1,4 @@
-// The files of a running workspace, and a terminal in it.
+// The files of a running workspace, and a field that runs commands in it.
 
 import { useRef, useState } from 'preact/hooks';
 
@@ -25,7 +25,7 @@ const LIMIT = 1000;
 /** What is at a path. */
 type Found = { file: FileDescription; page?: FilePage; content?: FileContent };
 
-/** A directory or a file of a workspace, and a terminal. Nothing is read before the workspace runs, because that would start it. */
+/** A directory or a file of a workspace, and a field for a command. Nothing is read before the workspace runs, because that would start it. */
 export function WorkView({ tenant, name, path = '' }: Address & { path?: string }) {
   const live = useLive(JSON.stringify([tenant, name]), (signal) =>
     client.workspaces.getByName({ tenant, name, signal, retry: false }),
@@ -117,7 +117,7 @@ function Directory({
         <FileTable files={files} path={path} linkTo={(path) => href({ at: 'work', ...address, path })} />
       )}
       {cursor !== undefined && (
-        <Remark>These are the first {LIMIT} files. List the others in the terminal.</Remark>
+        <Remark>These are the first {LIMIT} files. List the others with a command.</Remark>
       )}
       <AddFile key={path} {...{ address, path, onChange }} />
     </>

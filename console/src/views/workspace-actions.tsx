@@ -79,7 +79,7 @@ export function WorkspaceButtons({
     <div class="buttons">
       {canCheck && permits('exec') && (
         <a class="button" href={href({ at: 'work', ...address })}>
-          Files and terminal
+          Files and commands
         </a>
       )}
       {canStop && (

@@ -83,11 +83,20 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
   );
 }
 
-/** Describes when the files are saved automatically. */
-function autosave({ everySeconds = 0, onlyIfChanged = true, afterTurn = false, keepLast = 5 }: Autosave) {
+/** Describes when the files are saved automatically; undefined if they are not. */
+export function autosaveTimes({
+  everySeconds = 0,
+  onlyIfChanged = true,
+  afterTurn = false,
+}: Autosave): string | undefined {
   const times = [everySeconds > 0 && `every ${exactDuration(everySeconds)}`, afterTurn && 'after turns'];
   const when = times.filter(Boolean).join(' and ');
-  return when ? `${when}${onlyIfChanged ? ' if files changed' : ''}; the newest ${keepLast} stay` : 'no';
+  return when ? `${when}${onlyIfChanged ? ' if files changed' : ''}` : undefined;
+}
+
+function autosave(of: Autosave): string {
+  const times = autosaveTimes(of);
+  return times ? `${times}; the newest ${of.keepLast ?? 5} stay` : 'no';
 }
 
 /** The cause of a change, with links to the snapshots that it names. */

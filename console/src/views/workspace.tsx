@@ -16,7 +16,7 @@ import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { Lineage } from './lineage.tsx';
-import { SettingsAndHistory } from './workspace-settings.tsx';
+import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
 
@@ -94,11 +94,12 @@ function Source({ of: { tenant, name, sandboxId }, from }: { of: Workspace; from
 const SAVED = {
   archive: 'saved by a snapshot at each stop',
   both: 'saved by a snapshot and a platform snapshot at each stop',
-  platform: 'saved only by a platform snapshot at each stop',
+  platform: 'saved by a platform snapshot at each stop',
 };
 
 function About({ of }: { of: Workspace }) {
   const { lastSnapshot, platformSnapshot, problem, endsAt } = of;
+  const automatic = autosaveTimes(of.autosave);
   return (
     <>
       {problem && (
@@ -153,7 +154,10 @@ function About({ of }: { of: Workspace }) {
         <Fact name="Directory">
           <code>{of.dir}</code>
         </Fact>
-        <Fact name="Files">{of.persistent ? SAVED[of.storage] : <Badge>not saved</Badge>}</Fact>
+        <Fact name="Files">
+          {of.persistent ? SAVED[of.storage] : <Badge>not saved at a stop</Badge>}
+          {automatic && `, and by automatic snapshots ${automatic}`}
+        </Fact>
       </Facts>
       <SettingsAndHistory of={of} />
     </>
