@@ -119,6 +119,15 @@ impl Failure {
         self
     }
 
+    /// Replaces a term in the message with that of the user.
+    #[must_use]
+    pub fn with_term(mut self, term: &str, of_user: &str) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.message = report.message.replace(term, of_user);
+        }
+        self
+    }
+
     /// Replaces the remediation.
     #[must_use]
     pub fn with_remediation(mut self, remediation: String) -> Self {

@@ -1,5 +1,5 @@
 //! Suggestions for a command without its group, such as `snapshotter fork` instead of `snapshotter workspace fork`, and for
-//! an unknown option, such as `--name` instead of `--new-name`.
+//! an unknown option, such as `--name` instead of `--new-name`; and for commands that have another name in other products.
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -7,12 +7,21 @@ use clap::{Command, CommandFactory};
 
 use crate::args::Cli;
 
+/// Commands of other programs, and the commands here that do the same.
+const SYNONYMS: [(&str, &str); 4] = [
+    ("rollback", "workspace rollback"),
+    ("undo", "workspace rollback"),
+    ("logs", "commands output"),
+    ("ps", "commands list"),
+];
+
 /// Adds suggestions to the error of a command with these words.
 pub fn add(mut error: clap::Error, words: &[String]) -> clap::Error {
     let root = Cli::command();
     match error.kind() {
         ErrorKind::InvalidSubcommand => suggest_group(&mut error, &root),
         ErrorKind::UnknownArgument => suggest_option(&mut error, &root, words),
+        ErrorKind::MissingRequiredArgument if words == ["diff"] => suggest_snapshot(&mut error),
         _ => {}
     }
     error
@@ -21,7 +30,10 @@ pub fn add(mut error: clap::Error, words: &[String]) -> clap::Error {
 /// Suggests the commands of this name in the groups, instead of commands with a similar name.
 fn suggest_group(error: &mut clap::Error, root: &Command) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
-    let suggested = commands_named(root, word);
+    let mut suggested = commands_named(root, word);
+    if suggested.is_empty() {
+        suggested.extend(SYNONYMS.iter().filter(|(other, _)| other == word).map(|(_, here)| (*here).to_owned()));
+    }
     if !suggested.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
     }
@@ -33,8 +45,19 @@ fn commands_named(root: &Command, word: &str) -> Vec<String> {
     groups.map(|group| format!("{} {word}", group.get_name())).collect()
 }
 
+/// Suggests a snapshot of the present files, if the second snapshot of a comparison is missing.
+fn suggest_snapshot(error: &mut clap::Error) {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+    if missing.iter().any(|argument| argument.contains("TO"))
+        && !missing.iter().any(|argument| argument.contains("FROM"))
+    {
+        let tip = "to compare with the present files, take a snapshot of them first: 'snapshotter snapshot create'";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+}
+
 /// Suggests the option that ends with the words of the unknown one, or else the argument of this name, instead of passing
-/// the unknown option as a value.
+/// the unknown option as a value, which no command takes.
 fn suggest_option(error: &mut clap::Error, root: &Command, words: &[String]) {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
     let Some(name) = unknown.strip_prefix("--") else { return };
@@ -52,9 +75,12 @@ fn suggest_option(error: &mut clap::Error, root: &Command, words: &[String]) {
             let tip = StyledStr::from(format!("pass {value_name} without '{unknown}'"));
             (ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]))
         }
-        None => return,
+        None => {
+            error.remove(ContextKind::Suggested);
+            return;
+        }
     };
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(Vec::new()));
+    error.remove(ContextKind::Suggested);
     error.insert(kind, suggestion);
 }
 
@@ -89,6 +115,41 @@ mod tests {
         let create = suggested("snapshotter workspace create --name notebook");
         assert!(create.contains("tip: pass NAME without '--name'"), "{create}");
         assert!(!create.contains("as a value"), "{create}");
+    }
+
+    #[test]
+    fn an_unknown_option_is_not_suggested_as_a_value() {
+        let restore = suggested("snapshotter restore agent-42 before --lable x");
+        assert!(restore.contains("'--lable'") && !restore.contains("as a value"), "{restore}");
+        let create = suggested("snapshotter snapshot create agent-42 --lable x");
+        assert!(create.contains("'--label'") && !create.contains("as a value"), "{create}");
+    }
+
+    #[test]
+    fn a_command_of_another_program_suggests_the_one_here() {
+        for (line, expected) in [
+            ("snapshotter rollback", "'workspace rollback'"),
+            ("snapshotter undo", "'workspace rollback'"),
+            ("snapshotter workspace undo", "'workspace rollback'"),
+            ("snapshotter logs", "'commands output'"),
+            ("snapshotter ps", "'commands list'"),
+        ] {
+            let text = suggested(line);
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn synonyms_name_existing_commands() {
+        for (_, here) in SYNONYMS {
+            assert_eq!(crate::command_words(here.split(' ').map(str::to_owned)).join(" "), here);
+        }
+    }
+
+    #[test]
+    fn a_comparison_with_one_snapshot_suggests_another_snapshot() {
+        assert!(suggested("snapshotter diff @trial one").contains("take a snapshot of them first"));
+        assert!(!suggested("snapshotter diff @trial").contains("present files"));
     }
 
     #[test]

@@ -67,7 +67,7 @@ test('a missing program has the exit code of the shell', async () => {
 });
 
 test('a command beyond its time limit has the exit code 124', async () => {
-  const { status } = await cli.run(['exec', `@${NAME}`, '--timeout', '1', '--', 'sleep', '30']);
+  const { status } = await cli.run(['exec', `@${NAME}`, '--timeout', '1s', '--', 'sleep', '30']);
   assert.equal(status, 124);
 });
 

@@ -249,6 +249,7 @@ describe('invalid arguments', () => {
     ['snapshot'],
     ['snapshot', 'create'],
     ['snapshot', 'create', 'origin', '--expires', 'soon'],
+    ['workspace', 'update', 'notebook', '--idle', '5'],
     ['snapshot', 'create', 'origin', '--replace'],
     ['restore', 'origin'],
     ['restore', 'origin', 'first', '--ref', '-'],

@@ -261,6 +261,23 @@ describe('a name instead of a sandbox id', () => {
     assert.match(error.message, new RegExp(`Searched sandboxes of @${name}: .*, ${former}\\.`));
   });
 
+  test('with a label that several snapshots have is refused, with their ids', async () => {
+    await workspaceWithFormerSandbox();
+    const first = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;
+    const second = await cli.id('snapshot', 'create', `@${name}`, '--fresh', '--label', 'former');
+    for (const command of [
+      ['snapshot', 'show', `@${name}`, 'former'],
+      ['diff', `@${name}`, 'present', 'former'],
+      ['workspace', 'rollback', name, 'former'],
+      ['ls', `@${name}`, 'former'],
+    ]) {
+      const { error, exitCode } = await cli.failure(...command);
+      assert.deepEqual([error.code, exitCode], ['LABEL_AMBIGUOUS', 2]);
+      assert.match(error.message, new RegExp(`the label "former": ${second} of .*, ${first} of .*\\.$`));
+    }
+    assert.equal((await cli.json('snapshot', 'show', `@${name}`, first)).snapshotId, first);
+  });
+
   test('selects all sandboxes for retention', async () => {
     await workspaceWithFormerSandbox();
     await cli.print('snapshot', 'create', `@${name}`, '--fresh', '--label', 'newest');

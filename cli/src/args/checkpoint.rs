@@ -11,7 +11,7 @@ pub enum Checkpoint {
     /// Create a checkpoint of the files in a running sandbox
     #[command(after_help = "\
 Example:
-  snapshotter checkpoint create agent-42 before --message 'tests pass' --expires 1d")]
+  snapshotter checkpoint create agent-42 before --message tested --expires 1d")]
     Create(Create),
     /// List the checkpoints in a running sandbox, newest first
     #[command(after_help = "\

@@ -11,9 +11,10 @@ pub struct DurationArg(pub u64);
 impl FromStr for DurationArg {
     type Err = String;
 
-    /// Parses `90`, `90s`, `30m`, `1h30m`, `7d`, `2w`, and `never`, which means 0.
+    /// Parses `90s`, `30m`, `1h30m`, `7d`, `2w`, `never` and `0`, which both mean never. Other numbers need a
+    /// unit: readers differ in the one that they expect.
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "never" {
+        if matches!(text, "never" | "0") {
             return Ok(Self(0));
         }
         parse_seconds(text).map(Self).ok_or_else(|| {
@@ -31,10 +32,6 @@ impl From<DurationArg> for Value {
 }
 
 fn parse_seconds(text: &str) -> Option<u64> {
-    // A number without a unit is a number of seconds.
-    if let Ok(seconds) = text.parse() {
-        return Some(seconds);
-    }
     let (mut rest, mut seconds, mut largest) = (text, 0_u64, u64::MAX);
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit())?;
@@ -63,11 +60,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_without_a_unit_is_in_seconds() {
+    fn a_duration_is_a_number_with_a_unit_or_a_combination() {
         let cases = [
             ("0", 0),
             ("never", 0),
-            ("90", 90),
             ("90s", 90),
             ("30m", 1800),
             ("12h", 43_200),
@@ -86,6 +82,8 @@ mod tests {
         for text in [
             "",
             "m",
+            "5",
+            "90",
             "-1",
             "1.5h",
             "30 m",

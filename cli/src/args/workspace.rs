@@ -61,6 +61,12 @@ Examples:
   snapshotter workspace fork notebook --new-name attempt --count 3
   snapshotter workspace fork notebook --from latest")]
     Fork(Fork),
+    /// Go back to an earlier snapshot, in a new sandbox; the present files are saved before
+    #[command(after_help = "\
+Examples:
+  snapshotter workspace rollback notebook before-upgrade
+  snapshotter workspace rollback @notebook snap-9rbk8d2dduhnwf6u")]
+    Rollback(Rollback),
     /// Change the settings of a workspace, or go back to an earlier snapshot
     ///
     /// Retention, hooks, time limits, automatic saves, dependencies and variables are each replaced as a whole if one of their options
@@ -370,6 +376,20 @@ pub struct Fork {
     /// The idempotency key.
     #[command(flatten)]
     pub key: IdempotencyKey,
+}
+
+/// `workspace rollback`
+#[derive(Args)]
+pub struct Rollback {
+    /// The name of the workspace, or TENANT/NAME
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The snapshot with the files
+    #[arg(value_name = "ID|REF|LABEL")]
+    pub snapshot: String,
+    /// Go back to the snapshot although it is stale
+    #[arg(long)]
+    pub accept_stale: bool,
 }
 
 /// `workspace update`

@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use sandbox_snapshotter_client::Options;
 use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::files::{FileContent, FileDescription, FilePath, FileType};
 use sandbox_snapshotter_client::model::request::{ReadFileRequest, SandboxFiles, StatFileRequest, WriteFileRequest};
@@ -115,7 +116,7 @@ fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: 
         match context.call_without_suggestions::<FileDescription>("files/stat", &request) {
             Ok(found) => Ok(Some(found.value.attributes.r#type)),
             Err(failure) if failure.code() == Some(Code::FileNotFound.as_str()) => Ok(None),
-            Err(failure) => Err(failure),
+            Err(failure) => Err(context.suggest_workspace(failure, &request.to_json())),
         }
     };
     match (stat(&path)?, source.file_name().and_then(|name| name.to_str())) {

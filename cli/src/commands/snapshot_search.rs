@@ -28,6 +28,8 @@ impl Context {
         };
         let SnapshotSearch { target, sandboxes, .. } = search;
         let failure = failure.with_remediation(self.remediation_of(search));
+        let failure =
+            sandboxes.iter().fold(failure, |failure, id| failure.with_term(&format!("{:?}", id.as_str()), target));
         if sandboxes.len() < 2 {
             return failure;
         }

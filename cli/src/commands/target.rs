@@ -136,20 +136,48 @@ impl Context {
             snapshot: snapshot.to_owned(),
             sandboxes: sandboxes.clone(),
         });
+        // In the last sandbox, an id or the only label is found, or reported, by the command itself.
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
         };
+        let last = selector(last, snapshot)?;
+        let mut found = Vec::new();
         for sandbox_id in sandboxes {
             let selector = selector(sandbox_id, snapshot)?;
-            let selection = Selection { selector, lineage_scope: lineage_scope.clone() };
-            match self.call_without_suggestions::<Summary>("get", &selection) {
-                Ok(_) => return Ok(selection.selector),
-                Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {}
-                Err(failure) => return Err(failure),
+            match self.find_summary(&selector, lineage_scope)? {
+                Some(_) if matches!(selector, Selector::Id { .. }) => return Ok(selector),
+                Some(summary) => found.push((selector, summary)),
+                None => {}
             }
         }
-        selector(last, snapshot)
+        if !found.is_empty()
+            && let Some(summary) = self.find_summary(&last, lineage_scope)?
+        {
+            found.push((last.clone(), summary));
+        }
+        if found.len() > 1 {
+            return Err(ambiguous_label(target, snapshot, found.iter().map(|(_, summary)| summary)));
+        }
+        Ok(found.pop().map_or(last, |(selector, _)| selector))
     }
+
+    /// Returns the selected snapshot, or `None` if it does not exist.
+    fn find_summary(&self, selector: &Selector, lineage_scope: &LineageScope) -> Result<Option<Summary>> {
+        let selection = Selection { selector: selector.clone(), lineage_scope: lineage_scope.clone() };
+        match self.call_without_suggestions::<Summary>("get", &selection) {
+            Ok(answer) => Ok(Some(answer.value)),
+            Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Returns the failure of a label that several snapshots have: it is unique in a sandbox, not in a workspace.
+fn ambiguous_label<'a>(target: &str, label: &str, found: impl Iterator<Item = &'a Summary>) -> Failure {
+    let snapshots: Vec<_> = found.map(|found| format!("{} of {}", found.snapshot_id, found.created_at)).collect();
+    let message =
+        format!("{} snapshots of {target} have the label {label:?}: {}.", snapshots.len(), snapshots.join(", "));
+    Failure::invalid("LABEL_AMBIGUOUS", message, "Pass the id of one of them.")
 }
 
 /// Returns a short ref, or reads the ref of a snapshot from a file.

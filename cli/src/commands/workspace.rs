@@ -11,8 +11,8 @@ use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
-    PromoteFrom, PromoteRequest, SnapshotText, Source as SourceRequest, StartRequest, StopRequest, StopSnapshot,
-    UpdateRequest,
+    PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
+    StopSnapshot, UpdateRequest,
 };
 use sandbox_snapshotter_client::model::{Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
@@ -24,7 +24,7 @@ use super::settings::settings_update;
 use super::snapshot;
 use super::target::{parse_address, parse_label, read_selector};
 use crate::args::workspace::{
-    Create, Delete, Fork, List, Promote, Source, Start, StartOptions, Stop, Update, Workspace,
+    Create, Delete, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
@@ -45,6 +45,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
             context.show::<TurnEnded>(&context.call_mutating("workspaces/turnEnded", &parse_address(&command.name)?)?)
         }
         Workspace::Fork(command) => fork(context, command),
+        Workspace::Rollback(command) => rollback(context, &command),
         Workspace::Update(command) => update(context, &command),
         Workspace::Promote(command) => promote(context, command),
         Workspace::Migrate(command) => {
@@ -180,6 +181,16 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         current_snapshot_id,
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings)?)
+    };
+    context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
+}
+
+fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
+    let address = parse_address(&command.name)?;
+    let request = UpdateRequest {
+        current_snapshot_id: Some(find_in_workspace(context, &address, &command.snapshot)?),
+        accept_stale: command.accept_stale,
+        ..UpdateRequest::of(address, SettingsUpdate::default())
     };
     context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
 }

@@ -94,7 +94,7 @@ impl Show for Page {
                 snapshot.label.to_string(),
                 snapshot.size_bytes.map_or_else(String::new, size),
                 relative_time(snapshot.created_at, now),
-                snapshot.expires_at.map_or_else(String::new, |end| relative_time(end, now)),
+                expiration(snapshot, now),
                 snapshot.provenance.as_ref().map_or_else(String::new, Provenance::summary),
                 summary_state(snapshot),
             ]
@@ -127,7 +127,10 @@ impl Show for Manifest {
             ("excludes", self.excludes.join(", ")),
             ("gitignore", if self.gitignore { "excluded".into() } else { String::new() }),
             ("own expiration", self.expiration_seconds.map_or_else(String::new, time_limit)),
-            ("usable until", self.usable_until.map_or_else(String::new, |end| exact_time(end, now))),
+            (
+                "usable until",
+                self.usable_until.filter(|end| is_soon(*end, now)).map_or_else(String::new, |end| exact_time(end, now)),
+            ),
             ("checksum", self.checksum.clone().unwrap_or_default()),
             ("objects", self.objects.join(", ")),
             ("imported", if self.imported { "yes".into() } else { String::new() }),
@@ -239,6 +242,21 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("pinned", if snapshot.pinned { "yes".into() } else { String::new() }),
         ("needed by", names(&snapshot.dependents)),
     ]
+}
+
+/// Returns the text in the expiration column of a list. A ready snapshot without an expiration is kept: it is pinned, the
+/// newest one, or needed.
+fn expiration(snapshot: &Summary, now: Timestamp) -> String {
+    match snapshot.expires_at {
+        Some(end) => relative_time(end, now),
+        None if snapshot.state == SnapshotState::Ready => "kept".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// Returns whether a time is in less than ten years. A backup that ends later than that is usable as long as it exists.
+const fn is_soon(end: Timestamp, now: Timestamp) -> bool {
+    end.millis_since(now) < 10 * 365 * 86_400_000
 }
 
 /// Returns the form of a snapshot.

@@ -30,7 +30,8 @@ impl Show for Usage {
             self.running_seconds,
             &self.cost,
         );
-        let header = ["NAME", "OWN", "SHARED", "CAPTURES", "RESTORES", "RAN", "STORAGE/MONTH", "OPERATIONS", "RUNNING"];
+        let header =
+            ["NAME", "OWN", "SHARED", "CAPTURES", "RESTORES", "RAN", "STORAGE/MONTH", "OPERATIONS", "RUNNING", "TOTAL"];
         let table = table(header, self.workspaces.iter().map(row).chain([total]));
         let note = format!("US dollars, by Cloudflare's list prices of {}. Left out:", self.prices_of);
         let more = self.cursor.as_ref().map(|cursor| format!("More workspaces follow: pass --cursor {cursor}"));
@@ -44,7 +45,7 @@ fn cells(
     (captures, restores): (u64, u64),
     seconds: u64,
     cost: &Cost,
-) -> [String; 9] {
+) -> [String; 10] {
     [
         name,
         size(own),
@@ -52,8 +53,32 @@ fn cells(
         captures.to_string(),
         restores.to_string(),
         rounded_duration(seconds),
-        format!("{:.4}", cost.storage_per_month),
-        format!("{:.4}", cost.operations),
-        format!("{:.4}", cost.running),
+        dollars(cost.storage_per_month),
+        dollars(cost.operations),
+        dollars(cost.running),
+        dollars(cost.total),
     ]
+}
+
+/// Formats an amount, such as `$0.0005`.
+fn dollars(amount: f64) -> String {
+    match amount {
+        0.0 => "$0".to_owned(),
+        small if small < 0.0001 => "<$0.0001".to_owned(),
+        amount => format!("${amount:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_amounts_differ_from_none() {
+        for (amount, text) in
+            [(0.0, "$0"), (0.000_014_535, "<$0.0001"), (0.0001, "$0.0001"), (0.000_53, "$0.0005"), (12.5, "$12.5000")]
+        {
+            assert_eq!(dollars(amount), text);
+        }
+    }
 }

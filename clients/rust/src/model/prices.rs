@@ -20,6 +20,9 @@ use super::{Error, Result};
 /// The month of the prices.
 pub const PRICES_OF: &str = "2026-11";
 
+/// The currency of the prices.
+pub const CURRENCY: &str = "USD";
+
 /// What the costs leave out.
 pub const LEAVES_OUT: &[&str] = &[
     "The included usage of a plan, which is free.",

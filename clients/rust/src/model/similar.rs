@@ -3,13 +3,40 @@
 /// The minimum similarity of a name that is suggested, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.85;
 
+/// The minimum length of a name that is similar to each one that differs by one character, or by two exchanged ones.
+const MIN_LENGTH: usize = 3;
+
 /// Returns the candidate that is most similar to `name`, whatever its case, if one is similar enough for a suggestion.
 pub fn most_similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&candidate.to_lowercase(), &name), candidate))
-        .filter(|(similarity, _)| *similarity > MIN_SIMILARITY)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, candidate)| candidate)
+        .map(|candidate| (candidate, candidate.to_lowercase()))
+        .map(|(candidate, lower)| (strsim::jaro_winkler(&lower, &name), candidate, lower))
+        .filter(|(similarity, _, lower)| *similarity > MIN_SIMILARITY || is_one_edit(lower, &name))
+        .max_by(|(one, ..), (other, ..)| one.total_cmp(other))
+        .map(|(_, candidate, _)| candidate)
+}
+
+/// Returns whether two names differ by one character, or by two exchanged ones.
+fn is_one_edit(one: &str, other: &str) -> bool {
+    one.chars().count().min(other.chars().count()) >= MIN_LENGTH && strsim::osa_distance(one, other) == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelled_name_has_a_similar_one() {
+        let similar = |name| most_similar(name, ["one", "before-upgrade", "v1"]);
+        for (name, expected) in
+            [("oen", "one"), ("noe", "one"), ("ONE", "one"), ("onee", "one"), ("befor-upgrade", "before-upgrade")]
+        {
+            assert_eq!(similar(name), Some(expected), "{name}");
+        }
+        for name in ["two", "w2", "trial", ""] {
+            assert_eq!(similar(name), None, "{name}");
+        }
+    }
 }

@@ -106,19 +106,24 @@ pub struct Cost {
     pub operations: f64,
     /// The memory and the disk of the containers so far.
     pub running: f64,
+    /// The sum of these three: the operations and the containers so far, and a month of storage.
+    pub total: f64,
 }
 
 impl Cost {
     /// Returns the cost of a usage.
     pub fn of(used: SandboxUsage, running_seconds: u64, instance: InstanceType) -> Self {
-        Self {
-            storage_per_month: prices::storage_per_month(
-                used.stored.own_bytes.saturating_add(used.stored.shared_bytes),
-            ),
-            operations: prices::operations(used.operations),
-            running: prices::running(running_seconds, instance),
-        }
+        let bytes = used.stored.own_bytes.saturating_add(used.stored.shared_bytes);
+        let storage_per_month = rounded(prices::storage_per_month(bytes));
+        let operations = rounded(prices::operations(used.operations));
+        let running = rounded(prices::running(running_seconds, instance));
+        Self { storage_per_month, operations, running, total: rounded(storage_per_month + operations + running) }
     }
+}
+
+/// Rounds a cost to billionths of a dollar.
+fn rounded(cost: f64) -> f64 {
+    (cost * 1e9).round() / 1e9
 }
 
 /// What a workspace, or the workspaces of a tenant, use.
@@ -140,6 +145,8 @@ pub struct Usage {
     pub running_seconds: u64,
     /// What these workspaces cost.
     pub cost: Cost,
+    /// The currency of the costs: `USD`.
+    pub currency: String,
     /// The instance type whose prices `running` has.
     pub instance_type: InstanceType,
     /// The month of the price list, as in `2026-11`.
@@ -167,10 +174,26 @@ impl Usage {
             operations: used.operations,
             running_seconds,
             cost: Cost::of(used, running_seconds, instance_type),
+            currency: prices::CURRENCY.to_owned(),
             instance_type,
             prices_of: prices::PRICES_OF.to_owned(),
             leaves_out: prices::LEAVES_OUT.iter().map(|&text| text.to_owned()).collect(),
             cursor: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_rounded_and_has_its_total() {
+        let stored = StoredUsage { snapshots: 1, own_bytes: 969_000, shared_bytes: 0 };
+        let used = SandboxUsage { stored, operations: OperationCounts { captures: 1, restores: 1 } };
+        let cost = serde_json::to_string(&Cost::of(used, 60, InstanceType::Lite)).unwrap();
+        let expected =
+            r#"{"storagePerMonth":0.000014535,"operations":0.00001152,"running":0.0000459,"total":0.000071955}"#;
+        assert_eq!(cost, expected);
     }
 }
