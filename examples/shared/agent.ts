@@ -50,10 +50,10 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
     const output = await this.run(command);
     if (output.exitCode === 0) return { output };
 
-    const workspace = await this.#snapshotter.restore({ ref: before });
-    await this.ctx.storage.put('sandboxId', workspace.ref.sandboxId);
+    const restored = await this.#snapshotter.restore({ ref: before });
+    await this.ctx.storage.put('sandboxId', restored.ref.sandboxId);
     await this.sandbox(sandboxId).destroy(); // It is no longer in use.
-    return { output, restoredSandboxId: workspace.ref.sandboxId };
+    return { output, restoredSandboxId: restored.ref.sandboxId };
   }
 
   /** Runs a command that changes files. If it fails, reverts the changes in the same sandbox. */
