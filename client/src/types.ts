@@ -1296,6 +1296,8 @@ export interface Usage {
   runningSeconds: number;
   /** What these workspaces cost. */
   cost: Cost;
+  /** The currency of the costs: `USD`. */
+  currency: string;
   /**
    * The instance type whose prices `running` has.
    *
@@ -1323,6 +1325,8 @@ export interface Cost {
   operations: number;
   /** The memory and the disk of the containers so far. */
   running: number;
+  /** The sum of these three: the operations and the containers so far, and a month of storage. */
+  total: number;
 }
 
 /** The numbers of operations, since a Worker counts them. */
