@@ -15,6 +15,17 @@ import { TESTED, at, output, run } from './setup.mjs';
  * @typedef {{ name: string, description: string, permission: string, repeatability: string, options: { $ref: string }, answer: { $ref: string } }} Operation
  */
 
+/**
+ * The examples in the documentation of methods.
+ *
+ * @type {Record<string, string>}
+ */
+const EXAMPLES = {
+  snapshot: "const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });",
+  restore: `const restored = await snapshotter.restore({ ref: before });
+console.log(restored.ref.sandboxId); // the id of the new sandbox`,
+};
+
 run('cargo', ['build', '--quiet', '--locked', ...TESTED, '--example', 'schema']);
 const text = output(join(process.env.CARGO_TARGET_DIR ?? at('target'), 'debug/examples/schema'), []);
 if (text === undefined)
@@ -118,7 +129,8 @@ function grouped(/** @type {string} */ group, /** @type {Operation[]} */ members
 
 function method(/** @type {Operation} */ { name, description, options }, /** @type {string} */ caller) {
   const preset = isOptional(typeName(options)) ? ' = {}' : '';
-  const lines = wrap(description).split('\n');
+  const example = EXAMPLES[name] === undefined ? '' : `\n\n@example\n${EXAMPLES[name]}`;
+  const lines = `${wrap(description)}${example}`.split('\n');
   const comment = lines.length === 1 ? ` ${lines[0]} ` : `\n${lines.map((line) => ` * ${line}\n`).join('')} `;
   return `/**${comment}*/
     ${name.split('/').at(-1)}(options: CallOptions<'${name}'>${preset}): Promise<Answer<'${name}'>> {

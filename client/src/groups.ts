@@ -36,7 +36,14 @@ export class WorkspaceOperations extends WorkspaceMethods {
     return withHandle(this.#client, await super.create(options));
   }
 
-  /** As the operation. The answer is also a handle of the workspace. */
+  /**
+   * Starts a workspace, or creates it if it does not exist. The answer is also its handle. The settings apply only when it is
+   * created; `update` changes those of an existing one.
+   *
+   * @example
+   * const workspace = await snapshotter.workspaces.getOrCreate({ name: 'notebook' });
+   * await workspace.exec('npm install');
+   */
   override async getOrCreate(
     options: CallOptions<'workspaces/getOrCreate'>,
   ): Promise<WithHandle<StartedWorkspace>> {

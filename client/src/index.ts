@@ -46,8 +46,12 @@ export type { Call, DownloadCall, ExecCall, Transport } from './transport/transp
 export type * from './types.ts';
 export {
   WorkspaceHandle,
+  type CommandLine,
   type ForksWithHandles,
+  type RollbackOptions,
   type WithHandle,
+  type WorkspaceExecOptions,
+  type WorkspaceExecStreamOptions,
   type WorkspaceSnapshotOptions,
 } from './workspace.ts';
 export type { Address } from './workspace-address.ts';

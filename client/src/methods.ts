@@ -13,12 +13,23 @@ export interface Caller {
 export abstract class SnapshotMethods implements Caller {
   abstract call<O extends OperationName>(operation: O, options: CallOptions<O>): Promise<Answer<O>>;
 
-  /** Captures a directory of a running sandbox. */
+  /**
+   * Captures a directory of a running sandbox.
+   *
+   * @example
+   * const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });
+   */
   snapshot(options: CallOptions<'snapshot'>): Promise<Answer<'snapshot'>> {
     return this.call('snapshot', options);
   }
 
-  /** Creates a sandbox, `<origin>-restored-<id>`, with the files of a snapshot. */
+  /**
+   * Creates a sandbox, `<origin>-restored-<id>`, with the files of a snapshot.
+   *
+   * @example
+   * const restored = await snapshotter.restore({ ref: before });
+   * console.log(restored.ref.sandboxId); // the id of the new sandbox
+   */
   restore(options: CallOptions<'restore'>): Promise<Answer<'restore'>> {
     return this.call('restore', options);
   }
@@ -159,8 +170,8 @@ export class WorkspaceMethods {
   }
 
   /**
-   * Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is
-   * changed.
+   * Starts a workspace, or creates it if it does not exist. The settings apply only when it is created:
+   * of an existing one, only the fingerprint is changed, and `update` changes the other settings.
    */
   getOrCreate(options: CallOptions<'workspaces/getOrCreate'>): Promise<Answer<'workspaces/getOrCreate'>> {
     return this.#caller.call('workspaces/getOrCreate', options);

@@ -48,7 +48,7 @@ export interface Operations {
   sweep: { options: SweepOptions; answer: Sweep };
   /** Creates a workspace. Fails with `NAME_TAKEN` if the name is in use. */
   'workspaces/create': { options: CreateWorkspaceOptions; answer: StartedWorkspace };
-  /** Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is changed. */
+  /** Starts a workspace, or creates it if it does not exist. The settings apply only when it is created: of an existing one, only the fingerprint is changed, and `update` changes the other settings. */
   'workspaces/getOrCreate': { options: GetOrCreateWorkspaceOptions; answer: StartedWorkspace };
   /** Returns the description of a workspace. Does not start it. */
   'workspaces/getByName': { options: WorkspaceAddress; answer: Workspace };
@@ -1974,7 +1974,11 @@ export interface WorkspaceSettings {
   storage?: 'archive' | 'both' | 'platform';
 }
 
-/** The request to start a named workspace, or to create it if it does not exist. */
+/**
+ * The request to start a named workspace, or to create it if it does not exist. The settings apply
+ * only when the workspace is created: of those of an existing one, only the fingerprint changes.
+ * `update` changes the others.
+ */
 export interface GetOrCreateWorkspaceOptions extends CreateWorkspaceOptions, StartSettings {
   /**
    * The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues

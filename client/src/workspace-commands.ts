@@ -1,5 +1,6 @@
 // The background commands of a named workspace.
 
+import { toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { Answer, CallOptions, OperationName } from './operations.ts';
 import type { Address } from './workspace-address.ts';
@@ -10,9 +11,8 @@ type Own<O extends OperationName> = Omit<
   'name' | 'tenant' | 'sandboxId' | 'runtime' | 'command' | 'argv' | 'commandId'
 >;
 
-/** A command line, or the options of a background command. */
-export type BackgroundCommandOptions =
-  string | (Own<'commands/start'> & ({ command: string } | { argv: string[] }));
+/** The options of a background command, without the command. */
+export type BackgroundCommandOptions = Own<'commands/start'>;
 
 /** The background commands of a named workspace. Only `start` starts a workspace that is not running. */
 export class WorkspaceCommands {
@@ -24,10 +24,17 @@ export class WorkspaceCommands {
     this.#address = address;
   }
 
-  /** Starts a command in the background. */
-  start(command: BackgroundCommandOptions): Promise<Answer<'commands/start'>> {
-    const options = typeof command === 'string' ? { command } : command;
-    return this.#client.commands.start({ ...options, ...this.#address } as CallOptions<'commands/start'>);
+  /** Starts a command in the background: a command line, or a program with its arguments. */
+  start(
+    command: string | readonly string[],
+    options?: BackgroundCommandOptions,
+  ): Promise<Answer<'commands/start'>>;
+  start(
+    options: BackgroundCommandOptions & ({ command: string } | { argv: string[] }),
+  ): Promise<Answer<'commands/start'>>;
+  start(command: string | readonly string[] | object, options?: object): Promise<Answer<'commands/start'>> {
+    const all = { ...toCommand(command, options), ...this.#address };
+    return this.#client.commands.start(all as CallOptions<'commands/start'>);
   }
 
   /** Lists the commands, newest first. */

@@ -1,9 +1,11 @@
 // A handle of a named workspace: the operations on it, without its name in each call.
 
+import { requireOptions, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
-import type { Answer, CallOptions, OperationName } from './operations.ts';
-import type { Fork, StartedWorkspace } from './types.ts';
+import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
+import { mergeSorted } from './pages.ts';
+import type { Fork, StartedWorkspace, Summary } from './types.ts';
 import type { Address } from './workspace-address.ts';
 import { WorkspaceCommands } from './workspace-commands.ts';
 import { WorkspaceFiles } from './workspace-files.ts';
@@ -11,8 +13,20 @@ import { WorkspaceFiles } from './workspace-files.ts';
 /** The options of a call, without those that select the workspace. */
 type Own<O extends OperationName> = Omit<CallOptions<O>, 'name' | 'tenant' | 'sandboxId' | 'runtime'>;
 
-/** A command line, or the options of a command. */
-type Command = string | (Own<'exec'> & ({ command: string } | { argv: string[] }));
+/** A command line, or a program with its arguments, which runs without a shell. */
+export type CommandLine = string | readonly string[];
+
+/** The options of a command, without the command. */
+export type WorkspaceExecOptions = Omit<Own<'exec'>, 'command' | 'argv'>;
+
+/** As {@link WorkspaceExecOptions}, for a command whose output is read while it runs. */
+export type WorkspaceExecStreamOptions = Omit<
+  ExecStreamOptions,
+  'name' | 'tenant' | 'sandboxId' | 'runtime' | 'command' | 'argv'
+>;
+
+/** A command in an object with its options. */
+type InOptions = { command: string } | { argv: string[] };
 
 /** The options of a snapshot of a workspace. */
 export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
@@ -20,9 +34,12 @@ export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
   stop?: boolean;
 };
 
+/** The options of a rollback. */
+export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStale' | keyof Control>;
+
 /**
  * A handle of a named workspace. It has no connection and needs no end: each method is one call by the name of the workspace,
- * except for {@link snapshot}, which first asks for its present sandbox.
+ * except for {@link snapshot}, {@link snapshots} and {@link lineage}, which first ask for its sandboxes.
  */
 export class WorkspaceHandle {
   readonly #client: SnapshotterClient;
@@ -46,22 +63,37 @@ export class WorkspaceHandle {
     return (this.#commands ??= new WorkspaceCommands(this.#client, this.#address));
   }
 
-  /** Runs a command in the workspace, which is started if it is not running. */
-  exec(command: Command): Promise<Answer<'exec'>> {
-    return this.#client.exec({ ...toOptions(command), ...this.#address } as CallOptions<'exec'>);
+  /**
+   * Runs a command in the workspace, which is started if it is not running.
+   *
+   * @example
+   * const { exitCode, stdout } = await workspace.exec('npm test', { timeoutSeconds: 300 });
+   * await workspace.exec(['git', 'commit', '-m', message]);
+   */
+  exec(command: CommandLine, options?: WorkspaceExecOptions): Promise<Answer<'exec'>>;
+  exec(options: WorkspaceExecOptions & InOptions): Promise<Answer<'exec'>>;
+  exec(command: CommandLine | object, options?: object): Promise<Answer<'exec'>> {
+    return this.#client.exec({ ...toCommand(command, options), ...this.#address } as CallOptions<'exec'>);
   }
 
   /** As `exec`. Returns the output while the command runs. */
-  execStream(
-    command: string | Omit<ExecStreamOptions, 'name' | 'tenant' | 'sandboxId'>,
-  ): Promise<ExecStream> {
-    return this.#client.execStream({ ...toOptions(command), ...this.#address } as ExecStreamOptions);
+  execStream(command: CommandLine, options?: WorkspaceExecStreamOptions): Promise<ExecStream>;
+  execStream(options: WorkspaceExecStreamOptions & InOptions): Promise<ExecStream>;
+  execStream(command: CommandLine | object, options?: object): Promise<ExecStream> {
+    return this.#client.execStream({ ...toCommand(command, options), ...this.#address } as ExecStreamOptions);
   }
 
-  /** Captures the files of the running workspace. */
-  async snapshot({ stop, ...options }: WorkspaceSnapshotOptions = {}): Promise<Answer<'snapshot'>> {
+  /**
+   * Captures the files of the running workspace.
+   *
+   * @example
+   * const { snapshotId } = await workspace.snapshot({ label: 'before the upgrade' });
+   */
+  async snapshot(options: WorkspaceSnapshotOptions = {}): Promise<Answer<'snapshot'>> {
+    requireOptions('snapshot', options, (text) => `{ label: ${text} }`);
+    const { stop, ...sent } = options;
     const { sandboxId, dir } = await this.describe();
-    const taken = await this.#client.snapshot({ sandboxId, dir, ...options });
+    const taken = await this.#client.snapshot({ sandboxId, dir, ...sent });
     if (stop) await this.stop();
     return taken;
   }
@@ -73,11 +105,13 @@ export class WorkspaceHandle {
 
   /** Starts the workspace: a sandbox runs with its files in place. */
   start(options: Own<'workspaces/start'> = {}): Promise<Answer<'workspaces/start'>> {
+    requireOptions('start', options, (text) => `{ from: ${text} }`);
     return this.#client.workspaces.start({ ...options, ...this.#address });
   }
 
   /** Takes a snapshot if the workspace is persistent, and destroys its sandbox. */
   stop(options: Own<'workspaces/stop'> = {}): Promise<Answer<'workspaces/stop'>> {
+    requireOptions('stop', options, (text) => `{ snapshot: { label: ${text} } }`);
     return this.#client.workspaces.stop({ ...options, ...this.#address });
   }
 
@@ -89,23 +123,65 @@ export class WorkspaceHandle {
   /**
    * Creates workspaces from the present files of this one, or from one of its snapshots, all from one snapshot. Each is also a
    * handle.
+   *
+   * @example
+   * const { forks } = await workspace.fork({ count: 3 });
+   * for (const { value } of forks) await value?.exec('npm run improve'); // no `value`: the fork failed
    */
-  fork({ name, ...options }: Own<'workspaces/fork'> & { name?: string } = {}): Promise<ForksWithHandles> {
+  fork(options: Own<'workspaces/fork'> & { name?: string } = {}): Promise<ForksWithHandles> {
+    requireOptions('fork', options, (text) => `{ name: ${text} }`);
+    const { name, ...sent } = options;
     const newName = name === undefined ? {} : { newName: name };
-    return this.#client.workspaces.fork({ ...options, ...newName, ...this.#address });
+    return this.#client.workspaces.fork({ ...sent, ...newName, ...this.#address });
   }
 
   /** Changes the settings of the workspace, or restores an earlier snapshot in a new sandbox. */
   update(options: Own<'workspaces/update'>): Promise<Answer<'workspaces/update'>> {
+    requireOptions('update', options, (text) => `{ currentSnapshotId: ${text} }`);
     return this.#client.workspaces.update({ ...options, ...this.#address });
+  }
+
+  /**
+   * Continues the workspace from one of its earlier snapshots, by its id or its short ref, in a new sandbox. The present
+   * sandbox is stopped with a snapshot of its own.
+   *
+   * @example
+   * const { snapshotId } = await workspace.snapshot();
+   * const { exitCode } = await workspace.exec('./risky.sh');
+   * if (exitCode !== 0) await workspace.rollback(snapshotId);
+   */
+  rollback(snapshot: string, options: RollbackOptions = {}): Promise<Answer<'workspaces/update'>> {
+    return this.update({ ...options, currentSnapshotId: snapshot });
   }
 
   /** Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox. */
   promote(options: Own<'workspaces/promote'>): Promise<Answer<'workspaces/promote'>> {
+    requireOptions('promote', options, (text) => `{ from: ${text} }`);
     return this.#client.workspaces.promote({
       ...options,
       ...this.#address,
     } as CallOptions<'workspaces/promote'>);
+  }
+
+  /** Moves the stopped workspace to another runtime. A running one is stopped with a snapshot before. */
+  migrate(
+    options: Own<'workspaces/migrate'> & Pick<CallOptions<'workspaces/migrate'>, 'runtime'>,
+  ): Promise<Answer<'workspaces/migrate'>> {
+    return this.#client.workspaces.migrate({ ...options, ...this.#address });
+  }
+
+  /** Iterates over the snapshots of the present and the former sandboxes of the workspace, newest first. */
+  async *snapshots(options: Own<'list'> = {}): AsyncGenerator<Summary, void, undefined> {
+    const { sandboxId, formerSandboxIds } = await this.describe();
+    const lists = [sandboxId, ...formerSandboxIds].map((id) =>
+      this.#client.snapshots({ ...options, sandboxId: id }),
+    );
+    yield* mergeSorted(lists, isNewer);
+  }
+
+  /** Returns the tree of sandboxes and snapshots that the workspace belongs to. */
+  async lineage(options: Own<'lineage'> = {}): Promise<Answer<'lineage'>> {
+    return this.#client.lineage({ ...options, sandboxId: (await this.describe()).sandboxId });
   }
 
   /** Returns what the workspace uses, and its cost by Cloudflare's price list. */
@@ -119,8 +195,9 @@ export class WorkspaceHandle {
   }
 }
 
-function toOptions(command: string | object): object {
-  return typeof command === 'string' ? { command } : command;
+function isNewer(one: Summary, other: Summary): boolean {
+  if (one.createdAt !== other.createdAt) return one.createdAt > other.createdAt;
+  return one.snapshotId > other.snapshotId;
 }
 
 /** An answer about a workspace, which is also its handle. */

@@ -103,6 +103,24 @@ export async function groups() {
   await client.call('rename', {});
 }
 
+export async function handles() {
+  const handle = client.workspaces.handle({ name: 'n' });
+  await handle.exec('ls', { timeoutSeconds: 1 });
+  await handle.exec(['ls', '-l'], { cwd: 'app' });
+  await handle.execStream('ls', { stdin: new ReadableStream<Uint8Array>() });
+  await handle.commands.start(['npm', 'run', 'dev'], { timeoutSeconds: 600 });
+  // @ts-expect-error: the option is in milliseconds elsewhere
+  await handle.exec('ls', { timeout: 1000 });
+  // @ts-expect-error: the command is missing
+  await handle.exec({ timeoutSeconds: 1 });
+  // @ts-expect-error: the command is given twice
+  await handle.exec('ls', { command: 'ls' });
+  // @ts-expect-error: a label is an option
+  await handle.snapshot('before');
+  // @ts-expect-error: the snapshot is missing
+  await handle.rollback();
+}
+
 export async function answers() {
   const taken = await client.snapshot({ sandboxId: 'x' });
   same<typeof taken, Answer<'snapshot'>>();

@@ -140,6 +140,85 @@ describe('a handle', () => {
     }
   });
 
+  test('takes the options of a command beside it or with it', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    await handle.exec('npm test', { timeoutSeconds: 1 });
+    await handle.exec(['npm', 'test'], { cwd: 'app' });
+    await handle.exec({ command: 'npm test', cwd: 'app' });
+    await handle.commands.start('npm run dev', { timeoutSeconds: 600 });
+    await handle.commands.start(['npm', 'run', 'dev']);
+    assert.deepEqual(sentTo(transport), [
+      ['exec', { ...address, command: 'npm test', timeoutSeconds: 1 }],
+      ['exec', { ...address, argv: ['npm', 'test'], cwd: 'app' }],
+      ['exec', { ...address, command: 'npm test', cwd: 'app' }],
+      ['commands/start', { ...address, command: 'npm run dev', timeoutSeconds: 600 }],
+      ['commands/start', { ...address, argv: ['npm', 'run', 'dev'] }],
+    ]);
+  });
+
+  test('refuses a text in place of options, and says what to pass', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    for (const [method, expected] of [
+      ['snapshot', /pass \{ label: "before" \}/],
+      ['start', /pass \{ from: "before" \}/],
+      ['stop', /pass \{ snapshot: \{ label: "before" \} \}/],
+      ['fork', /pass \{ name: "before" \}/],
+      ['promote', /pass \{ from: "before" \}/],
+      ['update', /pass \{ currentSnapshotId: "before" \}/],
+    ] as const) {
+      const call = async () => (handle[method] as (options: unknown) => Promise<unknown>)('before');
+      await assert.rejects(
+        call,
+        (error: Error) => error instanceof TypeError && expected.test(error.message),
+      );
+    }
+    assert.deepEqual(transport.sent, []);
+  });
+
+  test('rolls the workspace back to a snapshot', async () => {
+    const transport = answering();
+    await clientOver(transport).client.workspaces.handle(address).rollback('snap-1', { acceptStale: true });
+    assert.deepEqual(sentTo(transport), [
+      ['workspaces/update', { ...address, currentSnapshotId: 'snap-1', acceptStale: true }],
+    ]);
+  });
+
+  test('lists the snapshots of the present and the former sandboxes, newest first', async () => {
+    const at = (second: number, id: string) => ({
+      snapshotId: id,
+      createdAt: `2026-01-01T00:00:0${second}.000Z`,
+    });
+    const pages: Record<string, object> = {
+      'ws-3': { snapshots: [at(9, 'g')] },
+      'ws-2': { snapshots: [] },
+      'ws-1': { snapshots: [at(8, 'f'), at(5, 'b')], cursor: 'more' },
+      more: { snapshots: [at(5, 'a'), at(1, 'z')] },
+    };
+    const transport = new FakeTransport(({ operation, options }: Call) =>
+      operation === 'list'
+        ? pages[(options.cursor ?? options.sandboxId) as string]
+        : { ...workspace, sandboxId: 'ws-3', formerSandboxIds: ['ws-2', 'ws-1'] },
+    );
+    const ids: string[] = [];
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    for await (const { snapshotId } of handle.snapshots()) ids.push(snapshotId);
+    assert.deepEqual(ids, ['g', 'f', 'b', 'a', 'z']);
+  });
+
+  test('returns the lineage of the present sandbox, and migrates by name', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    await handle.lineage({ check: true });
+    await handle.migrate({ runtime: 'container' });
+    assert.deepEqual(sentTo(transport), [
+      ['workspaces/getByName', address],
+      ['lineage', { sandboxId: 'ws-1', check: true }],
+      ['workspaces/migrate', { ...address, runtime: 'container' }],
+    ]);
+  });
+
   test('captures the directory of the present sandbox', async () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);

@@ -85,6 +85,22 @@ fn handle_starts_reads_and_ends_background_commands() {
 }
 
 #[test]
+fn handle_rolls_the_workspace_back_to_a_snapshot() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        let before = workspace.describe().await?.sandbox_id;
+        let taken = workspace.snapshot(|request| request).await?;
+        let rolled_back = workspace.rollback(taken.snapshot.snapshot_id().clone()).await?;
+        assert_ne!(rolled_back.sandbox_id, before);
+        assert_eq!(rolled_back.former_sandbox_ids, [before]);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn deleted_workspace_is_not_found() {
     let service = InMemoryTransport::new(Fixture::with_workspace());
     let client = Client::new(&service);

@@ -1,6 +1,5 @@
 //! A handle of a named workspace: the operations on it, without its address in each call.
 
-use crate::model::TakenSnapshot;
 use crate::model::named::Address;
 use crate::model::operation::types::{
     DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, TurnEnded, Usage,
@@ -10,6 +9,7 @@ use crate::model::request::{
     ExecRequest, ForkRequest, GetOrCreateRequest, PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotRequest,
     StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
 };
+use crate::model::{SnapshotId, TakenSnapshot};
 use crate::workspace_commands::WorkspaceCommands;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Client, Result, Transport};
@@ -115,6 +115,15 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Changes the settings of the workspace.
     pub async fn update(&self, settings: SettingsUpdate) -> Result<WorkspaceDescription> {
         self.client.workspaces().update(&UpdateRequest::of(self.address.clone(), settings)).await
+    }
+
+    /// Continues the workspace from one of its earlier snapshots, in a new sandbox. The present sandbox is stopped with a
+    /// snapshot of its own.
+    pub async fn rollback(&self, snapshot: SnapshotId) -> Result<WorkspaceDescription> {
+        let settings = SettingsUpdate::default();
+        let request =
+            UpdateRequest { current_snapshot_id: Some(snapshot), ..UpdateRequest::of(self.address.clone(), settings) };
+        self.client.workspaces().update(&request).await
     }
 
     /// Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.

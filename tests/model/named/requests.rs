@@ -307,6 +307,18 @@ fn rollback_requires_a_valid_snapshot_id() {
 }
 
 #[test]
+fn error_of_a_label_in_place_of_a_snapshot_says_what_to_pass() {
+    for decode in [
+        || debug_text(UpdateRequest::decode(&json!({ "name": "work", "currentSnapshotId": "good" }))),
+        || debug_text(StartRequest::decode(&json!({ "name": "work", "from": "good" }))),
+    ] {
+        let error = expect_error(decode());
+        assert!(error.message().contains("\"good\" is neither the id nor the short ref of a snapshot"), "{error}");
+        assert!(error.remediation().contains("`shortRef`"), "{error}");
+    }
+}
+
+#[test]
 fn promotion_is_from_a_workspace_or_from_a_snapshot() {
     let from = |text: &str| PromoteRequest::decode(&json!({ "name": "work", "from": text }));
     assert!(matches!(from("try-2").unwrap().from, PromoteFrom::Workspace(name) if name.as_str() == "try-2"));

@@ -134,8 +134,8 @@ macro_rules! operations {
                 /// Creates a workspace. Fails with `NAME_TAKEN` if the name is in use.
                 CreateWorkspace = "workspaces/create", fn create(CreateRequest) -> StartedWorkspace,
                     in Named(|it| &it.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
-                /// Starts a workspace, or creates it if it does not exist. If it exists, only its fingerprint is
-                /// changed.
+                /// Starts a workspace, or creates it if it does not exist. The settings apply only when it is created:
+                /// of an existing one, only the fingerprint is changed, and `update` changes the other settings.
                 GetOrCreateWorkspace = "workspaces/getOrCreate",
                     fn get_or_create(GetOrCreateRequest) -> StartedWorkspace,
                     in Named(|it| &it.create.address), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;

@@ -22,7 +22,7 @@ impl Error {
         Self::new(
             Code::InvalidSandboxId,
             format!("The sandbox id {} {why}.", quoted(text)),
-            "Pass the id that the application passes to getSandbox(): 1 to 63 characters, no leading or trailing \"-\", \
+            "Pass the id of a sandbox: 1 to 63 characters, no leading or trailing \"-\", \
              no reserved name, no control characters.",
         )
     }

@@ -115,7 +115,8 @@ impl CreateRequest {
 }
 
 request! {
-    /// The request to start a named workspace, or to create it if it does not exist.
+    /// The request to start a named workspace, or to create it if it does not exist. The settings apply only when the
+    /// workspace is created: of those of an existing one, only the fingerprint changes. `update` changes the others.
     #[cfg_attr(
         feature = "schema",
         schemars(rename = "GetOrCreateWorkspaceOptions", transform = from_excludes_sources),

@@ -27,7 +27,7 @@ impl SnapshotText {
         if text.starts_with(ShortRef::PREFIX) {
             return ShortRef::parse(text).map(Self::Short);
         }
-        SnapshotId::parse(text).map(Self::Id)
+        SnapshotId::parse(text).map(Self::Id).map_err(|_| Error::invalid_snapshot_text(text))
     }
 
     /// Returns the id of the snapshot.
