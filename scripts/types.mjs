@@ -21,7 +21,8 @@ import { TESTED, at, output, run } from './setup.mjs';
  * @type {Record<string, string>}
  */
 const EXAMPLES = {
-  snapshot: "const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });",
+  snapshot:
+    "const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });",
   restore: `const restored = await snapshotter.restore({ ref: before });
 console.log(restored.ref.sandboxId); // the id of the new sandbox`,
 };
