@@ -1061,6 +1061,8 @@ export interface TreeSnapshot {
   dependents: string[];
   /** The sandboxes that were made from it. */
   derived: TreeSandbox[];
+  /** Whether an automatic save took it. */
+  autosave?: boolean;
   /** The full snapshot that a delta is based on. */
   base?: string;
   /** When it was taken. */

@@ -377,11 +377,11 @@ describe('a workspace', () => {
     await fixture.world.workspace('desk', 'automatic').exec('echo work >file');
     const { ref } = await fixture.world.snapshot(sandboxId, { label: 'saved' });
     await using tab = await fixture.signedIn('#/workspaces/automatic');
-    await tab.page.route('**/v1/list', async (route) => {
+    await tab.page.route('**/v1/lineage', async (route) => {
       const response = await route.fetch();
-      const page = await response.json();
-      for (const snapshot of page.snapshots) snapshot.autosave = true;
-      await route.fulfill({ response, json: page });
+      const tree = await response.json();
+      for (const snapshot of tree.root.snapshots) snapshot.autosave = true;
+      await route.fulfill({ response, json: tree });
     });
     await tab.visit('#/workspaces/automatic/desk');
     await tab.page.getByText('and by automatic snapshots every 5 min if files changed').waitFor();

@@ -35,14 +35,6 @@ export interface SandboxNode extends Base {
 export interface SnapshotNode extends Base {
   kind: 'snapshot';
   snapshot: TreeSnapshot;
-  /** Whether an automatic save took it. */
-  isAutomatic: boolean;
-}
-
-/** A lineage, with what the console knows besides. */
-export interface Lineage extends Tree {
-  /** The ids of the snapshots that automatic saves took. */
-  automatic: string[];
 }
 
 /** A node of a lineage. */
@@ -67,9 +59,8 @@ export function resolve(nodes: Nodes, selected: Selected): Selected {
 }
 
 /** Converts a lineage to its nodes. `ended` is a sandbox that has ended since it was checked. */
-export function nodesOf(tree: Lineage, ended?: string): Nodes {
+export function nodesOf(tree: Tree, ended?: string): Nodes {
   const nodes = new Map<string, LineageNode>();
-  const automatic = new Set(tree.automatic);
 
   function addSandbox(checked: TreeSandbox, level: number, parentId?: string, origin?: string): string {
     const sandbox = checked.sandboxId === ended ? { ...checked, running: false } : checked;
@@ -94,9 +85,7 @@ export function nodesOf(tree: Lineage, ended?: string): Nodes {
     const id = nodeId(selected);
     const name = snapshot.label ?? snapshot.snapshotId;
     const base = { id, children, level, selected, parentId, name };
-    const isAutomatic = automatic.has(snapshot.snapshotId);
-    const rowData = JSON.stringify([own, isAutomatic]);
-    nodes.set(id, { ...base, kind: 'snapshot', snapshot, isAutomatic, rowData });
+    nodes.set(id, { ...base, kind: 'snapshot', snapshot, rowData: JSON.stringify(own) });
     for (const sandbox of derived) children.push(addSandbox(sandbox, level + 1, id, sandboxId));
     return id;
   }

@@ -129,7 +129,7 @@ function SandboxContent({
 }
 
 function SnapshotContent({
-  of: { snapshot, isAutomatic },
+  of: { snapshot },
   age,
   expiry,
 }: { of: SnapshotNode } & Pick<RowProps, 'age' | 'expiry'>) {
@@ -150,7 +150,7 @@ function SnapshotContent({
           text={stateLabel}
         />
       )}
-      {isAutomatic && <RowBadge icon="refresh" text="automatic" />}
+      {snapshot.autosave && <RowBadge icon="refresh" text="automatic" />}
       {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (

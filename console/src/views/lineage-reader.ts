@@ -1,16 +1,15 @@
-// Reads a lineage, which of its sandboxes are running, and which of its snapshots are automatic.
+// Reads a lineage, and which of its sandboxes are running.
 
-import { SnapshotterError, type TreeSandbox } from '../../../client/src/index.ts';
+import { SnapshotterError, type Tree, type TreeSandbox } from '../../../client/src/index.ts';
 import type { Read } from '../live.ts';
 import { DEFAULT_TENANT, type Address } from '../routes.ts';
 import { client } from '../session.ts';
-import type { Lineage } from '../tree/nodes.ts';
 import { ownsSandbox } from './workspace-operations.ts';
 
 /** Milliseconds between checks of which sandboxes are running. A check starts the Durable Object of each sandbox. */
 const CHECK_INTERVAL = 60_000;
 
-/** The maximum number of workspaces that a check looks up, and of sandboxes whose snapshots are listed. */
+/** The maximum number of workspaces that a check looks up. */
 const MAX_LOOKUPS = 20;
 
 /**
@@ -18,8 +17,7 @@ const MAX_LOOKUPS = 20;
  * still exist, on the first read, on a refresh, after a new sandbox appeared, and once a minute. Other reads return the results
  * of the last check.
  */
-export function createLineageReader(sandboxId: string): Read<Lineage> {
-  const automatic = new AutomaticSnapshots();
+export function createLineageReader(sandboxId: string): Read<Tree> {
   const running = new Map<string, boolean | undefined>();
   let orphans: ReadonlySet<string> = new Set();
   let nextCheckAt = 0;
@@ -39,38 +37,8 @@ export function createLineageReader(sandboxId: string): Read<Lineage> {
       if (!running.has(sandbox.sandboxId)) nextCheckAt = 0;
       if (orphans.has(sandbox.sandboxId)) delete sandbox.workspace;
     }
-    return { ...tree, automatic: await automatic.of(sandboxes, signal) };
+    return tree;
   };
-}
-
-/** The snapshots that automatic saves took. A lineage does not name them, so they are listed when a snapshot is new. */
-class AutomaticSnapshots {
-  readonly #known = new Set<string>();
-  readonly #automatic = new Set<string>();
-
-  /** Returns their ids. Only sandboxes of workspaces have automatic snapshots. */
-  async of(sandboxes: TreeSandbox[], signal: AbortSignal): Promise<string[]> {
-    const isNew = ({ workspace, snapshots }: TreeSandbox) =>
-      workspace !== undefined &&
-      snapshots.some(({ snapshotId, state }) => state === 'ready' && !this.#known.has(snapshotId));
-    await Promise.all(
-      sandboxes
-        .filter(isNew)
-        .slice(0, MAX_LOOKUPS)
-        .map((sandbox) => this.#list(sandbox, signal)),
-    );
-    return [...this.#automatic].sort();
-  }
-
-  async #list({ sandboxId, snapshots }: TreeSandbox, signal: AbortSignal) {
-    try {
-      const page = await client.list({ sandboxId, check: false, limit: 100, signal, retry: false });
-      for (const { snapshotId, autosave } of page.snapshots) if (autosave) this.#automatic.add(snapshotId);
-    } catch {
-      return; // The tree is complete without the signs. The next read tries again.
-    }
-    for (const { snapshotId, state } of snapshots) if (state === 'ready') this.#known.add(snapshotId);
-  }
 }
 
 /** Returns the ids of the sandboxes whose workspaces were deleted. Their ledgers keep the names of the workspaces. */

@@ -3,13 +3,13 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 
-import type { Workspace } from '../../../client/src/index.ts';
+import type { Tree, Workspace } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
 import { useOnce } from '../once.ts';
 import { addRecent } from '../recent.ts';
 import { DEFAULT_TENANT, go, href, place, type DetailsParams, type Selected } from '../routes.ts';
 import { count } from '../format.ts';
-import { nodeId, nodesOf, resolve, type Lineage as Tree, type Nodes } from '../tree/nodes.ts';
+import { nodeId, nodesOf, resolve, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Loaded } from '../ui/loaded.tsx';

@@ -30,7 +30,7 @@ export function SnapshotDetails(props: DetailsProps<SnapshotNode>) {
           <Name of={node.name} />
         </h2>
         {stateLabel && <Badge tone={state === 'creating' ? 'busy' : 'plain'}>{stateLabel}</Badge>}
-        {node.isAutomatic && <Badge icon="refresh">automatic</Badge>}
+        {node.snapshot.autosave && <Badge icon="refresh">automatic</Badge>}
         {pinned && (
           <Badge tone="accent" icon="pin">
             pinned

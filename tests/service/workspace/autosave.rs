@@ -63,6 +63,20 @@ fn changed_files_are_saved_within_the_interval() {
 }
 
 #[test]
+fn lineage_marks_snapshots_of_automatic_saves() {
+    let fixture = Fixture::with_workspace_options(&every(5));
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.run(Operation::Snapshot, &json!({ "sandboxId": id })).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.advance_with_alarms(10 * MINUTE);
+    let tree = fixture.run(Operation::Lineage, &json!({ "sandboxId": id })).unwrap();
+    let snapshots = tree["root"]["snapshots"].as_array().unwrap();
+    let marks: Vec<bool> = snapshots.iter().map(|snapshot| snapshot["autosave"] == true).collect();
+    assert_eq!(marks.iter().filter(|mark| **mark).count(), saves(&fixture), "{tree}");
+    assert!(marks.contains(&false), "{tree}");
+}
+
+#[test]
 fn each_change_is_saved_and_start_takes_the_newest_save() {
     let fixture = Fixture::with_workspace_options(&every(1));
     for number in 1..=4 {

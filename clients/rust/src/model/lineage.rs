@@ -88,6 +88,9 @@ pub struct SnapshotNode {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]
     pub pinned: bool,
+    /// Whether an automatic save took it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub autosave: bool,
     /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
