@@ -104,7 +104,7 @@ export class FileOperations extends FileMethods {
    * Writes a file of a running sandbox or workspace. The file appears at once, when it is complete. The content may be a text,
    * bytes or a stream of any length.
    */
-  override write({
+  override async write({
     content,
     ...options
   }: WriteOptions | CallOptions<'files/write'>): Promise<Answer<'files/write'>> {
@@ -112,6 +112,9 @@ export class FileOperations extends FileMethods {
       typeof content === 'string' && (content.length <= MAX_TEXT_OPTION || 'encoding' in options);
     if (isOption) return super.write({ ...options, content } as CallOptions<'files/write'>);
     const input = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+    // The Worker names an option that is missing.
+    if (input !== undefined && !isInput(input))
+      throw new TypeError('`content` must be a text, a Uint8Array or a ReadableStream.');
     return this.#client.callWithInput('files/write', options as Partial<CallOptions<'files/write'>>, input);
   }
 
@@ -130,6 +133,13 @@ export class FileOperations extends FileMethods {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
     return iteratePages(page, ({ files }) => files);
   }
+}
+
+function isInput(input: unknown): input is Uint8Array | ReadableStream<Uint8Array> {
+  // A stream may be of another realm.
+  return (
+    input instanceof Uint8Array || typeof (input as ReadableStream | undefined)?.getReader === 'function'
+  );
 }
 
 /** The operations on background commands, which run while no caller waits for them. */

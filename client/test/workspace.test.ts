@@ -35,6 +35,16 @@ for (const operation of ['create', 'getOrCreate', 'getByName'] as const) {
   });
 }
 
+test('a content that is neither a text, bytes nor a stream is refused before a call', async () => {
+  const transport = answering();
+  const { files } = clientOver(transport).client.workspaces.handle(address);
+  await assert.rejects(
+    files.write('a', { x: 1 } as never),
+    /must be a text, a Uint8Array or a ReadableStream/,
+  );
+  assert.deepEqual(transport.sent, []);
+});
+
 test('the forks of a workspace are handles, unless they failed', async () => {
   const forks = [
     { name: 'a', value: { ...workspace, name: 'a' } },

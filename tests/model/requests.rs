@@ -192,6 +192,16 @@ fn idempotency_key_is_one_line_of_1_to_128_characters() {
 }
 
 #[test]
+fn misspelled_field_of_an_object_has_the_similar_name() {
+    let remediation = |field: &str| {
+        let freeze = json!({ "freeze": "pause", "thaw": "resume", field: 30 });
+        expect_error(SnapshotRequest::decode(&arguments("freeze", freeze))).remediation().to_owned()
+    };
+    assert_eq!(remediation("timeoutSecond"), "Did you mean `timeoutSeconds`?");
+    assert_eq!(remediation("colour"), "Correct `freeze`, or omit it.");
+}
+
+#[test]
 fn replace_requires_a_label() {
     assert!(expect_invalid("replace", json!(true)).contains("`label`"));
     let mut both = arguments("replace", json!(true));

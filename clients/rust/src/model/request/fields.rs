@@ -120,7 +120,8 @@ impl Fields {
         }
         let decoded = json::from_value(&value).map(Some);
         decoded.map_err(|why| {
-            Error::invalid_argument(format!("`{name}` cannot be read: {why}"), format!("Correct `{name}`, or omit it."))
+            let why = why.to_string();
+            Error::invalid_argument(format!("`{name}` cannot be read: {why}"), correction(name, &why))
         })
     }
 
@@ -158,6 +159,16 @@ impl Fields {
             (None, None) => "Pass one object with the operation's options.".to_owned(),
         };
         Err(Error::invalid_argument(problem, remediation))
+    }
+}
+
+/// Returns what to do about an object that can't be decoded: for an unknown field, the name that is similar to it.
+fn correction(name: &str, why: &str) -> String {
+    let mut names = why.split('`').skip(1).step_by(2);
+    let unknown = names.next().filter(|_| why.starts_with("unknown field"));
+    match unknown.and_then(|unknown| most_similar(unknown, names)) {
+        Some(similar) => format!("Did you mean `{similar}`?"),
+        None => format!("Correct `{name}`, or omit it."),
     }
 }
 
