@@ -105,7 +105,7 @@ describe('`snapshot list`', () => {
     assert.match(head ?? '', /^ID +LABEL +SIZE +TAKEN +EXPIRES +IMAGE +STATE$/);
     assert.match(
       rest[0] ?? '',
-      new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +(SDK|packages) [0-9a-f.]+ +ready, pinned$`),
+      new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +kept +(SDK|packages) [0-9a-f.]+ +ready, pinned$`),
     );
     assert.match(
       rest[1] ?? '',
