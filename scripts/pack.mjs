@@ -1,6 +1,7 @@
 // `npm run pack`: packs the TypeScript client and the command line as npm packages.
 
-import { chmodSync, copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 import { at, run } from './setup.mjs';
@@ -11,11 +12,20 @@ const TARGET = 'x86_64-unknown-linux-musl';
 /** Prints the name of the package, and no list of its files. */
 const QUIETLY = ['--loglevel', 'error'];
 
-/** Packs the client. */
+/** The files of the client's package, besides those that are compiled. */
+const CLIENT_FILES = ['LICENSE', 'README.md', 'package.json', 'schema.json'];
+
+/** Packs the client. Compiles it in a new folder, so that no other run packs a part of it. */
 export function packClient(/** @type {string[]} */ args) {
-  rmSync(at('client/dist'), { recursive: true, force: true });
-  for (const project of ['build', 'container']) run('tsc', ['--project', `client/tsconfig.${project}.json`]);
-  run('npm', ['pack', './client', ...QUIETLY, ...args]);
+  const folder = mkdtempSync(join(tmpdir(), 'client-'));
+  try {
+    for (const project of ['build', 'container'])
+      run('tsc', ['--project', `client/tsconfig.${project}.json`, '--outDir', join(folder, 'dist')]);
+    for (const file of CLIENT_FILES) copyFileSync(at('client', file), join(folder, file));
+    run('npm', ['pack', folder, '--ignore-scripts', ...QUIETLY, ...args]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Builds the command line for the package, and returns the path of the program. */

@@ -28,10 +28,19 @@ export function createProject(name: string, files: Record<string, string>): stri
   mkdirSync(join(project, 'node_modules/@cloudflare'), { recursive: true });
   for (const packageName of ['wrangler', '@cloudflare/sandbox', '@cloudflare/workers-types'])
     symlinkSync(at('node_modules', packageName), join(project, 'node_modules', packageName));
-  const packed = run('npm', ['pack', '--silent', '--pack-destination', project, at('client')], project);
-  run('tar', ['-xzf', packed.trim()], project);
+  run('tar', ['-xzf', packedClient()], project);
   run('mv', ['package', 'node_modules/sandbox-snapshotter-client'], project);
   return project;
+}
+
+let packed: string | undefined;
+
+/** Packs the client for all projects, and returns the path of the package. */
+function packedClient(): string {
+  if (packed !== undefined) return packed;
+  const args = [at('scripts/run.mjs'), 'pack', 'client', '--silent', '--pack-destination', folder];
+  const [file = ''] = /\S+\.tgz/.exec(run('node', args, folder)) ?? [];
+  return (packed = join(folder, file));
 }
 
 /** Runs a program to its end, and returns its output. */
