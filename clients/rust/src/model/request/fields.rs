@@ -119,10 +119,8 @@ impl Fields {
             return Err(wrong_type(name, "an object"));
         }
         let decoded = json::from_value(&value).map(Some);
-        decoded.map_err(|why| {
-            let why = why.to_string();
-            Error::invalid_argument(format!("`{name}` cannot be read: {why}"), correction(name, &why))
-        })
+        decoded
+            .map_err(|why| Error::invalid_argument(format!("`{name}` cannot be read: {why}"), correction(name, &why)))
     }
 
     /// Takes a required object. If it is absent, [`finish`](Self::finish) fails, as for [`required`](Self::required).
