@@ -303,13 +303,15 @@ pub(super) fn plan_hooks(world: &World) {
 fn run_hook(world: &World, command: &str, id: &SandboxId) -> CommandResult {
     world.count("hooks");
     if command.contains("write") {
-        let serial = world.next_serial();
+        let (serial, is_named) = (world.next_serial(), world.has_binding(id));
         world.with_container(id, |container, now| {
             container.write(HOOK_FILE, serial, now);
             // A file that a hook wrote before the workspace was ready is written again by the next run of the hook.
             if !container.marker.as_ref().is_some_and(ContainerMarker::is_ready) {
                 container.notes.write_times.remove(&path(HOOK_FILE));
             }
+            // Without a named workspace, it is the freeze of a caller, who uses the container with it.
+            container.notes.is_used |= !is_named;
         });
     }
     if command.contains("fail") && world.inject_fault(5000) {
