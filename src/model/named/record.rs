@@ -103,7 +103,8 @@ pub struct NamedRecord {
     /// Whether a call that may restore the files of an active workspace has not been answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restore_unconfirmed: bool,
-    /// Whether files may be lost that were never in the present sandbox, and no start has reported it.
+    /// Whether files may be lost of which the ledger of the present sandbox does not know, and no answer has reported it, or
+    /// only one that may have been lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreported_loss: bool,
     /// The last problem; absent once the operation succeeds.
@@ -281,6 +282,10 @@ impl NamedRecord {
     }
 
     fn record_restore(&mut self, restore: Option<&LastRestore>) {
+        let may_have_lost = |restore: Option<&LastRestore>| restore.is_some_and(|restore| restore.may_have_lost);
+        // The next start reports nothing if it adopts files or is empty.
+        self.unreported_loss |=
+            self.restore_report == RestoreReport::First && may_have_lost(self.last_restore.as_ref());
         self.last_restore = restore.cloned();
         if let Some(restore) = restore {
             self.last_saved_at = Some(restore.created_at);
@@ -288,7 +293,7 @@ impl NamedRecord {
         if restore.is_some() || self.restore_report == RestoreReport::Again {
             self.restore_report = RestoreReport::First;
         }
-        self.unreported_loss &= !restore.is_some_and(|restore| restore.may_have_lost);
+        self.unreported_loss &= !may_have_lost(restore);
     }
 
     /// Records that the answer to a stop, which begins, is to report a possible loss.

@@ -136,6 +136,24 @@ fn loss_is_reported_once_more_after_a_stop_that_no_caller_requested() {
 }
 
 #[test]
+fn loss_is_reported_once_more_after_a_start_that_adopted_files() {
+    let fixture = with_unsaved_file();
+    // The answer of this start may have been lost, because no call follows it.
+    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.end_container(&id);
+    fixture.world.advance_clock(MINUTE);
+    fixture.world.write_file(&id, FILE, "adopted");
+    fixture.world.advance_clock(MINUTE);
+    let adopted = fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap();
+    assert_eq!(outcome(&adopted), ("adopted".to_owned(), None));
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(start(&fixture, WORKSPACE), restored(false));
+}
+
+#[test]
 fn loss_is_reported_after_a_stop_that_failed_although_it_took_effect() {
     let fixture = with_unsaved_file();
     assert_eq!(start(&fixture, WORKSPACE), restored(true));
