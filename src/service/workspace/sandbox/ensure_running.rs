@@ -68,6 +68,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let protect_files = unfinished_task.is_some() && request.start.on_diverged != OnDiverged::Discard;
         // A probe may start a container. The task makes sure that it is ended.
         self.schedule_reconcile()?;
+        if request.address.is_none()
+            && let Some(running) = self.find_captured_container().await?
+        {
+            self.record_opened()?;
+            return Ok(running);
+        }
         match self.probe_and_clear_task(protect_files).await? {
             SandboxCondition::Running(marker) => {
                 self.configure_sandbox(request).await?;

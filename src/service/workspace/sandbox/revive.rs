@@ -89,7 +89,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::revive_of_workspace(&self.id, &binding.address));
         }
         if !workspace.is_restoring()
-            && let Some(running) = self.find_own_container(&workspace).await?
+            && let Some(running) = self.find_own_container().await?
         {
             return Ok(self.revived(&workspace, running));
         }
@@ -117,10 +117,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(self.revived(&workspace, ensured))
     }
 
+    /// As [`find_own_container`](Self::find_own_container), after the captures that run: one of them may make the container
+    /// the sandbox's own. No other capture begins, because the start is scheduled as a task.
+    pub(super) async fn find_captured_container(&self) -> Result<Option<EnsuredRunning>> {
+        self.in_process.coalescer.wait_until_idle().await;
+        drop(self.in_process.completion_lock.lock().await);
+        self.find_own_container().await
+    }
+
     /// Returns the outcome for the sandbox if the container that runs has its files; `None` if it has not, and where no
     /// container can be recognized.
-    async fn find_own_container(&self, workspace: &WorkspaceRecord) -> Result<Option<EnsuredRunning>> {
+    async fn find_own_container(&self) -> Result<Option<EnsuredRunning>> {
         let status = self.sandbox_status().await?;
+        // A capture may have completed during the call.
+        let workspace = self.workspace()?;
         let running = ensured_running(StartOutcome::Running);
         if status.identity().is_some() && status.identity() == workspace.container {
             return Ok(Some(running));

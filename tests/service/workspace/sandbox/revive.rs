@@ -88,6 +88,45 @@ fn container_that_was_captured_is_left_alone() {
 }
 
 #[test]
+fn container_whose_first_capture_completes_meanwhile_is_left_alone() {
+    for runtime in [Runtime::Sdk012, Runtime::Container] {
+        let fixture = Fixture::of_runtime(runtime);
+        fixture.start_sandbox(SANDBOX);
+        let capture_gate = fixture.world.before(Method::CreateBackup).block();
+        let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": SANDBOX }));
+        assert!(capture_gate.is_reached());
+        fixture.world.reset_calls();
+        let status_gate = fixture.world.after(Method::Status).nth(1).block();
+        let revive = fixture.begin_revive(json!({ "onDiverged": "rescue" }));
+        assert!(status_gate.is_reached());
+        capture_gate.open();
+        capture.answer().unwrap();
+        status_gate.open();
+        assert_eq!(revive.answer().unwrap()["how"], "running", "{runtime:?}");
+        assert_eq!(fixture.world.call_count(Method::Destroy), 0);
+    }
+}
+
+#[test]
+fn container_that_a_running_capture_adopts_is_left_alone() {
+    for runtime in [Runtime::Sdk012, Runtime::Container] {
+        let fixture = Fixture::with_sleeping_sandbox(runtime);
+        fixture.world.replace_container(SANDBOX);
+        fixture.world.write_file(SANDBOX, FILE, "second");
+        fixture.world.advance_clock(MINUTE);
+        let gate = fixture.world.before(Method::CreateBackup).nth(1).block();
+        let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": SANDBOX, "adopt": true }));
+        assert!(gate.is_reached());
+        let revive = fixture.begin_revive(json!({ "onDiverged": "discard" }));
+        gate.open();
+        capture.answer().unwrap();
+        let revived = revive.answer().unwrap();
+        assert_eq!((&revived["how"], fixture.file().as_deref()), (&json!("running"), Some("second")), "{runtime:?}");
+        fixture.run(Operation::Snapshot, &json!({ "sandboxId": SANDBOX })).unwrap();
+    }
+}
+
+#[test]
 fn second_revival_reports_the_restore_of_the_first_one() {
     for runtime in [Runtime::Sdk012, Runtime::Container] {
         let fixture = Fixture::with_sleeping_sandbox(runtime);
