@@ -23,7 +23,7 @@ pub struct StartState {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "restoring")]
     pub restore_unconfirmed: bool,
-    /// A request to destroy the container of the sandbox was not answered in time, or its sender ended. The request may
+    /// A request to destroy the container of the sandbox was not answered, or its sender ended. The request may
     /// take effect later, also on a container that is started after it, so no start returns this sandbox until no request
     /// can be late any more. A named workspace continues in another one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -5,7 +5,7 @@ use crate::model::{BackupLocation, BackupOwner, Code, Error, Result, SandboxId, 
 use crate::ports::{BackupStore, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
-use crate::service::calls::failures::{During, from_sandbox, from_storage};
+use crate::service::calls::failures::{During, from_sandbox, from_storage, is_definite};
 use crate::service::in_process::WorkKey;
 use crate::service::snapshot::stored_backup::read_mark;
 use crate::service::tasks::backoff::Backoff;
@@ -64,13 +64,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Destroys the container of a sandbox. Records a request that may still take effect on a later container of the sandbox:
-    /// one that timed out, and without a named workspace also one that is on its way, in case this object ends. Only the
-    /// answer to that request confirms it, and not that to a later one.
+    /// one that timed out, and without a named workspace also one whose connection was lost, or that is on its way in case
+    /// this object ends. The answer to its repetition confirms it, because the sandbox runs both as one. That to a later
+    /// request does not.
     pub(in crate::service) async fn destroy(&self, id: &SandboxId) -> Result<()> {
         let workspace = self.workspace()?;
         let start = workspace.start_state().filter(|start| *id == *self.id && !start.destroy_unconfirmed);
         // A named workspace whose object ends recovers by its own record.
-        if start.is_some() && workspace.binding.is_none() {
+        let is_named = workspace.binding.is_some();
+        if start.is_some() && !is_named {
             self.update_start(|start| start.destroy_unconfirmed = true)?;
         }
         let ended = self
@@ -84,7 +86,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             })
             .await;
         if start.is_some() {
-            let is_unanswered = ended.as_ref().is_err_and(|error| error.code() == Code::SandboxTimeout);
+            let is_unanswered = ended.as_ref().is_err_and(|error| {
+                error.code() == Code::SandboxTimeout || (!is_named && !error.cause().is_some_and(is_definite))
+            });
             self.update_start(|start| start.destroy_unconfirmed = is_unanswered)?;
         }
         ended

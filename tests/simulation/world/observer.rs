@@ -84,7 +84,10 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
         }
         Event::Destroyed(id, requested_at) => {
             lifecycle::check_end(world, id, requested_at);
-            world.with_sandbox(id, |sandbox, _| loss::note_end(world, id, sandbox, Some(requested_at)));
+            world.with_sandbox(id, |sandbox, now| {
+                loss::note_end(world, id, sandbox, Some(requested_at));
+                sandbox.notes.destroy_ended_at = now;
+            });
             world.trace(&format_args!("destroys {id}"));
         }
         Event::Claim(id) if world.inject_fault(world.profile.id_collision_rate) => world.claim_by_other(id),

@@ -71,6 +71,8 @@ pub struct SandboxNotes {
     pub checked_at: i64,
     /// When the service last requested to destroy one.
     pub destroy_requested_at: i64,
+    /// When a destroy last took effect, also on a sandbox without a container.
+    pub destroy_ended_at: i64,
     /// When the service last destroyed one.
     pub destroyed_at: i64,
     /// The files of its ended containers, until an answer reports that they may be lost.

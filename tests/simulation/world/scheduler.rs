@@ -1,6 +1,7 @@
 //! The scheduler of the simulation: every step of a call takes time, and the seed decides which calls fail, hang, lose their
 //! answers or arrive twice.
 
+use std::cell::Cell;
 use std::future::{Future, pending};
 use std::rc::Rc;
 
@@ -72,7 +73,8 @@ impl Scheduler for Simulation {
         // A late command may start a container of a sandbox without a name after its container was verified. Only a marker
         // in each of its containers would show that, so these commands are never late.
         let may_hang = !method.is_command() || world.has_binding(&SandboxId::parse(target).unwrap());
-        world.write(method.service(), may_hang, effect).await
+        let destroys = (method == Method::Destroy).then(|| SandboxId::parse(target).unwrap());
+        world.write(method.service(), may_hang, destroys, effect).await
     }
 
     async fn send<T: 'static, F: Future<Output = Result<T>> + 'static>(
@@ -206,11 +208,13 @@ impl World {
         hangs
     }
 
-    /// Makes a call with effects. Once begun, it continues even if its caller no longer waits for it.
+    /// Makes a call with effects, which `destroys` a sandbox or does something else. Once begun, it continues even if its
+    /// caller no longer waits for it.
     async fn write<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
         self: &Rc<Self>,
         service: Service,
         may_hang: bool,
+        destroys: Option<SandboxId>,
         begin: impl FnOnce(Rc<Self>) -> F,
     ) -> Result<T, Failure> {
         let hangs = may_hang && self.inject_hang(service);
@@ -219,12 +223,19 @@ impl World {
         let (sender, answer) = oneshot::channel();
         let world = Rc::clone(self);
         let is_answer_lost = self.inject_fault(self.profile.lost_answer_rate);
+        let (sent_at, is_connection_lost) = (self.now(), Rc::new(Cell::new(false)));
+        let is_abandoned = Rc::clone(&is_connection_lost);
         self.executor.spawn(0, async move {
             if hangs && world.rng.one_in(2) {
                 // The calls behind it in the queue wait as well.
                 world.executor.sleep(world.rng.millis(MAX_LATE_MILLIS)).await;
             }
             world.pass_step().await;
+            // A sandbox runs one destroy at a time, and a repeated call shares it: both are over with its answer.
+            let is_over = |id| world.with_sandbox(id, |sandbox, _| sandbox.notes.destroy_ended_at > sent_at);
+            if is_abandoned.get() && destroys.as_ref().is_some_and(is_over) {
+                return;
+            }
             let answer = change.await;
             world.pass_step().await;
             if hangs {
@@ -235,6 +246,7 @@ impl World {
         });
         if self.inject_fault(self.profile.lost_answer_rate / 2) {
             self.count("lost answers");
+            is_connection_lost.set(true);
             self.pass_step().await;
             return Err(transient_failure(service));
         }

@@ -46,6 +46,29 @@ fn answer_to_another_destroy_confirms_nothing() {
 }
 
 #[test]
+fn destroy_is_not_confirmed_if_the_connection_of_each_attempt_is_lost() {
+    for runtime in RUNTIMES {
+        let fixture = Fixture::with_sleeping_sandbox(runtime);
+        fixture.world.replace_container(SANDBOX);
+        fixture.world.before(Method::Destroy).fail_transiently();
+        fixture.assert_not_revived();
+        fixture.world.clear_faults();
+        fixture.assert_not_revived();
+        fixture.assert_revived_later("restored");
+    }
+}
+
+#[test]
+fn answer_to_a_repeated_attempt_confirms_the_destroy() {
+    for runtime in RUNTIMES {
+        let fixture = Fixture::with_sleeping_sandbox(runtime);
+        fixture.world.replace_container(SANDBOX);
+        fixture.world.before(Method::Destroy).nth(1).fail_transiently();
+        assert_eq!(fixture.revive(json!({})).unwrap()["how"], "restored");
+    }
+}
+
+#[test]
 fn nothing_is_restored_after_an_unanswered_destroy() {
     for runtime in RUNTIMES {
         let fixture = Fixture::with_sleeping_sandbox(runtime);
