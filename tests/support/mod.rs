@@ -3,7 +3,8 @@
 //! - `world`: everything outside of the service: its state, its clock and its randomness
 //! - `scheduler`: what a test decides: when calls take effect, which of them fail, and the time
 //! - `methods`: the methods of the ports
-//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10
+//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10; `sandbox_session`: that of a session;
+//!   `sandbox_calls`: how both reach the object and its container
 //! - `namespaces`: the Durable Object namespaces of the sandboxes, one for each binding
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `deltas`: the scripts of incremental snapshots in containers
@@ -38,6 +39,8 @@ mod objects;
 mod platform;
 mod random;
 mod runtime;
+mod sandbox_calls;
+mod sandbox_session;
 mod sandboxes;
 mod scheduler;
 mod workspace_store;

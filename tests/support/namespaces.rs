@@ -24,7 +24,7 @@ use sandbox_snapshotter::model::{
 use sandbox_snapshotter::ports::Sandboxes;
 
 use super::exec::MemoryCommand;
-use super::sandboxes::MemorySession;
+use super::sandbox_session::MemorySession;
 use super::{Scheduler, World};
 
 /// The binding whose sandboxes have the same id in the world.

@@ -29,239 +29,8 @@ use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 use super::commands::{HookCall, run_default};
 use super::containers::is_under;
 use super::exec::MemoryCommand;
+use super::sandbox_session::MemorySession;
 use super::{Container, Event, Method, Sandbox, Scheduler, Work, World};
-
-impl<S: Scheduler> World<S> {
-    /// Calls the Durable Object of a sandbox.
-    async fn call_sandbox_object<T: 'static>(
-        &self,
-        method: Method,
-        id: &SandboxId,
-        act: impl FnOnce(&mut Sandbox<S>, i64) -> T + 'static,
-    ) -> Result<T, Failure> {
-        let own = id.clone();
-        let call = |world: Rc<Self>| async move { Ok(world.with_sandbox(&own, act)) };
-        S::call(&self.this(), method, id.as_str(), call).await
-    }
-
-    /// Runs a command in the container, which is started if none runs.
-    async fn run_command<T: 'static>(
-        &self,
-        method: Method,
-        id: &SandboxId,
-        act: impl FnOnce(&Rc<Self>, &SandboxId) -> T + 'static,
-    ) -> Result<T, Failure> {
-        let own = id.clone();
-        let run = |world: Rc<Self>| async move {
-            world.enter_container(&own).await?;
-            Ok(act(&world, &own))
-        };
-        S::call(&self.this(), method, id.as_str(), run).await
-    }
-
-    /// As [`run_command`](Self::run_command), for a command that needs only the container.
-    async fn in_container<T: 'static>(
-        &self,
-        method: Method,
-        id: &SandboxId,
-        act: impl FnOnce(&mut Container<S>, i64) -> T + 'static,
-    ) -> Result<T, Failure> {
-        self.run_command(method, id, |world, id| world.with_container(id, act)).await
-    }
-
-    /// As [`in_container`](Self::in_container), but only in the expected container, if one is.
-    async fn in_expected_container<T: 'static>(
-        &self,
-        method: Method,
-        id: &SandboxId,
-        expected: Option<ContainerIdentity>,
-        act: impl FnOnce(&mut Container<S>, i64) -> T + 'static,
-    ) -> Result<T, Failure> {
-        self.run_expected_command(method, id, expected, |world, id| world.with_container(id, act)).await
-    }
-
-    /// As [`run_command`](Self::run_command), but only in the expected container, if one is.
-    async fn run_expected_command<T: 'static>(
-        &self,
-        method: Method,
-        id: &SandboxId,
-        expected: Option<ContainerIdentity>,
-        act: impl FnOnce(&Rc<Self>, &SandboxId) -> T + 'static,
-    ) -> Result<T, Failure> {
-        let Some(expected) = expected.filter(|_| self.owns_containers()) else {
-            return self.run_command(method, id, act).await;
-        };
-        let own = id.clone();
-        let run = move |world: Rc<Self>| async move {
-            world.expect_container(&own, |world| world.identity(&own) == Some(expected)).await?;
-            Ok(act(&world, &own))
-        };
-        S::call(&self.this(), method, id.as_str(), run).await
-    }
-
-    /// Sets the marker of the container.
-    fn set_marker(self: &Rc<Self>, id: &SandboxId, to: &ContainerMarker) {
-        if self.marker_of(id).as_ref() != Some(to) {
-            S::observe(self, Event::MarkerSet(id, to));
-        }
-        self.with_container(id, |container, now| container.set_marker(to, now));
-    }
-
-    fn marker_of(&self, id: &SandboxId) -> Option<ContainerMarker> {
-        self.with_container(id, |container, _| container.marker.clone())
-    }
-}
-
-/// A session of a sandbox.
-pub struct MemorySession<'a, S: Scheduler> {
-    world: &'a World<S>,
-    id: SandboxId,
-}
-
-impl<'a, S: Scheduler> MemorySession<'a, S> {
-    /// Returns a session of the sandbox `id`.
-    pub const fn new(world: &'a World<S>, id: SandboxId) -> Self {
-        Self { world, id }
-    }
-}
-
-impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
-    async fn set_name(&self) -> Result<(), Failure> {
-        let id = self.id.clone();
-        self.world.call_sandbox_object(Method::SetName, &self.id, move |sandbox, _| sandbox.assign_name(&id)).await
-    }
-
-    async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        self.world.probe(&self.id, dir).await
-    }
-
-    async fn update_marker(
-        &self,
-        from: Option<&ContainerMarker>,
-        to: &ContainerMarker,
-    ) -> Result<MarkerUpdate, Failure> {
-        Sandboxes::update_marker(self.world, &self.id, from, to, None).await
-    }
-
-    async fn complete_restore(
-        &self,
-        backup: &BackupHandle,
-        from: &ContainerMarker,
-        to: &ContainerMarker,
-        may_be_empty: bool,
-    ) -> Result<Arrival, Failure> {
-        self.world.complete_restore(&self.id, backup, from, to, may_be_empty).await
-    }
-
-    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
-        let dir = dir.to_string();
-        let make = |container: &mut Container<S>, _| _ = container.directories.insert(dir);
-        self.world.in_container(Method::MakeDirectory, &self.id, make).await
-    }
-
-    async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
-        let (id, options) = (self.id.clone(), options.clone());
-        let create = |world: Rc<World<S>>| {
-            let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
-            async move {
-                turn.wait().await;
-                let number = world.enter_for_capture(&id, &options).await?;
-                let capture = world.capture(&id, &options);
-                S::work(&world, Work::Archive).await?;
-                world.check_captured(&id, number)?;
-                Ok(world.store_backup(capture, &options))
-            }
-        };
-        S::call(&self.world.this(), Method::CreateBackup, self.id.as_str(), create).await
-    }
-
-    async fn restore_backup(
-        &self,
-        backup: &BackupHandle,
-        _: u64,
-        expected: Option<&ContainerId>,
-    ) -> Result<(), Failure> {
-        let (id, backup, requested_at) = (self.id.clone(), backup.clone(), self.world.current_time().as_millis());
-        let expected = expected.cloned();
-        let restore = move |world: Rc<World<S>>| {
-            let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
-            async move {
-                turn.wait().await;
-                S::observe(&world, Event::RestoreRequested(&backup));
-                let (files, format) = world.read_backup(backup.id())?;
-                world.enter_for_restore(&id, format, expected.as_ref()).await?;
-                let is_missing = |parent: Directory| {
-                    let content =
-                        world.with_container(&id, |container, _| container.directory_content(parent.as_str()));
-                    content == DirectoryContent::Missing
-                };
-                if !world.owns_containers() && backup.required_parent().is_some_and(is_missing) {
-                    return Err(Failure::new("BackupRestoreError", "unsquashfs").with_code("BACKUP_RESTORE_FAILED"));
-                }
-                let carrier = is_carrier(backup.dir()).then(|| backup.id().clone());
-                if carrier.is_none() {
-                    S::observe(&world, Event::Unpacked(&id, backup.id(), requested_at));
-                }
-                world.with_container(&id, |container, _| {
-                    container.unpack(&backup, files, world.runtime.get());
-                    container.deltas.unpacked = carrier;
-                });
-                S::work(&world, Work::Unpack).await
-            }
-        };
-        S::call(&self.world.this(), Method::RestoreBackup, self.id.as_str(), restore).await
-    }
-
-    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
-        let begin = begin.clone();
-        let run = move |container: &mut Container<S>, _| container.begin_capture(&begin);
-        self.world.in_container(Method::BeginCapture, &self.id, run).await
-    }
-
-    async fn finish_inventory(
-        &self,
-        _: &Directory,
-        snapshot_id: &SnapshotId,
-    ) -> Result<Result<TracedBase, FullReason>, Failure> {
-        let snapshot_id = snapshot_id.clone();
-        let run = move |container: &mut Container<S>, _| container.finish_inventory(&snapshot_id);
-        self.world.in_container(Method::FinishInventory, &self.id, run).await
-    }
-
-    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
-        let carrier = carrier.clone();
-        let run = move |container: &mut Container<S>, _| container.release_carrier(&carrier);
-        self.world.in_container(Method::ReleaseCarrier, &self.id, run).await
-    }
-
-    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
-        let (dir, marker) = (dir.clone(), marker.clone());
-        let clear = move |container: &mut Container<S>, _| {
-            let is_expected = container.marker.as_ref() == Some(&marker);
-            if is_expected {
-                container.retain_files(|path| !is_under(path, dir.as_str()));
-            }
-            is_expected
-        };
-        self.world.in_container(Method::ClearDirectory, &self.id, clear).await
-    }
-
-    async fn finish_restore(
-        &self,
-        finish: &RestoreFinish,
-        marker: &ContainerMarker,
-    ) -> Result<RestoreFinished, Failure> {
-        let (id, finish, marker) = (self.id.clone(), finish.clone(), marker.clone());
-        let run = move |world: &Rc<World<S>>, id: &SandboxId| {
-            let finished = world.with_container(id, |container, _| container.finish_restore(&finish, &marker));
-            if finish.carrier.is_some() && finished != RestoreFinished::OtherContainer {
-                S::observe(world, Event::DeltaApplied(id));
-            }
-            finished
-        };
-        self.world.run_command(Method::FinishRestore, &id, run).await
-    }
-}
 
 impl<S: Scheduler> Sandboxes for World<S> {
     type SandboxSession<'a> = MemorySession<'a, S>;
@@ -355,7 +124,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
             let provenance = world.with_container(id, |container, _| Provenance::parse(&container.image));
             MarkerUpdate { age_millis, elapsed_millis: 0, outcome, container_id: world.container_id(id), provenance }
         };
-        self.run_command(Method::UpdateMarker, id, update).await
+        self.run_script(Method::UpdateMarker, id, update).await
     }
 
     async fn begin_restore(
@@ -383,7 +152,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 container_id,
             }))
         };
-        self.run_command(Method::BeginRestore, id, begin).await
+        self.run_script(Method::BeginRestore, id, begin).await
     }
 
     async fn complete_restore(
@@ -422,7 +191,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
             world.set_marker(id, &to);
             Arrival::Complete
         };
-        self.run_command(Method::CompleteRestore, id, complete).await
+        self.run_script(Method::CompleteRestore, id, complete).await
     }
 
     async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
@@ -495,7 +264,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
             }
             changed
         };
-        self.run_expected_command(Method::ChangedSinceSave, id, expected, check).await
+        self.run_expected_script(Method::ChangedSinceSave, id, expected, check).await
     }
 
     async fn run_hook(
@@ -540,7 +309,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
     ) -> Result<Result<(), FreezeFailed>, Failure> {
         let (dir, snapshot_id, freeze) = (dir.clone(), snapshot_id.clone(), freeze.clone());
         let run = move |world: &Rc<Self>, id: &SandboxId| world.freeze_files(id, &dir, &snapshot_id, &freeze);
-        self.run_expected_command(Method::Freeze, id, expected, run).await
+        self.run_expected_script(Method::Freeze, id, expected, run).await
     }
 
     async fn thaw(
@@ -551,7 +320,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
     ) -> Result<FreezeReport, Failure> {
         let snapshot_id = snapshot_id.clone();
         let run = move |world: &Rc<Self>, id: &SandboxId| world.thaw_files(id, &snapshot_id);
-        self.run_expected_command(Method::Thaw, id, expected, run).await
+        self.run_expected_script(Method::Thaw, id, expected, run).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
@@ -584,7 +353,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
     ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
         let (dir, part) = (dir.clone(), part.clone());
         let write = move |world: &Rc<Self>, id: &SandboxId| world.write_part(id, dir.as_str(), required, &part);
-        self.run_command(Method::WriteFilePart, id, write).await
+        self.run_script(Method::WriteFilePart, id, write).await
     }
 
     async fn run_command(
@@ -647,6 +416,6 @@ impl<S: Scheduler> Sandboxes for World<S> {
     ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
         let (dir, call) = (dir.clone(), call.clone());
         let run = move |world: &Rc<Self>, id: &SandboxId| world.run_checkpoint_call(id, dir.as_str(), required, &call);
-        self.run_command(Method::RunCheckpoint, id, run).await
+        self.run_script(Method::RunCheckpoint, id, run).await
     }
 }
