@@ -82,7 +82,13 @@ export class WorkspaceHandle {
     return this.#client.exec({ ...toCommand(command, options), ...this.#address } as CallOptions<'exec'>);
   }
 
-  /** As `exec`. Returns the output while the command runs. */
+  /**
+   * As `exec`. Returns the output while the command runs.
+   *
+   * @example
+   * for await (const event of await workspace.execStream('npm test'))
+   *   if (event.type !== 'exit') process[event.type].write(event.data);
+   */
   execStream(command: CommandLine, options?: WorkspaceExecStreamOptions): Promise<ExecStream>;
   execStream(options: WorkspaceExecStreamOptions & InOptions): Promise<ExecStream>;
   execStream(command: CommandLine | object, options?: object): Promise<ExecStream> {
@@ -115,7 +121,12 @@ export class WorkspaceHandle {
     return this.#client.workspaces.start({ ...(await this.#withFrom(options)), ...this.#address });
   }
 
-  /** Takes a snapshot if the workspace is persistent, and destroys its sandbox. */
+  /**
+   * Takes a snapshot if the workspace is persistent, and destroys its sandbox.
+   *
+   * @example
+   * await workspace.stop({ snapshot: { label: 'before the weekend' } });
+   */
   stop(options: Own<'workspaces/stop'> = {}): Promise<WithHandle<StoppedWorkspace>> {
     requireOptions('stop', options, (text) => `{ snapshot: { label: ${text} } }`);
     return this.#client.workspaces.stop({ ...options, ...this.#address });
@@ -141,7 +152,12 @@ export class WorkspaceHandle {
     return this.#client.workspaces.fork({ ...sent, ...this.#address });
   }
 
-  /** Changes the settings of the workspace, or restores an earlier snapshot in a new sandbox. */
+  /**
+   * Changes the settings of the workspace, or restores an earlier snapshot in a new sandbox.
+   *
+   * @example
+   * await workspace.update({ expiry: { idleSeconds: 3600 }, autosave: { everySeconds: 300 } });
+   */
   update(options: Own<'workspaces/update'>): Promise<WithHandle<Workspace>> {
     requireOptions('update', options, (text) => `{ currentSnapshotId: ${text} }`);
     return this.#client.workspaces.update({ ...options, ...this.#address });
@@ -160,7 +176,12 @@ export class WorkspaceHandle {
     return this.update({ ...options, currentSnapshotId: await this.#idOf(snapshot) });
   }
 
-  /** Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox. */
+  /**
+   * Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
+   *
+   * @example
+   * await workspace.promote({ from: 'notebook-fork-1' });
+   */
   promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
     requireOptions('promote', options, (text) => `{ from: ${text} }`);
     return this.#client.workspaces.promote({
@@ -176,7 +197,12 @@ export class WorkspaceHandle {
     return this.#client.workspaces.migrate({ ...options, ...this.#address });
   }
 
-  /** Iterates over the snapshots of the present and the former sandboxes of the workspace, newest first. */
+  /**
+   * Iterates over the snapshots of the present and the former sandboxes of the workspace, newest first.
+   *
+   * @example
+   * for await (const { label, createdAt } of workspace.snapshots()) console.log(label, createdAt);
+   */
   async *snapshots(options: Own<'list'> = {}): AsyncGenerator<Summary, void, undefined> {
     const { sandboxId, formerSandboxIds } = await this.describe();
     const lists = [sandboxId, ...formerSandboxIds].map((id) =>
