@@ -18,8 +18,8 @@ test('every code of the API has a remediation in the guide, without its links', 
   }
 });
 
-test('the remediation of a code is what follows its example', () => {
+test('the remediation of a code is what follows its first example', () => {
   const guide =
-    '# Guide\n\n## ONE\n\na meaning\n\n> a message\n\nDo [this](x.md#y),\nand that.\n\n## Parts\n\nNo code.\n';
+    '# Guide\n\n## ONE\n\na meaning\n\n> a message\n\nDo [this](x.md#y),\nand that.\n\n> another message\n\nDo more.\n\n## Parts\n\nNo code.\n';
   assert.deepEqual([...remediationsOf(guide)], [['ONE', 'Do this, and that.']]);
 });

@@ -25,7 +25,7 @@ export function SnapshotList({
   );
   if (listed.length === 0) return <p class="empty">No snapshots yet.</p>;
   return (
-    <ul class="flat" aria-label="Snapshots, newest first">
+    <ul class="flat plain" aria-label="Snapshots, newest first">
       {listed.map(({ id, name, selected, snapshot: { state, sizeBytes, createdAt, autosave, pinned } }) => (
         <li key={id}>
           <a href={href(placeFor({ selected }))}>
