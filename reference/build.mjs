@@ -12,7 +12,8 @@ import { at } from '../scripts/setup.mjs';
 export async function referencePages(/** @type {string} */ folder) {
   const document = JSON.parse(readFileSync(at('reference/openapi.json'), 'utf8'));
   const { pages, searchIndex } = await program(join(folder, 'reference.mjs'));
-  const html = (await pages(document)).map((/** @type {{ path: string, body: string }} */ page) => ({
+  const guide = readFileSync(at('docs/errors.md'), 'utf8');
+  const html = (await pages(document, guide)).map((/** @type {{ path: string, body: string }} */ page) => ({
     ...page,
     type: 'text/html; charset=utf-8',
   }));

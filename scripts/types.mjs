@@ -25,6 +25,7 @@ const EXAMPLES = {
     "const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });",
   restore: `const restored = await snapshotter.restore({ ref: before });
 console.log(restored.ref.sandboxId); // the id of the new sandbox`,
+  exec: "const { exitCode, stdout } = await snapshotter.exec({ name: 'notebook', command: 'npm test' });",
 };
 
 run('cargo', ['build', '--quiet', '--locked', ...TESTED, '--example', 'schema']);

@@ -243,7 +243,7 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
              newest snapshot before it; `adopt` continues with the written files; `discard` discards them."
         }
         Code::SnapshotStale => {
-            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace update --back-to`, \
+            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace rollback`, \
              or create a new workspace."
         }
         Code::HookFailed => "Correct the command. For a hook, `--hook-failure warn` continues after its failure.",

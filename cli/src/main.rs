@@ -21,15 +21,15 @@ mod transport;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
-use args::Cli;
+use args::{Cli, help};
 use exit::Exit;
 use failure::Failure;
 use output::Output;
 
 fn main() -> ExitCode {
-    let parsed = Cli::command().try_get_matches();
+    let parsed = help::command().try_get_matches();
     let parsed = parsed.and_then(|matches| Ok((command_name(&matches), Cli::from_arg_matches(&matches)?)));
     let (command, cli) = match parsed {
         Ok(parsed) => parsed,
@@ -82,7 +82,7 @@ fn attempted_words() -> Vec<String> {
 /// Returns the words of the command in the arguments: all before the first invalid one, without options and their
 /// values.
 fn command_words(mut arguments: impl Iterator<Item = String>) -> Vec<String> {
-    let (mut command, mut words) = (Cli::command(), Vec::new());
+    let (mut command, mut words) = (help::command(), Vec::new());
     command.build();
     while let Some(argument) = arguments.next() {
         if argument.starts_with('-') {

@@ -1,11 +1,11 @@
 //! Suggestions for a command without its group, such as `snapshotter fork` instead of `snapshotter workspace fork`, and for
 //! an unknown option, such as `--name` instead of `--new-name`; and for commands that have another name in other products.
 
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
 
-use crate::args::Cli;
+use crate::args::help;
 
 /// Commands of other programs, and the commands here that do the same.
 const SYNONYMS: [(&str, &str); 4] = [
@@ -17,7 +17,7 @@ const SYNONYMS: [(&str, &str); 4] = [
 
 /// Adds suggestions to the error of a command with these words.
 pub fn add(mut error: clap::Error, words: &[String]) -> clap::Error {
-    let root = Cli::command();
+    let root = help::command();
     match error.kind() {
         ErrorKind::InvalidSubcommand => suggest_group(&mut error, &root),
         ErrorKind::UnknownArgument => suggest_option(&mut error, &root, words),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn suggested(line: &str) -> String {
-        let error = Cli::command().try_get_matches_from(line.split(' ')).unwrap_err();
+        let error = help::command().try_get_matches_from(line.split(' ')).unwrap_err();
         let words = crate::command_words(line.split(' ').skip(1).map(str::to_owned));
         add(error, &words).render().to_string()
     }

@@ -13,3 +13,9 @@ export function requireOptions(method: string, options: unknown, insteadOf: (tex
     typeof options === 'string' ? `pass ${insteadOf(JSON.stringify(options))}.` : 'pass an object.';
   throw new TypeError(`${method}() takes its options as an object: ${pass}`);
 }
+
+/** Refuses the option `name`, which would be that of the workspace of the handle. */
+export function refuseName(method: string, options: object, instead: string): void {
+  if (!('name' in options)) return;
+  throw new TypeError(`${method}() of a handle has no option \`name\`: pass { ${instead}: … }.`);
+}

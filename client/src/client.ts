@@ -110,7 +110,12 @@ export class SnapshotterClient extends SnapshotMethods {
     return untilAborted(signal, work);
   }
 
-  /** Iterates over the snapshots of a sandbox, newest first. Requests pages of `limit` on demand. */
+  /**
+   * Iterates over the snapshots of a sandbox, newest first. Requests pages of `limit` on demand.
+   *
+   * @example
+   * for await (const { label } of snapshotter.snapshots({ sandboxId: 'agent-42' })) console.log(label);
+   */
   snapshots(options: CallOptions<'list'>): AsyncGenerator<Summary, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
     return iteratePages(page, ({ snapshots }) => snapshots);
@@ -119,6 +124,10 @@ export class SnapshotterClient extends SnapshotMethods {
   /**
    * Runs a command as `exec`, and returns its output while the command runs. It is not retried. Its standard input may be a
    * stream.
+   *
+   * @example
+   * for await (const event of await snapshotter.execStream({ name: 'notebook', command: 'npm test' }))
+   *   if (event.type !== 'exit') process[event.type].write(event.data);
    */
   async execStream({
     stdin,
@@ -132,7 +141,13 @@ export class SnapshotterClient extends SnapshotMethods {
     return new ExecStream((await untilAborted(signal, open)) as ReadableStream<Uint8Array>);
   }
 
-  /** Returns the tools for some workspaces, in the formats of model APIs, with functions that answer tool calls. */
+  /**
+   * Returns the tools for some workspaces, in the formats of model APIs, with functions that answer tool calls.
+   *
+   * @example
+   * const toolset = await snapshotter.toolset({ workspaces: [{ name: 'notebook', snapshot: true }] });
+   * const { tools, answer } = toolset.forAnthropic();
+   */
   async toolset({ signal, retry, ...declaration }: Toolset & Control): Promise<ModelTools> {
     const { tools } = await this.tools.list({ ...declaration, signal, retry });
     return new ModelTools(this.tools, declaration, tools);

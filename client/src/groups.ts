@@ -13,9 +13,22 @@ import {
 import type { Answer, CallOptions } from './operations.ts';
 import { iteratePages } from './pages.ts';
 import type { SnapshotterClient } from './client.ts';
-import type { Checkpoint, FileEntry, StartedWorkspace, Workspace, WorkspaceEntry } from './types.ts';
+import type {
+  Checkpoint,
+  FileEntry,
+  StartedWorkspace,
+  StoppedWorkspace,
+  Workspace,
+  WorkspaceEntry,
+} from './types.ts';
 import type { Address } from './workspace-address.ts';
-import { WorkspaceHandle, withHandle, type ForksWithHandles, type WithHandle } from './workspace.ts';
+import {
+  withHandle,
+  type ForksWithHandles,
+  type WithHandle,
+  type WorkspacesWithHandles,
+} from './workspace-answers.ts';
+import { WorkspaceHandle } from './workspace.ts';
 
 /** The operations on named workspaces, whose files persist across sandboxes. */
 export class WorkspaceOperations extends WorkspaceMethods {
@@ -55,6 +68,31 @@ export class WorkspaceOperations extends WorkspaceMethods {
     return withHandle(this.#client, await super.getByName(options));
   }
 
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async start(options: CallOptions<'workspaces/start'>): Promise<WithHandle<StartedWorkspace>> {
+    return withHandle(this.#client, await super.start(options));
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async stop(options: CallOptions<'workspaces/stop'>): Promise<WithHandle<StoppedWorkspace>> {
+    return withHandle(this.#client, await super.stop(options));
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async update(options: CallOptions<'workspaces/update'>): Promise<WithHandle<Workspace>> {
+    return withHandle(this.#client, await super.update(options));
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async promote(options: CallOptions<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
+    return withHandle(this.#client, await super.promote(options));
+  }
+
+  /** As the operation. The answer is also a handle of the workspace. */
+  override async migrate(options: CallOptions<'workspaces/migrate'>): Promise<WithHandle<StoppedWorkspace>> {
+    return withHandle(this.#client, await super.migrate(options));
+  }
+
   /** As the operation. Each fork that succeeded is also a handle of its workspace. */
   override async fork(options: CallOptions<'workspaces/fork'>): Promise<ForksWithHandles> {
     const answer = await super.fork(options);
@@ -66,8 +104,18 @@ export class WorkspaceOperations extends WorkspaceMethods {
     return forks ? { ...answer, forks } : (answer as never);
   }
 
-  /** Iterates over a tenant's workspaces, sorted by name. Requests pages of `limit` on demand. */
-  all(options: CallOptions<'workspaces/list'> = {}): AsyncGenerator<WorkspaceEntry, void, undefined> {
+  /** As the operation. Each workspace on the page is also a handle. */
+  override async list(options: CallOptions<'workspaces/list'> = {}): Promise<WorkspacesWithHandles> {
+    const page = await super.list(options);
+    // A Worker of another version could answer otherwise.
+    const workspaces = page?.workspaces?.map((entry) => withHandle(this.#client, entry, options.tenant));
+    return workspaces ? { ...page, workspaces } : (page as never);
+  }
+
+  /** Iterates over a tenant's workspaces, which are also handles, sorted by name. Requests pages of `limit` on demand. */
+  all(
+    options: CallOptions<'workspaces/list'> = {},
+  ): AsyncGenerator<WithHandle<WorkspaceEntry>, void, undefined> {
     const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
     return iteratePages(page, ({ workspaces }) => workspaces);
   }

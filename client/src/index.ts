@@ -47,13 +47,13 @@ export type * from './types.ts';
 export {
   WorkspaceHandle,
   type CommandLine,
-  type ForksWithHandles,
   type RollbackOptions,
-  type WithHandle,
+  type WorkspaceDiffOptions,
   type WorkspaceExecOptions,
   type WorkspaceExecStreamOptions,
   type WorkspaceSnapshotOptions,
 } from './workspace.ts';
 export type { Address } from './workspace-address.ts';
+export type { ForksWithHandles, WithHandle, WorkspacesWithHandles } from './workspace-answers.ts';
 export type { BackgroundCommandOptions, WorkspaceCommands } from './workspace-commands.ts';
 export type { WorkspaceFiles } from './workspace-files.ts';

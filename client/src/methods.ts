@@ -129,6 +129,9 @@ export abstract class SnapshotMethods implements Caller {
    * Runs a command in a sandbox, or in the sandbox of a workspace, which is started if it is not
    * running. Over HTTP with `Accept: text/event-stream`, the answer is the output while the command
    * runs, as the events `stdout` and `stderr`, and at last `exit` or `error`.
+   *
+   * @example
+   * const { exitCode, stdout } = await snapshotter.exec({ name: 'notebook', command: 'npm test' });
    */
   exec(options: CallOptions<'exec'>): Promise<Answer<'exec'>> {
     return this.call('exec', options);

@@ -24,7 +24,13 @@ export class WorkspaceCommands {
     this.#address = address;
   }
 
-  /** Starts a command in the background: a command line, or a program with its arguments. */
+  /**
+   * Starts a command in the background: a command line, or a program with its arguments.
+   *
+   * @example
+   * const { commandId } = await workspace.commands.start('npm run dev', { timeoutSeconds: 3600 });
+   * const { content } = await workspace.commands.output(commandId, { waitSeconds: 10 });
+   */
   start(
     command: string | readonly string[],
     options?: BackgroundCommandOptions,

@@ -27,12 +27,22 @@ export class WorkspaceFiles {
     this.#address = address;
   }
 
-  /** Returns the content of a file, or a range of it of at most 1 MiB. */
+  /**
+   * Returns the content of a file, or a range of it of at most 1 MiB.
+   *
+   * @example
+   * const { content, etag } = await workspace.files.read('src/config.json');
+   */
   read(path: string, options: At<'files/read'> = {}): Promise<Answer<'files/read'>> {
     return this.#client.files.read(this.#at(path, options) as CallOptions<'files/read'>);
   }
 
-  /** Writes a file, which appears at once when it is complete. Creates missing directories. */
+  /**
+   * Writes a file, which appears at once when it is complete. Creates missing directories.
+   *
+   * @example
+   * await workspace.files.write('src/config.json', JSON.stringify(config));
+   */
   write(path: string, content: FileInput, options: At<'files/write'> = {}): Promise<Answer<'files/write'>> {
     return this.#client.files.write({ ...this.#at(path, options), content } as CallOptions<'files/write'>);
   }

@@ -1,14 +1,16 @@
 // A handle of a named workspace: the operations on it, without its name in each call.
 
-import { requireOptions, toCommand } from './arguments.ts';
+import { refuseName, requireOptions, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 import { mergeSorted } from './pages.ts';
-import type { Fork, StartedWorkspace, Summary } from './types.ts';
+import { findByLabel, isLabel, isShortRef } from './snapshot-search.ts';
+import type { Selection, StartedWorkspace, StoppedWorkspace, Summary, Workspace } from './types.ts';
 import type { Address } from './workspace-address.ts';
 import { WorkspaceCommands } from './workspace-commands.ts';
 import { WorkspaceFiles } from './workspace-files.ts';
+import type { ForksWithHandles, WithHandle } from './workspace-answers.ts';
 
 /** The options of a call, without those that select the workspace. */
 type Own<O extends OperationName> = Omit<CallOptions<O>, 'name' | 'tenant' | 'sandboxId' | 'runtime'>;
@@ -34,12 +36,16 @@ export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
   stop?: boolean;
 };
 
+/** The options of a comparison of two snapshots of a workspace. */
+export type WorkspaceDiffOptions = Omit<Own<'diff'>, 'from' | 'to'>;
+
 /** The options of a rollback. */
 export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStale' | keyof Control>;
 
 /**
  * A handle of a named workspace. It has no connection and needs no end: each method is one call by the name of the workspace,
- * except for {@link snapshot}, {@link snapshots} and {@link lineage}, which first ask for its sandboxes.
+ * except for {@link snapshot}, {@link snapshots} and {@link lineage}, which first ask for its sandboxes. A
+ * snapshot is selected by its id, its short ref or its label; a label is searched first, in all sandboxes of the workspace.
  */
 export class WorkspaceHandle {
   readonly #client: SnapshotterClient;
@@ -76,7 +82,13 @@ export class WorkspaceHandle {
     return this.#client.exec({ ...toCommand(command, options), ...this.#address } as CallOptions<'exec'>);
   }
 
-  /** As `exec`. Returns the output while the command runs. */
+  /**
+   * As `exec`. Returns the output while the command runs.
+   *
+   * @example
+   * for await (const event of await workspace.execStream('npm test'))
+   *   if (event.type !== 'exit') process[event.type].write(event.data);
+   */
   execStream(command: CommandLine, options?: WorkspaceExecStreamOptions): Promise<ExecStream>;
   execStream(options: WorkspaceExecStreamOptions & InOptions): Promise<ExecStream>;
   execStream(command: CommandLine | object, options?: object): Promise<ExecStream> {
@@ -99,18 +111,23 @@ export class WorkspaceHandle {
   }
 
   /** Returns the description of the workspace. Does not start it. */
-  describe(): Promise<Answer<'workspaces/getByName'>> {
+  describe(): Promise<WithHandle<Workspace>> {
     return this.#client.workspaces.getByName(this.#address);
   }
 
   /** Starts the workspace: a sandbox runs with its files in place. */
-  start(options: Own<'workspaces/start'> = {}): Promise<Answer<'workspaces/start'>> {
+  async start(options: Own<'workspaces/start'> = {}): Promise<WithHandle<StartedWorkspace>> {
     requireOptions('start', options, (text) => `{ from: ${text} }`);
-    return this.#client.workspaces.start({ ...options, ...this.#address });
+    return this.#client.workspaces.start({ ...(await this.#withFrom(options)), ...this.#address });
   }
 
-  /** Takes a snapshot if the workspace is persistent, and destroys its sandbox. */
-  stop(options: Own<'workspaces/stop'> = {}): Promise<Answer<'workspaces/stop'>> {
+  /**
+   * Takes a snapshot if the workspace is persistent, and destroys its sandbox.
+   *
+   * @example
+   * await workspace.stop({ snapshot: { label: 'before the weekend' } });
+   */
+  stop(options: Own<'workspaces/stop'> = {}): Promise<WithHandle<StoppedWorkspace>> {
     requireOptions('stop', options, (text) => `{ snapshot: { label: ${text} } }`);
     return this.#client.workspaces.stop({ ...options, ...this.#address });
   }
@@ -128,34 +145,44 @@ export class WorkspaceHandle {
    * const { forks } = await workspace.fork({ count: 3 });
    * for (const { value } of forks) await value?.exec('npm run improve'); // no `value`: the fork failed
    */
-  fork(options: Own<'workspaces/fork'> & { name?: string } = {}): Promise<ForksWithHandles> {
-    requireOptions('fork', options, (text) => `{ name: ${text} }`);
-    const { name, ...sent } = options;
-    const newName = name === undefined ? {} : { newName: name };
-    return this.#client.workspaces.fork({ ...sent, ...newName, ...this.#address });
+  async fork(options: Own<'workspaces/fork'> = {}): Promise<ForksWithHandles> {
+    requireOptions('fork', options, (text) => `{ newName: ${text} }`);
+    refuseName('fork', options, 'newName');
+    const sent = options.from === 'latest' ? options : await this.#withFrom(options);
+    return this.#client.workspaces.fork({ ...sent, ...this.#address });
   }
 
-  /** Changes the settings of the workspace, or restores an earlier snapshot in a new sandbox. */
-  update(options: Own<'workspaces/update'>): Promise<Answer<'workspaces/update'>> {
+  /**
+   * Changes the settings of the workspace, or restores an earlier snapshot in a new sandbox.
+   *
+   * @example
+   * await workspace.update({ expiry: { idleSeconds: 3600 }, autosave: { everySeconds: 300 } });
+   */
+  update(options: Own<'workspaces/update'>): Promise<WithHandle<Workspace>> {
     requireOptions('update', options, (text) => `{ currentSnapshotId: ${text} }`);
     return this.#client.workspaces.update({ ...options, ...this.#address });
   }
 
   /**
-   * Continues the workspace from one of its earlier snapshots, by its id or its short ref, in a new sandbox. The present
-   * sandbox is stopped with a snapshot of its own.
+   * Continues the workspace from one of its earlier snapshots, by its id, its short ref or its label, in a new sandbox. The
+   * present sandbox is stopped with a snapshot of its own.
    *
    * @example
    * const { snapshotId } = await workspace.snapshot();
    * const { exitCode } = await workspace.exec('./risky.sh');
    * if (exitCode !== 0) await workspace.rollback(snapshotId);
    */
-  rollback(snapshot: string, options: RollbackOptions = {}): Promise<Answer<'workspaces/update'>> {
-    return this.update({ ...options, currentSnapshotId: snapshot });
+  async rollback(snapshot: string, options: RollbackOptions = {}): Promise<WithHandle<Workspace>> {
+    return this.update({ ...options, currentSnapshotId: await this.#idOf(snapshot) });
   }
 
-  /** Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox. */
-  promote(options: Own<'workspaces/promote'>): Promise<Answer<'workspaces/promote'>> {
+  /**
+   * Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
+   *
+   * @example
+   * await workspace.promote({ from: 'notebook-fork-1' });
+   */
+  promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
     requireOptions('promote', options, (text) => `{ from: ${text} }`);
     return this.#client.workspaces.promote({
       ...options,
@@ -166,17 +193,33 @@ export class WorkspaceHandle {
   /** Moves the stopped workspace to another runtime. A running one is stopped with a snapshot before. */
   migrate(
     options: Own<'workspaces/migrate'> & Pick<CallOptions<'workspaces/migrate'>, 'runtime'>,
-  ): Promise<Answer<'workspaces/migrate'>> {
+  ): Promise<WithHandle<StoppedWorkspace>> {
     return this.#client.workspaces.migrate({ ...options, ...this.#address });
   }
 
-  /** Iterates over the snapshots of the present and the former sandboxes of the workspace, newest first. */
+  /**
+   * Iterates over the snapshots of the present and the former sandboxes of the workspace, newest first.
+   *
+   * @example
+   * for await (const { label, createdAt } of workspace.snapshots()) console.log(label, createdAt);
+   */
   async *snapshots(options: Own<'list'> = {}): AsyncGenerator<Summary, void, undefined> {
     const { sandboxId, formerSandboxIds } = await this.describe();
     const lists = [sandboxId, ...formerSandboxIds].map((id) =>
       this.#client.snapshots({ ...options, sandboxId: id }),
     );
     yield* mergeSorted(lists, isNewer);
+  }
+
+  /**
+   * Returns a page of the differences between two snapshots of the workspace, each by its id, its short ref or its label.
+   *
+   * @example
+   * const { changes } = await workspace.diff('before the upgrade', 'tests pass');
+   */
+  async diff(from: string, to: string, options: WorkspaceDiffOptions = {}): Promise<Answer<'diff'>> {
+    const [first, second] = await Promise.all([this.#select(from), this.#select(to)]);
+    return this.#client.diff({ ...options, from: first, to: second });
   }
 
   /** Returns the tree of sandboxes and snapshots that the workspace belongs to. */
@@ -193,24 +236,26 @@ export class WorkspaceHandle {
   delete(options: Own<'workspaces/delete'> = {}): Promise<Answer<'workspaces/delete'>> {
     return this.#client.workspaces.delete({ ...options, ...this.#address });
   }
+
+  /** Returns options whose `from` can be sent: a label is replaced by the id of its snapshot. */
+  async #withFrom<O extends { from?: string }>(options: O): Promise<O> {
+    return options.from === undefined ? options : { ...options, from: await this.#idOf(options.from) };
+  }
+
+  /** Returns an id or a short ref as it is, and for a label the id of the snapshot that has it. */
+  async #idOf(snapshot: string): Promise<string> {
+    if (!isLabel(snapshot)) return snapshot;
+    return (await findByLabel(this.#client, await this.describe(), snapshot)).snapshotId;
+  }
+
+  async #select(snapshot: string): Promise<Selection> {
+    if (isShortRef(snapshot)) return { ref: snapshot };
+    // The Worker finds the id in the lineage of the workspace. The types don't have this form.
+    return { ...this.#address, snapshotId: await this.#idOf(snapshot) } as object as Selection;
+  }
 }
 
 function isNewer(one: Summary, other: Summary): boolean {
   if (one.createdAt !== other.createdAt) return one.createdAt > other.createdAt;
   return one.snapshotId > other.snapshotId;
-}
-
-/** An answer about a workspace, which is also its handle. */
-export type WithHandle<A> = A & WorkspaceHandle;
-
-/** The answer of a fork. The workspaces in it are also handles. */
-export type ForksWithHandles = Omit<Answer<'workspaces/fork'>, 'forks'> & {
-  forks: (Omit<Fork, 'value'> & { value?: WithHandle<StartedWorkspace> })[];
-};
-
-/** Returns an answer about a workspace with the methods of its handle. Only the members of the answer are its own. */
-export function withHandle<A extends Address>(client: SnapshotterClient, answer: A): WithHandle<A> {
-  // A Worker of another version could answer otherwise.
-  if (typeof answer !== 'object') return answer as never;
-  return Object.assign(new WorkspaceHandle(client, answer), answer);
 }

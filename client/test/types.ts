@@ -17,6 +17,7 @@ import {
   type SnapshotterBinding,
   type SnapshotRef,
   type SnapshotterError,
+  type WorkspaceHandle,
 } from '../src/index.ts';
 import { CloudflareSandboxSnapshotter, type Snapshotter } from '../src/helix.ts';
 
@@ -40,6 +41,14 @@ export function transports() {
   http({ url: 'https://x' });
   // @ts-expect-error: a binding has a fetch
   service({});
+}
+
+export function workspaces() {
+  type Answers = Answer<'workspaces/start'> &
+    Answer<'workspaces/stop'> &
+    Answer<'workspaces/list'>['workspaces'][0];
+  // No member of an answer has the name of a method of the handle.
+  same<Extract<keyof Answers, keyof WorkspaceHandle>, never>();
 }
 
 export async function options() {

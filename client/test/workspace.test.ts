@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { clientOver, FakeTransport } from './fakes.ts';
-import type { Call } from '../src/index.ts';
+import type { Call, WithHandle, Workspace, WorkspaceOperations } from '../src/index.ts';
 
 const address = { name: 'project', tenant: 'acme' };
 const workspace = { ...address, sandboxId: 'ws-1', dir: '/workspace', state: 'running' };
@@ -24,16 +24,65 @@ function sentTo(transport: FakeTransport) {
   ]);
 }
 
-for (const operation of ['create', 'getOrCreate', 'getByName'] as const) {
-  test(`the answer of ${operation} is a handle, and has the members of the answer`, async () => {
+/** The calls that return a workspace. */
+const returning: Record<string, (all: WorkspaceOperations) => Promise<WithHandle<Workspace>>> = {
+  create: (all) => all.create(address),
+  getOrCreate: (all) => all.getOrCreate(address),
+  getByName: (all) => all.getByName(address),
+  start: (all) => all.start(address),
+  stop: (all) => all.stop(address),
+  update: (all) => all.update(address),
+  promote: (all) => all.promote({ ...address, from: 'attempt' }),
+  migrate: (all) => all.migrate({ ...address, runtime: 'container' }),
+  'describe of a handle': (all) => all.handle(address).describe(),
+  'start of a handle': (all) => all.handle(address).start(),
+  'stop of a handle': (all) => all.handle(address).stop(),
+  'update of a handle': (all) => all.handle(address).update({ persistent: true }),
+  'promote of a handle': (all) => all.handle(address).promote({ from: 'attempt' }),
+  'migrate of a handle': (all) => all.handle(address).migrate({ runtime: 'container' }),
+  'rollback of a handle': (all) => all.handle(address).rollback('snap-abcdefghij012345'),
+};
+
+for (const [name, call] of Object.entries(returning)) {
+  test(`the answer of ${name} is a handle, and has the members of the answer`, async () => {
     const transport = answering();
-    const handle = await clientOver(transport).client.workspaces[operation]({ name: 'project' });
+    const handle = await call(clientOver(transport).client.workspaces);
     assert.deepEqual({ ...handle }, workspace);
     assert.equal(JSON.stringify(handle), JSON.stringify(workspace));
-    await handle.exec('npm test');
-    assert.deepEqual(sentTo(transport).at(-1), ['exec', { ...address, command: 'npm test' }]);
+    const { exec } = handle;
+    await exec('npm test');
+    await handle.files.stat('a');
+    assert.deepEqual(sentTo(transport).slice(-2), [
+      ['exec', { ...address, command: 'npm test' }],
+      ['files/stat', { ...address, path: 'a' }],
+    ]);
   });
 }
+
+test('a workspace that is also a handle is a plain object, as RPC and storage take it', async () => {
+  const handle = await clientOver(answering()).client.workspaces.getOrCreate({ name: 'project' });
+  assert.equal(Object.getPrototypeOf(handle), Object.prototype);
+  assert.deepEqual(structuredClone(handle), workspace);
+});
+
+test('the workspaces of a list are handles in the tenant of the list', async () => {
+  const entry = { name: 'project', sandboxId: 'ws-1', state: 'stopped' };
+  const transport = new FakeTransport(({ operation }: Call) =>
+    operation === 'workspaces/list' ? { workspaces: [entry] } : {},
+  );
+  const { workspaces } = clientOver(transport).client;
+  for await (const listed of workspaces.all({ tenant: 'acme' })) {
+    assert.deepEqual({ ...listed }, entry);
+    await listed.delete();
+  }
+  await (await workspaces.list()).workspaces[0]?.delete();
+  assert.deepEqual(sentTo(transport), [
+    ['workspaces/list', { tenant: 'acme' }],
+    ['workspaces/delete', address],
+    ['workspaces/list', {}],
+    ['workspaces/delete', { name: 'project' }],
+  ]);
+});
 
 test('a content that is neither a text, bytes nor a stream is refused before a call', async () => {
   const transport = answering();
@@ -79,7 +128,7 @@ describe('a handle', () => {
     await handle.start({ from: 'snap-abcdefghij012345' });
     await handle.turnEnded();
     await handle.stop({ snapshot: { label: 'green', expirationSeconds: 60 } });
-    await handle.fork({ name: 'attempt', count: 1, from: 'latest' });
+    await handle.fork({ newName: 'attempt', count: 1, from: 'latest' });
     await handle.usage();
     await handle.update({ persistent: false });
     await handle.promote({ from: 'attempt' });
@@ -174,7 +223,7 @@ describe('a handle', () => {
       ['snapshot', /pass \{ label: "before" \}/],
       ['start', /pass \{ from: "before" \}/],
       ['stop', /pass \{ snapshot: \{ label: "before" \} \}/],
-      ['fork', /pass \{ name: "before" \}/],
+      ['fork', /pass \{ newName: "before" \}/],
       ['promote', /pass \{ from: "before" \}/],
       ['update', /pass \{ currentSnapshotId: "before" \}/],
     ] as const) {
@@ -187,11 +236,18 @@ describe('a handle', () => {
     assert.deepEqual(transport.sent, []);
   });
 
-  test('rolls the workspace back to a snapshot', async () => {
+  test('refuses `name` as the name of a fork, which would be that of the workspace', async () => {
     const transport = answering();
-    await clientOver(transport).client.workspaces.handle(address).rollback('snap-1', { acceptStale: true });
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    await assert.rejects(handle.fork({ name: 'attempt' } as never), /pass \{ newName: … \}/);
+    assert.deepEqual(transport.sent, []);
+  });
+
+  test('rolls the workspace back to a snapshot', async () => {
+    const [transport, id] = [answering(), 'snap-abcdefghij012345'];
+    await clientOver(transport).client.workspaces.handle(address).rollback(id, { acceptStale: true });
     assert.deepEqual(sentTo(transport), [
-      ['workspaces/update', { ...address, currentSnapshotId: 'snap-1', acceptStale: true }],
+      ['workspaces/update', { ...address, currentSnapshotId: id, acceptStale: true }],
     ]);
   });
 

@@ -96,7 +96,7 @@ export abstract class SandboxAgent<Env extends AgentEnv> extends DurableObject<E
     const { snapshotId } = await workspace.snapshot({ label, replace: true, expirationSeconds: 24 * 3600 });
     const output = toOutput(await workspace.exec(command));
     if (output.exitCode === 0) return { output };
-    const { sandboxId } = await workspace.start({ from: snapshotId });
+    const { sandboxId } = await workspace.rollback(snapshotId);
     return { output, restoredSandboxId: sandboxId };
   }
 

@@ -20,7 +20,7 @@ try {
     });
     await tab.signIn();
     await tab.visit('#/workspaces/default/checkout-agent');
-    await tab.node('Snapshot tests are green').click();
+    await tab.node('Snapshot before the upgrade').click();
     await tab.details.getByText('Created from it').waitFor();
     await tab.page.screenshot({ path: `${folder}/console-${colorScheme}.png` });
   }

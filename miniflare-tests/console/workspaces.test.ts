@@ -368,45 +368,6 @@ describe('a workspace', () => {
     assert.deepEqual(calls, [], 'the deleted workspace is not asked for');
   });
 
-  test('marks its automatic snapshots, and shows when it takes them', async () => {
-    const { sandboxId } = await fixture.world.rpc('workspaces/create', {
-      name: 'desk',
-      tenant: 'automatic',
-      autosave: { everySeconds: 300 },
-    });
-    await fixture.world.workspace('desk', 'automatic').exec('echo work >file');
-    const { ref } = await fixture.world.snapshot(sandboxId, { label: 'saved' });
-    await using tab = await fixture.signedIn('#/workspaces/automatic');
-    await tab.page.route('**/v1/lineage', async (route) => {
-      const response = await route.fetch();
-      const tree = await response.json();
-      for (const snapshot of tree.root.snapshots) snapshot.autosave = true;
-      await route.fulfill({ response, json: tree });
-    });
-    await tab.visit('#/workspaces/automatic/desk');
-    await tab.page.getByText('and by automatic snapshots every 5 min if files changed').waitFor();
-    await tab.node('Snapshot saved automatic').click();
-    await tab.details.getByText('automatic', { exact: true }).waitFor();
-    await tab.details.getByText(ref.snapshotId).waitFor();
-  });
-
-  test('shows its settings and its history', async () => {
-    await fixture.world.rpc('workspaces/create', {
-      name: 'desk',
-      tenant: 'history',
-      expiry: { idleSeconds: 7200 },
-      env: { EDITOR: 'vi' },
-      hooks: { beforeStop: { command: 'git stash', onFailure: 'warn' } },
-      retention: { keepLast: { count: 3 } },
-    });
-    await using tab = await fixture.signedIn('#/workspaces/history/desk');
-    await tab.page.getByText('Settings and history').click();
-    const settings = await tab.page.locator('details.more').first().innerText();
-    for (const expected of ['2 h after the last activity', 'EDITOR', 'git stash', 'the newest 3', 'never'])
-      assert.ok(settings.includes(expected), `${expected} in ${settings}`);
-    assert.match(await tab.page.getByRole('list', { name: 'History' }).innerText(), /active.*provisioning/s);
-  });
-
   test('that does not exist can be created', async () => {
     await using tab = await fixture.signedIn('#/workspaces/absent/desk');
     const failure = await tab.failure('WORKSPACE_NOT_FOUND');

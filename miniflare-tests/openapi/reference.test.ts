@@ -58,6 +58,16 @@ describe('the page', () => {
     assert.ok(await tab.page.locator('#v1-checkpoints-create .errors a').first().isVisible());
   });
 
+  test('says what to do after each error of an operation', async () => {
+    await using tab = await open('/docs/checkpoints');
+    const errors = tab.page.locator('#v1-checkpoints-create .errors');
+    assert.equal(await errors.getByText('Remediation:').count(), 0);
+    await errors.getByText(/^Errors: \d+ codes$/).click();
+    await errors.getByText(/^Remediation: Install git in the image/).waitFor();
+    const codes = await errors.locator('dd a').count();
+    assert.equal(await errors.getByText('Remediation:').count(), codes);
+  });
+
   test('uses the color theme of the console', async () => {
     await using tab = await open('/docs');
     await tab.evaluate("localStorage.setItem('snapshotter-theme', 'dark')");

@@ -7,8 +7,14 @@ import { Types } from './group.tsx';
 import { fieldsOf, typesWithin } from './schema.ts';
 import { Line } from './text.tsx';
 
-/** The content of the page of the errors. */
-export function Errors({ document }: { document: Document }) {
+/** The content of the page of the errors, with the remediation of each code. */
+export function Errors({
+  document,
+  remediations,
+}: {
+  document: Document;
+  remediations: ReadonlyMap<string, string>;
+}) {
   const problem = document.components.schemas['Problem'] ?? {};
   const example = responseOf(document, { $ref: 'WorkspaceNotFound' }).content?.['application/problem+json'];
   if (!example) throw new Error('The example of the problem document is missing.');
@@ -61,6 +67,9 @@ export function Errors({ document }: { document: Document }) {
                   <dd>
                     <p>
                       <Line text={meaning} />
+                    </p>
+                    <p>
+                      Remediation: <Line text={remediations.get(code) ?? ''} />
                     </p>
                   </dd>
                 </div>

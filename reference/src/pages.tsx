@@ -9,6 +9,7 @@ import { examplesOf } from './examples.ts';
 import { Group } from './group.tsx';
 import { Layout } from './layout.tsx';
 import { NotFound } from './not-found.tsx';
+import { remediationsOf } from './remediations.ts';
 import { Start } from './start.tsx';
 import { capital } from './text.tsx';
 
@@ -21,8 +22,11 @@ export interface Page {
 /** The key of the page for paths without a page. It has no leading slash, so it is not a path itself. */
 const NOT_FOUND = 'not-found';
 
-/** Returns the start page, a page for each group, the page of the errors, and the one for paths without a page. */
-export async function pages(document: Document): Promise<Page[]> {
+/**
+ * Returns the start page, a page for each group, the page of the errors, and the one for paths without a page. `guide` is the
+ * guide to the errors.
+ */
+export async function pages(document: Document, guide: string): Promise<Page[]> {
   const examples = await examplesOf(document);
   const page = (path: string, title: string, content: ComponentChildren): Page => {
     const html = (
@@ -37,7 +41,7 @@ export async function pages(document: Document): Promise<Page[]> {
     ...document.tags.map(({ name }) =>
       page(`/docs/${name}`, capital(name), <Group document={document} tag={name} examples={examples} />),
     ),
-    page('/docs/errors', 'Errors', <Errors document={document} />),
+    page('/docs/errors', 'Errors', <Errors document={document} remediations={remediationsOf(guide)} />),
     page(NOT_FOUND, 'Page not found', <NotFound />),
   ];
 }

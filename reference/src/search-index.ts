@@ -1,5 +1,6 @@
 // What the search finds: operations, fields and error codes.
 
+import { COMMANDS } from './commands.ts';
 import { codesOf, optionsOf, routesOf, type Document } from './document.ts';
 import { fieldsOf } from './schema.ts';
 import { typesOfRoutes } from './types.ts';
@@ -32,6 +33,11 @@ const OTHER_WORDS: Record<string, string> = {
   'tokens/create': 'key password login',
 };
 
+/** Returns the words of the command that calls an operation: `snapshotter workspace start`. */
+function commandOf(operation: string): string | undefined {
+  return COMMANDS[operation]?.match(/^snapshotter( [a-z-]+\b(?!\d)){1,2}/)?.[0];
+}
+
 /** Returns the targets of the search. */
 export function searchIndex(document: Document): Target[] {
   const { schemas } = document.components;
@@ -41,8 +47,8 @@ export function searchIndex(document: Document): Target[] {
       const fields = options ? fieldsOf(document, options.schema).map(({ name }) => name) : [];
       const url = `/docs/${tag}#${place.id}`;
       const target = { kind: 'operation', name: place.name, text: place.route.summary, url, fields } as const;
-      const words = OTHER_WORDS[place.name];
-      return words === undefined ? target : { ...target, words };
+      const words = [OTHER_WORDS[place.name], commandOf(place.name)].filter((text) => text !== undefined);
+      return words.length === 0 ? target : { ...target, words: words.join(' ') };
     }),
   );
   const types = new Map<string, Target>();

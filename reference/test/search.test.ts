@@ -40,6 +40,14 @@ describe('the search finds', () => {
     assert.ok(names('undo').includes('operation checkpoints/restore'));
   });
 
+  test('an operation by the command that calls it', () => {
+    assert.deepEqual(names('snapshotter workspace start', 1), ['operation workspaces/start']);
+    assert.deepEqual(names('snapshotter ls', 1), ['operation files/list']);
+    assert.deepEqual(names('workspace turn-ended', 1), ['operation workspaces/turnEnded']);
+    assert.deepEqual(names('workspace rollback', 1), ['operation workspaces/update']);
+    assert.deepEqual(names('doctor', 1), ['operation health']);
+  });
+
   test('an error code by words of its meaning or with spaces', () => {
     assert.ok(names('name taken').includes('error NAME_TAKEN'));
     assert.ok(names('idempotency different call').includes('error IDEMPOTENCY_CONFLICT'));

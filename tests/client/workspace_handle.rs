@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::named::State;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::settings::OnImageChange;
 use sandbox_snapshotter::model::request::{
-    CommandOutputRequest, ExecRequest, ForkRequest, SettingsUpdate, WriteFileRequest,
+    CommandOutputRequest, ExecRequest, ForkRequest, SettingsUpdate, SnapshotText, WriteFileRequest,
 };
 use sandbox_snapshotter::model::{Code, Label, RestoreRequest, Selection, SnapshotRequest};
 use sandbox_snapshotter_client::{Client, Error};
@@ -95,6 +95,60 @@ fn handle_rolls_the_workspace_back_to_a_snapshot() {
         let rolled_back = workspace.rollback(taken.snapshot.snapshot_id().clone()).await?;
         assert_ne!(rolled_back.sandbox_id, before);
         assert_eq!(rolled_back.former_sandbox_ids, [before]);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn answer_about_a_workspace_is_converted_to_its_handle() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        let described = workspace.describe().await?;
+        let started = workspace.start().await?;
+        let stopped = workspace.stop().await?;
+        for handle in [client.workspace(&described), client.workspace(&started), client.workspace(&stopped)] {
+            assert_eq!(handle.address(), workspace.address());
+        }
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn handle_lists_and_compares_snapshots_of_all_its_sandboxes() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        let first = workspace.snapshot(|request| request).await?;
+        workspace.rollback(first.snapshot_id.clone()).await?;
+        let second = workspace.snapshot(|request| request).await?;
+        let listed: Vec<_> = workspace.snapshots().await?.into_iter().map(|snapshot| snapshot.snapshot_id).collect();
+        assert_eq!(listed.first(), Some(&second.snapshot_id));
+        assert_eq!(listed.last(), Some(&first.snapshot_id));
+
+        let [from, to] = [first.snapshot_id.clone(), second.snapshot_id].map(SnapshotText::Id);
+        assert!(workspace.diff(from.clone(), to, |request| request).await?.changes.is_empty());
+        let short = SnapshotText::Short(first.short_ref.expect("a short ref"));
+        assert!(workspace.diff(short, from.clone(), |request| request).await?.changes.is_empty());
+        let unknown = SnapshotText::parse("snap-aaaaaaaaaaaaaaaa").unwrap();
+        let refused = workspace.diff(from, unknown, |request| request).await.unwrap_err();
+        assert_eq!(*refused.code(), Code::SnapshotNotFound);
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn handle_returns_the_lineage_of_its_present_sandbox() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        assert_eq!(workspace.lineage().await?.root.sandbox_id, workspace.describe().await?.sandbox_id);
         Ok::<_, Error>(())
     })
     .unwrap();

@@ -3,7 +3,8 @@
 //! - [`Global`]: the options of all commands
 //! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`commands`], [`workspace`], [`retention`], [`checkpoint`],
 //!   [`tools`], [`tokens`], [`usage`], [`maintenance`], [`shell`]: the commands
-//! - [`common`], [`policy`]: arguments that several commands share
+//! - [`common`], [`policy`], [`settings`]: arguments that several commands share
+//! - [`help`]: the help of the program, with its commands in groups
 //! - `duration`: durations
 
 #![allow(clippy::doc_markdown)] // Help is not Markdown.
@@ -16,10 +17,12 @@ pub mod download;
 pub mod duration;
 pub mod exec;
 pub mod files;
+pub mod help;
 pub mod maintenance;
 pub mod policy;
 pub mod retention;
 pub mod revive;
+pub mod settings;
 pub mod shell;
 pub mod snapshot;
 pub mod tokens;
@@ -53,12 +56,12 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  snapshotter snapshot create agent-42 --label before-upgrade
-  snapshotter restore agent-42 before-upgrade
-  snapshotter snapshot create agent-42 --json | snapshotter branch --ref -
-  snapshotter workspace start notebook
+  snapshotter workspace create notebook
   snapshotter exec @notebook npm test
+  snapshotter snapshot create @notebook --label before-upgrade
+  snapshotter workspace rollback notebook before-upgrade
   snapshotter lineage @notebook
+  snapshotter restore agent-42 before-upgrade
   snapshotter doctor";
 
 /// The options of all commands.
@@ -102,29 +105,45 @@ pub enum Command {
     /// Take and manage snapshots of a sandbox
     #[command(subcommand)]
     Snapshot(snapshot::Snapshot),
-    /// Create a sandbox with the files of a snapshot, to continue the work
+    /// Create a sandbox with a snapshot's files, to continue the work
     Restore(snapshot::Restore),
-    /// Create a sandbox with the files of a snapshot, to try an alternative
+    /// Create a sandbox with a snapshot's files, to try an alternative
     Branch(snapshot::Restore),
-    /// Restore the newest snapshot of a sandbox that has lost its files, in the same sandbox
+    /// Restore a sandbox that lost its files from its newest snapshot
     Revive(revive::Revive),
-    /// List the files in a directory of a running sandbox, or of a snapshot, which starts no container
+    /// List the files in a directory of a sandbox or of a snapshot
+    ///
+    /// The sandbox must be running. A snapshot is read without a container.
     Ls(files::Ls),
-    /// Show the attributes of a file of a running sandbox, or of a snapshot, which starts no container
+    /// Show the attributes of a file of a sandbox or of a snapshot
+    ///
+    /// The sandbox must be running. A snapshot is read without a container.
     Stat(files::Stat),
-    /// Print the content of a file of a running sandbox, or of a snapshot, which starts no container
+    /// Print the content of a file of a sandbox or of a snapshot
+    ///
+    /// The sandbox must be running. A snapshot is read without a container.
     Cat(files::Cat),
-    /// Copy a file from or to a running sandbox, or a file or a directory of a snapshot to this machine
+    /// Copy a file from or to a sandbox, or files from a snapshot
+    ///
+    /// The sandbox must be running. A file or a directory of a snapshot is copied to this machine, without a container.
     Cp(download::Cp),
-    /// Write the files of a snapshot, or of one of its directories, as a tar; starts no container
+    /// Write the files of a snapshot as a tar
+    ///
+    /// All files, or those of one directory. Starts no container.
     Export(download::Export),
-    /// Compare the files of two snapshots of one lineage; starts no container
+    /// Compare the files of two snapshots of one lineage
     Diff(diff::Diff),
-    /// Write files of a snapshot to a running sandbox; replaces no existing files without --overwrite
+    /// Write files of a snapshot to a running sandbox
+    ///
+    /// Replaces no existing files without --overwrite.
     RestoreFiles(files::RestoreFiles),
-    /// Run a command in a sandbox, or in a named workspace, which is started if necessary
+    /// Run a command in a sandbox or in a named workspace
+    ///
+    /// The workspace is started with its files if it is not running.
     Exec(exec::Exec),
-    /// List, read and end background commands, which `exec --detach` starts
+    /// List, read and end background commands
+    ///
+    /// `exec --detach` starts them.
     #[command(subcommand)]
     Commands(commands::Commands),
     /// Manage named workspaces, whose files persist across sandboxes
@@ -133,22 +152,30 @@ pub enum Command {
     /// Manage how long the snapshots of a sandbox are kept
     #[command(subcommand)]
     Retention(retention::Retention),
-    /// Manage checkpoints: named states inside a running sandbox that are cheap, local and lost with the container
+    /// Manage checkpoints: named states inside a running sandbox
+    ///
+    /// They are cheap, local and lost with the container.
     #[command(subcommand)]
     Checkpoint(checkpoint::Checkpoint),
-    /// Show the tree of sandboxes and snapshots that a sandbox belongs to
+    /// Show the tree of sandboxes and snapshots of a lineage
     Lineage(maintenance::Lineage),
-    /// Show what workspaces use, and what it costs by Cloudflare's list prices; starts no container
+    /// Show what workspaces use, and its cost by list prices
+    ///
+    /// The prices are those of Cloudflare's price list. Starts no container.
     Usage(usage::Usage),
     /// Manage the keys that sign refs
     #[command(subcommand)]
     Key(maintenance::Key),
-    /// Delete the backups that the snapshotter created and that no snapshot owns; asks for confirmation
+    /// Delete the snapshotter's backups that no snapshot owns
+    ///
+    /// Asks for confirmation.
     Sweep(maintenance::Sweep),
     /// Give language models tools
     #[command(subcommand)]
     Tools(tools::Tools),
-    /// Manage access tokens, which permit some operations on all workspaces or on some of them
+    /// Manage access tokens with permissions
+    ///
+    /// A token permits some operations, on all workspaces or on some of them.
     #[command(subcommand)]
     Tokens(tokens::Tokens),
     /// Connect editors and agents over the Model Context Protocol
@@ -158,18 +185,17 @@ pub enum Command {
     Doctor(maintenance::Doctor),
     /// Print the completion script of a shell
     Completions(shell::Completions),
-    /// Print the manual page, or write the pages of all commands to a directory
+    /// Print the manual page, or write those of all commands
     Man(shell::Man),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_definitions_are_consistent() {
-        Cli::command().debug_assert();
+        help::command().debug_assert();
     }
 
     #[test]
@@ -188,6 +214,6 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        check(&Cli::command());
+        check(&help::command());
     }
 }

@@ -1,14 +1,12 @@
 //! The commands for named workspaces.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime};
 use super::duration::DurationArg;
-use super::policy::Policy;
-use super::snapshot::ImageAction;
+use super::settings::Settings;
 use sandbox_snapshotter_client::model::Runtime;
 use sandbox_snapshotter_client::model::named::settings::OnDiverged;
 
@@ -138,109 +136,6 @@ pub struct Source {
     /// Start from the files of the snapshot whose ref is in this JSON file
     #[arg(long = "from-ref", value_name = "FILE|-")]
     pub reference: Option<PathBuf>,
-}
-
-/// The settings of a workspace.
-#[derive(Args)]
-#[command(next_help_heading = "Settings")]
-pub struct Settings {
-    /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, retention, hooks, expiry, autosave,
-    /// dependsOn, env; options override them
-    #[arg(long = "settings", value_name = "FILE|-")]
-    pub file: Option<PathBuf>,
-    /// Whether a stop takes a snapshot
-    #[arg(long, value_name = "BOOL")]
-    pub persistent: Option<bool>,
-    /// Where a stop stores the files [default: archive]
-    #[arg(long, value_name = "STORAGE")]
-    pub storage: Option<StorageChoice>,
-    /// Whether the files must be in an archive; `--storage platform` requires false [default: true]
-    #[arg(long, value_name = "BOOL")]
-    pub durable: Option<bool>,
-    /// Whether snapshots may contain only what changed since a full one [default: the deployment decides]
-    #[arg(long, value_name = "BOOL")]
-    pub incremental: Option<bool>,
-    /// Stop the workspace after this time without a start, fork, update or changed file; 0 means never [default: 10m]
-    #[arg(long, value_name = "TIME")]
-    pub idle: Option<DurationArg>,
-    /// Stop the workspace this long after its last start, regardless of activity; 0 means never [default: never]
-    #[arg(long, value_name = "TIME")]
-    pub max_age: Option<DurationArg>,
-    /// Save the files of the running workspace this often, if they changed: at least 1m; 0 means never [default: never]
-    #[arg(long, value_name = "TIME")]
-    pub autosave_every: Option<DurationArg>,
-    /// Whether to save the files after each `turn-ended`, at most once a minute [default: false]
-    #[arg(long, value_name = "BOOL")]
-    pub autosave_after_turn: Option<bool>,
-    /// The number of newest automatic snapshots that stay [default: 5]
-    #[arg(long, value_name = "N")]
-    pub autosave_keep: Option<NonZeroU32>,
-    /// Run this command before a stop takes its snapshot
-    #[arg(long, value_name = "COMMAND")]
-    pub before_stop: Option<String>,
-    /// Run this command after the files are in place
-    #[arg(long, value_name = "COMMAND")]
-    pub after_start: Option<String>,
-    /// Run this command before an automatic stop, when a time limit is reached
-    #[arg(long, value_name = "COMMAND")]
-    pub on_timeout: Option<String>,
-    /// The time limit of each of these commands [default: 1m]
-    #[arg(long, value_name = "TIME")]
-    pub hook_timeout: Option<DurationArg>,
-    /// The effect of a failure of these commands [default: fail]
-    #[arg(long, value_name = "ACTION")]
-    pub hook_failure: Option<HookFailure>,
-    /// Set an environment variable in the sandbox: NAME=VALUE, or NAME to copy the value from this environment;
-    /// repeatable
-    #[arg(long = "env", value_name = "NAME[=VALUE]")]
-    pub env: Vec<String>,
-    /// Set the environment variables of a file, which has one NAME=VALUE per line
-    #[arg(long, value_name = "FILE|-")]
-    pub env_file: Option<PathBuf>,
-    /// A file that the snapshots depend on; repeatable
-    #[arg(long = "depends-on", value_name = "PATH")]
-    pub depends_on: Vec<String>,
-    /// A text that identifies the environment, such as a commit; recorded with each snapshot
-    #[arg(long, value_name = "TEXT")]
-    pub fingerprint: Option<String>,
-    /// The effect on a start if a file or the fingerprint differs from the snapshot's [default: fail]
-    #[arg(long, value_name = "ACTION")]
-    pub on_mismatch: Option<MismatchAction>,
-    /// The effect on a start if the sandbox's image differs from the snapshot's [default: report]
-    #[arg(long, value_name = "ACTION")]
-    pub on_image_change: Option<ImageAction>,
-    /// The retention policy of the snapshots.
-    #[command(flatten)]
-    pub policy: Policy,
-}
-
-/// The storages of a workspace's files.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum StorageChoice {
-    /// An archive of the directory in R2
-    Archive,
-    /// An archive, and a platform snapshot of the whole disk
-    Both,
-    /// Only a platform snapshot, which the platform deletes after 30 days without a start
-    Platform,
-}
-
-/// The effect of a hook's failure.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum HookFailure {
-    /// The start or stop fails
-    Fail,
-    /// The start or stop continues, and the answer reports the failure
-    Warn,
-}
-
-/// The effect of a changed dependency on a start.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum MismatchAction {
-    /// The start fails
-    Fail,
-    /// The start continues, and the answer reports the difference
-    Report,
 }
 
 /// The start options of a workspace.

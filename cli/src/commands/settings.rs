@@ -11,7 +11,7 @@ use sandbox_snapshotter_client::model::request::SettingsUpdate;
 use serde::Deserialize;
 
 use super::documents;
-use crate::args::workspace::{HookFailure, MismatchAction, Settings, StorageChoice};
+use crate::args::settings::{HookFailure, MismatchAction, Settings, StorageChoice};
 use crate::failure::{Failure, Result};
 
 /// The settings in a file, in the format of the API.

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::args::Cli;
+use crate::args::help;
 use crate::args::shell::Completions;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -14,7 +13,7 @@ use crate::output::print_plain;
 /// `completions`
 pub fn completions(command: &Completions) -> Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(command.shell, &mut Cli::command(), "snapshotter", &mut script);
+    clap_complete::generate(command.shell, &mut help::command(), "snapshotter", &mut script);
     print_plain(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
@@ -28,12 +27,12 @@ pub fn man(dir: Option<&Path>) -> Result<Exit> {
     };
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), dir))
+            .and_then(|()| clap_mangen::generate_to(help::command(), dir))
             .map_err(write_failure)?;
         return Ok(Exit::Done);
     }
     let mut page = Vec::new();
-    Man::new(Cli::command()).render(&mut page).map_err(write_failure)?;
+    Man::new(help::command()).render(&mut page).map_err(write_failure)?;
     print_plain(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Done)
 }

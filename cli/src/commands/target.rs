@@ -180,6 +180,11 @@ fn ambiguous_label<'a>(target: &str, label: &str, found: impl Iterator<Item = &'
     Failure::invalid("LABEL_AMBIGUOUS", message, "Pass the id of one of them.")
 }
 
+/// Returns the argument that selects a workspace: `@name`, or `@tenant/name` for another tenant than the default one.
+pub fn to_target(address: &Address) -> String {
+    if address.tenant == Tenant::default_tenant() { format!("@{}", address.name) } else { format!("@{address}") }
+}
+
 /// Returns a short ref, or reads the ref of a snapshot from a file.
 pub fn read_selector(path: &Path) -> Result<Selector> {
     if let Some(text) = path.to_str().filter(|text| text.starts_with(ShortRef::PREFIX) && !path.exists()) {
@@ -218,6 +223,14 @@ mod tests {
         assert_eq!(named("@notebook"), "default/notebook");
         assert_eq!(named("@customer-7/notebook"), "customer-7/notebook");
         assert!(matches!(Target::parse("notebook"), Ok(Target::Sandbox(_))));
+    }
+
+    #[test]
+    fn a_target_names_the_tenant_unless_it_is_the_default_one() {
+        for text in ["@notebook", "@customer-7/notebook"] {
+            assert_eq!(to_target(&parse_address(text).unwrap()), text);
+        }
+        assert_eq!(to_target(&parse_address("@default/notebook").unwrap()), "@notebook");
     }
 
     #[test]

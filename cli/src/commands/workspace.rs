@@ -22,7 +22,7 @@ use super::context::{Context, key_or_new};
 use super::lists;
 use super::settings::settings_update;
 use super::snapshot;
-use super::target::{parse_address, parse_label, read_selector};
+use super::target::{parse_address, parse_label, read_selector, to_target};
 use crate::args::workspace::{
     Create, Delete, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
 };
@@ -209,7 +209,7 @@ fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Re
     if let Ok(snapshot) = SnapshotText::parse(snapshot) {
         return Ok(snapshot.into_id());
     }
-    let selector = context.find_snapshot(&format!("@{address}"), snapshot, &LineageScope::UNRESTRICTED)?;
+    let selector = context.find_snapshot(&to_target(address), snapshot, &LineageScope::UNRESTRICTED)?;
     let found =
         context.call_read_only::<Summary>("get", &Selection { selector, lineage_scope: LineageScope::UNRESTRICTED })?;
     Ok(found.value.snapshot_id)

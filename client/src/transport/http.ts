@@ -28,6 +28,9 @@ const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
  * Creates a transport over the HTTP API: each operation is `POST <url>/v1/<operation>`.
  *
  * @throws TypeError if the URL or the token is invalid.
+ *
+ * @example
+ * const snapshotter = new SnapshotterClient(http({ url: 'https://sandbox-snapshotter.example.workers.dev', token }));
  */
 export function http({
   url,

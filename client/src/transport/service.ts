@@ -30,6 +30,9 @@ const RPC_FAILURES: ReadonlySet<string> = new Set(['RPC_UNSUPPORTED', 'ANSWER_LO
  * A call whose answer was lost over RPC is repeated over `fetch` only if a second call has no effect beyond the first one.
  *
  * @throws TypeError if there is no binding, or if the token is invalid.
+ *
+ * @example
+ * const snapshotter = new SnapshotterClient(service(this.env.SNAPSHOTTER));
  */
 export function service(binding: Binding, options: ServiceOptions = {}): Transport {
   const { token, avoidMs = 60_000, now = Date.now } = options;

@@ -45,6 +45,7 @@ mod transport;
 mod workspace;
 mod workspace_commands;
 mod workspace_files;
+mod workspace_snapshots;
 
 pub use download::Download;
 pub use error::{Error, ErrorCode, Result};

@@ -2,20 +2,21 @@
 
 use crate::model::named::Address;
 use crate::model::operation::types::{
-    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, TurnEnded, Usage,
+    DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, Tree, TurnEnded, Usage,
     WorkspaceDescription,
 };
 use crate::model::request::{
-    ExecRequest, ForkRequest, GetOrCreateRequest, PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotRequest,
-    StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
+    ExecRequest, ForkRequest, GetOrCreateRequest, LineageRequest, MigrateRequest, PromoteFrom, PromoteRequest,
+    SettingsUpdate, SnapshotRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
 };
-use crate::model::{SnapshotId, TakenSnapshot};
+use crate::model::{Runtime, SnapshotId, TakenSnapshot};
 use crate::workspace_commands::WorkspaceCommands;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Client, Result, Transport};
 
 /// A handle of a named workspace. It has no connection: each method is one call by the name of the workspace, except for
-/// [`snapshot`](Self::snapshot), which first asks for its present sandbox.
+/// [`snapshot`](Self::snapshot), [`snapshots`](Self::snapshots), [`diff`](Self::diff) and [`lineage`](Self::lineage), which
+/// first ask for its sandboxes.
 #[derive(Debug)]
 pub struct WorkspaceHandle<'a, T> {
     client: &'a Client<T>,
@@ -29,13 +30,17 @@ impl<T> Clone for WorkspaceHandle<'_, T> {
 }
 
 impl<T: Transport> Client<T> {
-    /// Returns the handle of a workspace, which need not exist. Makes no call.
-    pub const fn workspace(&self, address: Address) -> WorkspaceHandle<'_, T> {
-        WorkspaceHandle { client: self, address }
+    /// Returns the handle of a workspace by its address, which need not exist, or by an answer about it. Makes no call.
+    pub fn workspace(&self, address: impl Into<Address>) -> WorkspaceHandle<'_, T> {
+        WorkspaceHandle { client: self, address: address.into() }
     }
 }
 
 impl<T: Transport> WorkspaceHandle<'_, T> {
+    pub(crate) const fn client(&self) -> &Client<T> {
+        self.client
+    }
+
     /// Returns the address of the workspace.
     pub const fn address(&self) -> &Address {
         &self.address
@@ -129,6 +134,17 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
     pub async fn promote(&self, from: PromoteFrom) -> Result<WorkspaceDescription> {
         self.client.workspaces().promote(&PromoteRequest::of(self.address.clone(), from)).await
+    }
+
+    /// Moves the stopped workspace to another runtime. A running one is stopped with a snapshot before.
+    pub async fn migrate(&self, runtime: Runtime) -> Result<StoppedWorkspace> {
+        let request = MigrateRequest { address: self.address.clone(), runtime };
+        self.client.workspaces().migrate(&request).await
+    }
+
+    /// Returns the tree of sandboxes and snapshots that the workspace belongs to.
+    pub async fn lineage(&self) -> Result<Tree> {
+        self.client.lineage(&LineageRequest::of(self.describe().await?.sandbox_id)).await
     }
 
     /// Returns what the workspace uses, and its cost by Cloudflare's price list.

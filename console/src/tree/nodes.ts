@@ -48,6 +48,18 @@ export function nodeId({ sandboxId, snapshotId }: Selected): string {
   return JSON.stringify(snapshotId === undefined ? [sandboxId] : [sandboxId, snapshotId]);
 }
 
+/** Returns the snapshots of a lineage, newest first. */
+export function snapshotsOf(nodes: Nodes): SnapshotNode[] {
+  return [...nodes.values()]
+    .filter((node) => node.kind === 'snapshot')
+    .toSorted((a, b) => takenAt(b).localeCompare(takenAt(a)));
+}
+
+/** When a snapshot was taken; empty if that is not known. */
+export function takenAt({ snapshot }: SnapshotNode): string {
+  return snapshot.createdAt ?? '';
+}
+
 /**
  * Returns the selection with the sandbox that has the snapshot: the snapshot that a workspace was restored from may be one of
  * another sandbox. A snapshot that is not in the lineage stays as it is.

@@ -3,21 +3,15 @@
 import { useState } from 'preact/hooks';
 
 import { go } from '../routes.ts';
-import type { Nodes, SnapshotNode } from '../tree/nodes.ts';
+import { snapshotsOf, takenAt, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ChoiceField } from '../ui/field.tsx';
 
 /** Returns the snapshots of a lineage that can be compared with a snapshot, newest first. */
 export function comparable(node: SnapshotNode, nodes: Nodes): SnapshotNode[] {
-  const isOther = (other: SnapshotNode) => other.id !== node.id && other.snapshot.state === 'ready';
-  return [...nodes.values()]
-    .filter((other) => other.kind === 'snapshot')
-    .filter(isOther)
-    .toSorted((a, b) => takenAt(b).localeCompare(takenAt(a)));
+  return snapshotsOf(nodes).filter((other) => other.id !== node.id && other.snapshot.state === 'ready');
 }
-
-const takenAt = ({ snapshot }: SnapshotNode) => snapshot.createdAt ?? '';
 
 /** Returns the parent of a snapshot: the one before it in its sandbox, or the one that the sandbox was created from. */
 export function parentOf(node: SnapshotNode, others: SnapshotNode[], nodes: Nodes): SnapshotNode | undefined {

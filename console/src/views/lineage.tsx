@@ -1,7 +1,7 @@
 // The lineage of a sandbox: the tree, and the details of the selected node.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import type { Tree, Workspace } from '../../../client/src/index.ts';
 import { useLive, type Live } from '../live.ts';
@@ -11,6 +11,7 @@ import { DEFAULT_TENANT, go, href, place, type DetailsParams, type Selected } fr
 import { count } from '../format.ts';
 import { nodeId, nodesOf, resolve, type Nodes } from '../tree/nodes.ts';
 import { LineageTree } from '../tree/tree.tsx';
+import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
@@ -20,6 +21,7 @@ import type { DetailsProps, PlaceFor } from './details.ts';
 import { createLineageReader, isListed } from './lineage-reader.ts';
 import { SandboxDetails } from './sandbox-details.tsx';
 import { SnapshotDetails } from './snapshot-details.tsx';
+import { SnapshotList } from './snapshot-list.tsx';
 
 interface LineageProps extends DetailsParams {
   /** The sandbox that the page is about. */
@@ -57,6 +59,8 @@ function LoadedLineage({
   const nodes = useMemo(() => nodesOf(tree, ended), [tree, ended]);
   const shown = resolve(nodes, selected ?? { sandboxId: current });
   const sheet = useRef<HTMLElement>(null);
+  const [isList, setList] = useState(false);
+  const former = workspace?.formerSandboxIds ?? [];
   const id = nodeId(shown);
   useEffect(() => {
     if (selected && sheet.current && isSheet(sheet.current)) sheet.current.focus();
@@ -84,21 +88,31 @@ function LoadedLineage({
     >
       <section class="panel" aria-labelledby="lineage-title">
         <header class="panel-head">
-          <h2 id="lineage-title">Lineage</h2>
+          <h2 id="lineage-title">{isList ? 'Snapshots' : 'Lineage'}</h2>
+          <Button variant="quiet" onClick={() => setList(!isList)}>
+            {isList ? 'Show as a tree' : 'Show as a list'}
+          </Button>
           <Updated of={live} />
         </header>
         <Remarks tree={tree} nodes={nodes} />
-        <LineageTree
-          nodes={nodes}
-          current={current}
-          former={workspace?.formerSandboxIds ?? []}
-          selected={shown}
-          scrolls={selected !== undefined}
-          onSelect={select}
-        />
-        <Legend>
-          {count(tree.sandboxes, 'sandbox', 'sandboxes')}, {count(nodes.size - tree.sandboxes, 'snapshot')}
-        </Legend>
+        {isList ? (
+          <SnapshotList {...{ nodes, current, former, placeFor }} />
+        ) : (
+          <>
+            <LineageTree
+              nodes={nodes}
+              current={current}
+              former={former}
+              selected={shown}
+              scrolls={selected !== undefined}
+              onSelect={select}
+            />
+            <Legend>
+              {count(tree.sandboxes, 'sandbox', 'sandboxes')},{' '}
+              {count(nodes.size - tree.sandboxes, 'snapshot')}
+            </Legend>
+          </>
+        )}
       </section>
       <section
         ref={sheet}

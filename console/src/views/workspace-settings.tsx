@@ -1,11 +1,15 @@
 // The settings and the history of a named workspace.
 
+import { useState } from 'preact/hooks';
+
 import type { Autosave, Hook, Workspace } from '../../../client/src/index.ts';
 import { exactDuration } from '../format.ts';
 import { href } from '../routes.ts';
 import { StateBadge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
 import { Fact, Facts, Moment, Time } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
+import { ChangeSettings } from './change-settings.tsx';
 import { sentences } from './policy.ts';
 
 /** Seconds after which an idle workspace stops, if its settings do not say so. */
@@ -21,6 +25,7 @@ const HOOKS = {
 export function SettingsAndHistory({ of }: { of: Workspace }) {
   const { idleSeconds = DEFAULT_IDLE, maxSeconds = 0 } = of.expiry;
   const { files = [], fingerprint, onMismatch = 'fail', onImageChange = 'report' } = of.dependsOn;
+  const [isChanging, setChanging] = useState(false);
   const limit = (seconds: number, since: string) =>
     seconds === 0 ? 'never' : `${exactDuration(seconds)} after ${since}`;
   return (
@@ -69,6 +74,12 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
           )}
         </Fact>
       </Facts>
+      <div class="buttons">
+        <Button needs="workspaces/update" onClick={() => setChanging(true)}>
+          Change settings…
+        </Button>
+      </div>
+      {isChanging && <ChangeSettings of={of} onClose={() => setChanging(false)} />}
       <p class="kind" id="history">
         History
       </p>

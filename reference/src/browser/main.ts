@@ -3,6 +3,7 @@
 import { chooseLanguage, copyCode, showAddress } from './code.ts';
 import { showNestedTypes } from './nested.ts';
 import { followFormerLink } from './former-links.ts';
+import { showRemediations } from './remediations.ts';
 import { search } from './search.ts';
 import { stored } from './storage.ts';
 
@@ -14,4 +15,5 @@ showAddress();
 chooseLanguage();
 copyCode();
 showNestedTypes();
+showRemediations();
 search();

@@ -51,7 +51,7 @@ impl<P: Ports> NamedWorkspace<P> {
             may_have_lost: false,
             settings: changed,
             start: start_request,
-            cause: format!("it was reverted to the snapshot {snapshot_id}"),
+            cause: format!("it was rolled back to the snapshot {snapshot_id}"),
             promotion: None,
         };
         self.continue_from(&record, next).await

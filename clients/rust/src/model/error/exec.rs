@@ -68,8 +68,10 @@ impl Error {
                 "The container of the sandbox {:?} ended while the command ran, or the connection to it was lost.",
                 id.as_str()
             ),
-            "Check the files of the sandbox: if its container ended, those that are in no snapshot are gone. Then run \
-             the command again.",
+            "If the container ended, the files that are in no snapshot are gone. If a second run of the command does no \
+             harm, run it again: by the `name` of its workspace, which is started first with the files of its newest \
+             snapshot, or else with `revive: true`. `started` in the answer says what was restored, and whether files \
+             may be lost.",
         )
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::{DependsOn, Expiry, Hooks};
-use super::{Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
+use super::{Address, Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 use crate::model::{Code, Directory, Error, Policy, Runtime, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
@@ -160,6 +160,24 @@ pub struct ForkedWorkspaces<Workspace = Value> {
     pub may_have_lost: bool,
     /// The result of each fork, in the order of their numbers.
     pub forks: Vec<Fork<Workspace>>,
+}
+
+impl From<&WorkspaceDescription> for Address {
+    fn from(description: &WorkspaceDescription) -> Self {
+        Self { tenant: description.tenant.clone(), name: description.name.clone() }
+    }
+}
+
+impl From<&StartedWorkspace> for Address {
+    fn from(started: &StartedWorkspace) -> Self {
+        Self::from(&started.description)
+    }
+}
+
+impl From<&StoppedWorkspace> for Address {
+    fn from(stopped: &StoppedWorkspace) -> Self {
+        Self::from(&stopped.description)
+    }
 }
 
 /// The result of one fork: a value or an error.

@@ -1,0 +1,37 @@
+// The search of a snapshot by its label in the sandboxes of a workspace.
+
+import type { SnapshotterClient } from './client.ts';
+import { NotFoundError } from './errors.ts';
+import { labelAmbiguous, snapshotNotFound } from './failures.ts';
+import type { Summary, Workspace } from './types.ts';
+
+/** Returns whether a text has the form of a short ref. */
+export function isShortRef(text: string): boolean {
+  return text.startsWith('snap_');
+}
+
+/** Returns whether a text is a label: it has neither the form of an id nor that of a short ref. */
+export function isLabel(text: string): boolean {
+  return !isShortRef(text) && !/^snap-[a-z0-9]{16}$/.test(text);
+}
+
+/** Finds the snapshot with a label. It is unique in a sandbox, but not in the present and the former ones of a workspace. */
+export async function findByLabel(
+  client: SnapshotterClient,
+  { name, sandboxId, formerSandboxIds }: Workspace,
+  label: string,
+): Promise<Summary> {
+  const searches = [sandboxId, ...formerSandboxIds].map((id) =>
+    client.get({ sandboxId: id, label }).catch(undefinedIfMissing),
+  );
+  const found = (await Promise.all(searches)).filter((summary) => summary !== undefined);
+  const [first] = found;
+  if (!first) throw snapshotNotFound(name, label);
+  if (found.length > 1) throw labelAmbiguous(name, label, found);
+  return first;
+}
+
+function undefinedIfMissing(thrown: unknown): undefined {
+  if (thrown instanceof NotFoundError && thrown.code === 'SNAPSHOT_NOT_FOUND') return undefined;
+  throw thrown;
+}

@@ -1,0 +1,79 @@
+// The search of a snapshot of a workspace by its label.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { clientOver, FakeTransport, failure, rpcError } from './fakes.ts';
+import type { Call } from '../src/index.ts';
+
+const sandboxes = { sandboxId: 'ws-3', formerSandboxIds: ['ws-2', 'ws-1'] };
+const id = 'snap-abcdefghij012345';
+
+/** The handle of a workspace whose sandboxes have these snapshots: an id for each `sandbox label`. */
+function workspaceWith(snapshots: Record<string, string>) {
+  const transport = new FakeTransport(({ operation, options }: Call) => {
+    if (operation === 'workspaces/getByName') return { name: 'project', ...sandboxes };
+    if (operation !== 'get') return { name: 'project', changes: [] };
+    const found = snapshots[`${options.sandboxId} ${options.label}`];
+    if (!found) throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
+    return { snapshotId: found, createdAt: '2026-01-01T00:00:00.000Z' };
+  });
+  const handle = clientOver(transport).client.workspaces.handle({ name: 'project' });
+  const lastSent = () => {
+    const { idempotencyKey: _, ...sent } = transport.calls.at(-1)?.options as Record<string, unknown>;
+    return sent;
+  };
+  return { handle, transport, lastSent };
+}
+
+test('a label selects the snapshot of the present or of a former sandbox that has it', async () => {
+  const { handle, lastSent } = workspaceWith({ 'ws-2 good': id });
+  await handle.rollback('good');
+  assert.deepEqual(lastSent(), { name: 'project', currentSnapshotId: id });
+  await handle.start({ from: 'good', acceptStale: true });
+  assert.deepEqual(lastSent(), { name: 'project', from: id, acceptStale: true });
+  await handle.fork({ from: 'good' });
+  assert.deepEqual(lastSent(), { name: 'project', from: id });
+});
+
+test('an id, a short ref and `latest` are sent without a search', async () => {
+  const { handle, transport } = workspaceWith({});
+  await handle.rollback(id);
+  await handle.start({ from: 'snap_short' });
+  await handle.fork({ from: 'latest' });
+  assert.deepEqual(
+    transport.calls.map(({ operation }: Call) => operation),
+    ['workspaces/update', 'workspaces/start', 'workspaces/fork'],
+  );
+});
+
+test('two snapshots are compared by label, id or short ref', async () => {
+  const { handle, lastSent } = workspaceWith({ 'ws-1 good': 'snap-1' });
+  await handle.diff('good', id, { limit: 5 });
+  const good = { name: 'project', snapshotId: 'snap-1' };
+  assert.deepEqual(lastSent(), { limit: 5, from: good, to: { name: 'project', snapshotId: id } });
+  await handle.diff('snap_short', 'good');
+  assert.deepEqual(lastSent(), { from: { ref: 'snap_short' }, to: good });
+});
+
+test('a label that several sandboxes have is ambiguous', async () => {
+  const { handle } = workspaceWith({ 'ws-3 good': 'snap-3', 'ws-1 good': 'snap-1' });
+  const error = await failure(handle.rollback('good'));
+  assert.equal(error.code, 'LABEL_AMBIGUOUS');
+  assert.match(error.detail, /2 snapshots .*"good": snap-3 of 2026.*, snap-1 of 2026/);
+});
+
+test('an unknown label is not found, and the remediation says how to list the existing ones', async () => {
+  const error = await failure(workspaceWith({}).handle.rollback('oen'));
+  assert.equal(error.code, 'SNAPSHOT_NOT_FOUND');
+  assert.match(error.message, /"project" has the label "oen".*snapshots\(\)/);
+});
+
+test('another failure of the search is reported as it is', async () => {
+  const transport = new FakeTransport(({ operation }: Call) => {
+    if (operation === 'get') throw rpcError('POLICY_DENIED', 'policy_denied');
+    return { name: 'project', ...sandboxes };
+  });
+  const handle = clientOver(transport).client.workspaces.handle({ name: 'project' });
+  assert.equal((await failure(handle.rollback('good'))).code, 'POLICY_DENIED');
+});
