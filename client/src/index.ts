@@ -48,6 +48,7 @@ export {
   WorkspaceHandle,
   type CommandLine,
   type ForksWithHandles,
+  type DiffPageOptions,
   type RollbackOptions,
   type WithHandle,
   type WorkspaceExecOptions,

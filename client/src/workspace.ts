@@ -34,6 +34,9 @@ export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
   stop?: boolean;
 };
 
+/** The options of a comparison with the present files. */
+export type DiffPageOptions = Pick<CallOptions<'diff'>, 'cursor' | 'limit' | keyof Control>;
+
 /** The options of a rollback. */
 export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStale' | keyof Control>;
 
@@ -168,6 +171,19 @@ export class WorkspaceHandle {
     options: Own<'workspaces/migrate'> & Pick<CallOptions<'workspaces/migrate'>, 'runtime'>,
   ): Promise<Answer<'workspaces/migrate'>> {
     return this.#client.workspaces.migrate({ ...options, ...this.#address });
+  }
+
+  /**
+   * Compares a snapshot of the workspace, by its id or its short ref, with the present files. Starts nothing: the workspace must
+   * be running.
+   *
+   * @example
+   * const { changes } = await workspace.diff(snapshotId);
+   */
+  diff(snapshot: string, options: DiffPageOptions = {}): Promise<Answer<'diff'>> {
+    const from = { ...this.#address, snapshotId: snapshot };
+    // The Worker resolves the name to the sandbox of the snapshot.
+    return this.#client.diff({ ...options, from, to: this.#address } as unknown as CallOptions<'diff'>);
   }
 
   /** Iterates over the snapshots of the present and the former sandboxes of the workspace, newest first. */

@@ -35,6 +35,13 @@ for (const operation of ['create', 'getOrCreate', 'getByName'] as const) {
   });
 }
 
+test('a snapshot is compared with the present files of the workspace', async () => {
+  const transport = answering();
+  await clientOver(transport).client.workspaces.handle(address).diff('snap-1', { limit: 5 });
+  const from = { ...address, snapshotId: 'snap-1' };
+  assert.deepEqual(sentTo(transport), [['diff', { limit: 5, from, to: address }]]);
+});
+
 test('a content that is neither a text, bytes nor a stream is refused before a call', async () => {
   const transport = answering();
   const { files } = clientOver(transport).client.workspaces.handle(address);

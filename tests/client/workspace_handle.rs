@@ -40,6 +40,22 @@ fn handle_covers_the_life_of_a_workspace() {
 }
 
 #[test]
+fn handle_compares_a_snapshot_with_the_present_files() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        let taken = workspace.snapshot(|request| request).await?;
+        workspace.files().write("new.txt", "new").await?;
+        let diff = workspace.diff(taken.snapshot_id, |request| request).await?;
+        let paths: Vec<_> = diff.changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!((paths, diff.to, diff.sandbox_id.is_some()), (vec!["new.txt"], None, true));
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn handle_reads_and_changes_files() {
     let service = InMemoryTransport::new(Fixture::with_stopped_workspace());
     let client = Client::new(&service);

@@ -1,15 +1,16 @@
 //! A handle of a named workspace: the operations on it, without its address in each call.
 
+use crate::model::diff::SnapshotDiff;
 use crate::model::named::Address;
 use crate::model::operation::types::{
     DeletedWorkspace, ExecResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, TurnEnded, Usage,
     WorkspaceDescription,
 };
 use crate::model::request::{
-    ExecRequest, ForkRequest, GetOrCreateRequest, PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotRequest,
-    StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
+    DiffRequest, ExecRequest, ForkRequest, GetOrCreateRequest, PromoteFrom, PromoteRequest, SandboxFiles,
+    SettingsUpdate, SnapshotRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
 };
-use crate::model::{SnapshotId, TakenSnapshot};
+use crate::model::{Selection, SnapshotId, TakenSnapshot};
 use crate::workspace_commands::WorkspaceCommands;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Client, Result, Transport};
@@ -79,6 +80,17 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
         let WorkspaceDescription { sandbox_id, dir, .. } = self.describe().await?;
         let request = SnapshotRequest { dir: Some(dir), ..SnapshotRequest::of(sandbox_id) };
         self.client.snapshot(&options(request)).await
+    }
+
+    /// Compares a snapshot of the workspace with the present files: the first page of the differences. Starts nothing: the
+    /// workspace must be running. `options` changes the request.
+    pub async fn diff(
+        &self,
+        snapshot: SnapshotId,
+        options: impl FnOnce(DiffRequest) -> DiffRequest,
+    ) -> Result<SnapshotDiff> {
+        let from = Selection::by_id(self.describe().await?.sandbox_id, snapshot);
+        self.client.diff(&options(DiffRequest::of(from, SandboxFiles::named(self.address.clone())))).await
     }
 
     /// Starts the workspace: a sandbox runs with its files in place.
