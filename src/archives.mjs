@@ -22,18 +22,18 @@ async function load() {
 }
 
 /**
- * Answers a request about one snapshot, or about two. `snapshots` is JSON: the keys of the archives of each in a bucket, and
+ * Answers a request about one snapshot, or about two, or about one and the listing of a container. `snapshots` is JSON: the keys of the archives of each in a bucket, and
  * the hash that its carrier must have, if it is a delta. The request and the answer are JSON, too: `protocol.rs` of the crate
  * `snapshot-archive` has their types. Returns the answer and the bytes of a file; or a key without an object.
  */
-export async function readArchives(bucket, snapshots, request) {
+export async function readArchives(bucket, snapshots, request, listing) {
   snapshots = JSON.parse(snapshots);
   reserve(snapshots.length);
   try {
     const { missing, objects } = await findObjects(bucket, snapshots);
     if (missing) return missing;
     const sources = objects.map((object) => source(bucket, object));
-    return await withReader((loaded) => loaded.call(sources, heads(snapshots), request));
+    return await withReader((loaded) => loaded.call(sources, heads(snapshots), request, listing));
   } finally {
     open -= snapshots.length;
   }

@@ -1,13 +1,14 @@
-//! The differences between two snapshots: two sorted walks, merged.
+//! The differences between two snapshots, or a snapshot and the files of a container: two sorted walks, merged.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::archive::SortedWalk;
+use crate::hash::sha256;
 use crate::path::compare;
-use crate::{Archive, Archives, Entry, Error, Kind, Path, Result, Source};
+use crate::sorted::{Sorted, of};
+use crate::{Archives, Entry, Error, Kind, Listing, Path, Source};
 
 /// The maximum number of entries that a page visits in each archive.
 const MAX_VISITED: usize = 50_000;
@@ -37,6 +38,9 @@ pub struct Change {
     pub before: Option<Entry>,
     /// The entry in the second archive.
     pub after: Option<Entry>,
+    /// The SHA-256 of the file in the archive, in hexadecimal, if the caller must compare it with the file in the container.
+    /// It has the same content if the hash is the same.
+    pub hash: Option<String>,
 }
 
 /// How a path differs.
@@ -88,6 +92,22 @@ pub struct DiffPage {
     pub changes: Vec<Change>,
     /// The path after which the next page begins, unless this is the last one.
     pub next: Option<Bytes>,
+    /// The number of bytes of the listing that precede what the next page needs.
+    pub consumed: usize,
+}
+
+/// What is compared.
+pub enum Compared<S> {
+    /// The files of a snapshot.
+    Archives(Archives<S>),
+    /// A part of the files of a container, which begins after the path after which the page begins.
+    Listing(Listing),
+}
+
+impl<S> From<Archives<S>> for Compared<S> {
+    fn from(archives: Archives<S>) -> Self {
+        Self::Archives(archives)
+    }
 }
 
 /// One of the archives that are compared.
@@ -107,10 +127,11 @@ pub type DiffError = (Side, Error);
 /// [`MAX_PAGE`](crate::MAX_PAGE).
 ///
 /// The times of the archives have whole seconds. Files with the same size and time count as the same. Where only the
-/// times differ, the content is compared, up to 1 MiB and with random access only.
+/// times differ, the content is compared, up to 1 MiB and with random access only. That of a file in a container is not here:
+/// then the difference has the hash of the other one.
 pub async fn diff<S: Source>(
-    from: Archives<S>,
-    to: Archives<S>,
+    from: Compared<S>,
+    to: Compared<S>,
     after: &[u8],
     limit: usize,
 ) -> Result<DiffPage, DiffError> {
@@ -120,31 +141,37 @@ pub async fn diff<S: Source>(
     let limit = limit.clamp(1, crate::MAX_PAGE);
     let mut page = Collected::default();
     while !page.is_full(limit) {
+        if from.is_cut() || to.is_cut() {
+            break;
+        }
         let Some(order) = compare_heads(from.head.as_ref(), to.head.as_ref()) else { break };
         let before = if order == Ordering::Greater { None } else { from.take().await? };
         let after = if order == Ordering::Less { None } else { to.take().await? };
         page.visited += 1;
         match (before, after) {
             (Some((path, before)), Some((_, after))) => {
-                if let Some((kind, certainty)) = page.compare(&mut from, &mut to, &path, &before, &after).await? {
-                    page.push(path, kind, certainty, Some(before), Some(after));
-                } else {
-                    page.last = Some(path);
+                match page.compare(&mut from, &mut to, &path, &before, &after).await? {
+                    Some(found) => page.push(path, found, Some(before), Some(after)),
+                    None => page.last = Some(path),
                 }
             }
             (Some((path, before)), None) => {
-                page.push(path, ChangeKind::Removed, Certainty::Content, Some(before), None);
+                page.push(path, Found::certain(ChangeKind::Removed), Some(before), None);
             }
             (None, Some((path, after))) => {
-                page.push(path, ChangeKind::Added, Certainty::Content, None, Some(after));
+                page.push(path, Found::certain(ChangeKind::Added), None, Some(after));
             }
             (None, None) => break,
         }
     }
-    let has_more = from.head.is_some() || to.head.is_some();
+    let has_more = from.head.is_some() || to.head.is_some() || from.is_cut() || to.is_cut();
+    if has_more && page.last.is_none() {
+        return Err((Side::To, Error::Damaged("the list of the files of the sandbox has a record without an end")));
+    }
     let next = page.last.clone().filter(|_| has_more);
+    let consumed = from.consumed() + to.consumed();
     page.find_renamed(&mut from, &mut to).await?;
-    Ok(DiffPage { changes: page.changes, next })
+    Ok(DiffPage { changes: page.changes, next, consumed })
 }
 
 /// Returns which of two paths is first; `None` if there is none.
@@ -157,46 +184,27 @@ fn compare_heads(from: Option<&(Bytes, Entry)>, to: Option<&(Bytes, Entry)>) -> 
     }
 }
 
-fn of(side: Side) -> impl Fn(Error) -> DiffError {
-    move |error| (side, error)
+/// How a path differs, and how that was found.
+struct Found {
+    kind: ChangeKind,
+    certainty: Certainty,
+    hash: Option<String>,
 }
 
-/// The sorted entries of one archive.
-struct Sorted<S> {
-    archive: Archive<S>,
-    walk: SortedWalk,
-    head: Option<(Bytes, Entry)>,
-    side: Side,
+impl Found {
+    const fn certain(kind: ChangeKind) -> Self {
+        Self { kind, certainty: Certainty::Content, hash: None }
+    }
 }
 
-impl<S: Source> Sorted<S> {
-    async fn open(archives: Archives<S>, after: &Path, side: Side) -> Result<Self, DiffError> {
-        let open = async {
-            let mut archive = archives.open().await?;
-            let mut walk = archive.walk_sorted(after).await?;
-            let head = archive.next_sorted(&mut walk).await?;
-            Ok(Self { archive, walk, head, side })
-        };
-        open.await.map_err(of(side))
-    }
-
-    /// Returns the next entry, and reads the one that follows.
-    async fn take(&mut self) -> Result<Option<(Bytes, Entry)>, DiffError> {
-        let next = self.archive.next_sorted(&mut self.walk).await.map_err(of(self.side))?;
-        Ok(std::mem::replace(&mut self.head, next))
-    }
-
-    async fn read(&mut self, path: &[u8], entry: &Entry) -> Result<Vec<u8>, DiffError> {
-        let read = async {
-            let mut content = self.archive.read_found(&Path::parse(path)?, entry, 0..MAX_COMPARED).await?;
-            let mut bytes = Vec::with_capacity(usize::try_from(content.remaining()).unwrap_or_default());
-            while let Some(next) = self.archive.next_bytes(&mut content).await? {
-                bytes.extend_from_slice(&next);
-            }
-            Ok(bytes)
-        };
-        read.await.map_err(of(self.side))
-    }
+/// Whether two files of the same size have the same content.
+#[derive(PartialEq, Eq)]
+enum Content {
+    Same,
+    Different,
+    Unknown,
+    /// As known to the caller, who can hash the file in the container. Has the hash of the other one.
+    Hashed(String),
 }
 
 /// The page that is being made, and its costs.
@@ -220,18 +228,12 @@ impl Collected {
             || self.compared_bytes >= MAX_COMPARED_BYTES
     }
 
-    fn push(
-        &mut self,
-        path: Bytes,
-        kind: ChangeKind,
-        certainty: Certainty,
-        before: Option<Entry>,
-        after: Option<Entry>,
-    ) {
+    fn push(&mut self, path: Bytes, found: Found, before: Option<Entry>, after: Option<Entry>) {
         let target = |entry: &Entry| if let Kind::Symlink { target } = &entry.kind { target.len() } else { 0 };
         self.text += path.len() + before.iter().chain(&after).map(target).sum::<usize>();
         self.last = Some(path.clone());
-        self.changes.push(Change { path, kind, certainty, before, after });
+        let Found { kind, certainty, hash } = found;
+        self.changes.push(Change { path, kind, certainty, before, after, hash });
     }
 
     /// Compares the entries of a path.
@@ -242,41 +244,53 @@ impl Collected {
         path: &[u8],
         before: &Entry,
         after: &Entry,
-    ) -> Result<Option<(ChangeKind, Certainty)>, DiffError> {
-        let mut certainty = Certainty::Content;
-        let mut differences = attribute_differences(before, after);
+    ) -> Result<Option<Found>, DiffError> {
+        let mut found = Found::certain(ChangeKind::Added);
+        let mut differences = attribute_differences(before, after, from.is_listing() || to.is_listing());
         if before.kind == Kind::File && after.kind == Kind::File {
-            let is_same = if before.size != after.size {
-                Some(false)
+            let content = if before.size != after.size {
+                Content::Different
             } else if before.mtime == after.mtime || before.size == 0 {
-                Some(true)
+                Content::Same
             } else {
-                self.has_same_content((&mut *from, path, before), (&mut *to, path, after)).await?
+                self.compare_content((&mut *from, path, before), (&mut *to, path, after)).await?
             };
-            if is_same != Some(true) {
+            if content != Content::Same {
                 differences.insert(0, Difference::Content);
             }
-            if is_same.is_none() {
-                certainty = Certainty::Metadata;
+            match content {
+                Content::Same | Content::Different => {}
+                Content::Unknown => found.certainty = Certainty::Metadata,
+                Content::Hashed(hash) => (found.certainty, found.hash) = (Certainty::Metadata, Some(hash)),
             }
         }
-        Ok((!differences.is_empty()).then_some((ChangeKind::Changed(differences), certainty)))
+        found.kind = ChangeKind::Changed(differences.clone());
+        Ok((!differences.is_empty()).then_some(found))
     }
 
-    /// Compares the content of two files of the same size; `None` if that costs too much.
-    async fn has_same_content<S: Source>(
+    /// Compares the content of two files of the same size, unless that costs too much.
+    async fn compare_content<S: Source>(
         &mut self,
         (from, from_path, before): (&mut Sorted<S>, &[u8], &Entry),
         (to, to_path, after): (&mut Sorted<S>, &[u8], &Entry),
-    ) -> Result<Option<bool>, DiffError> {
-        let has_random_access = from.archive.has_random_access() && to.archive.has_random_access();
+    ) -> Result<Content, DiffError> {
+        let is_readable = |sorted: &Sorted<S>| sorted.is_listing() || sorted.has_random_access();
         let size = before.size;
-        if size > MAX_COMPARED || !has_random_access {
-            return Ok(None);
+        if size > MAX_COMPARED || !is_readable(from) || !is_readable(to) {
+            return Ok(Content::Unknown);
         }
         self.comparisons += 1;
         self.compared_bytes += size;
-        Ok(Some(from.read(from_path, before).await? == to.read(to_path, after).await?))
+        let hash = |bytes: Vec<u8>| Content::Hashed(sha256(&bytes));
+        Ok(if to.is_listing() {
+            hash(from.read(from_path, before, size).await?)
+        } else if from.is_listing() {
+            hash(to.read(to_path, after, size).await?)
+        } else if from.read(from_path, before, size).await? == to.read(to_path, after, size).await? {
+            Content::Same
+        } else {
+            Content::Different
+        })
     }
 
     /// Joins a removed and an added file of the page where both have the same content, and where no other file of the page
@@ -306,15 +320,18 @@ impl Collected {
             let (old_path, new_path) = (old.path.clone(), new.path.clone());
             let (Some(before), Some(after)) = (old.before.clone(), new.after.clone()) else { continue };
             let (old, new) = ((&mut *from, &old_path[..], &before), (&mut *to, &new_path[..], &after));
-            if self.has_same_content(old, new).await? == Some(true) {
-                joined.insert(*removed, *added);
+            match self.compare_content(old, new).await? {
+                Content::Same => drop(joined.insert(*removed, (*added, None))),
+                Content::Hashed(hash) => drop(joined.insert(*removed, (*added, Some(hash)))),
+                Content::Different | Content::Unknown => {}
             }
         }
-        for (removed, added) in &joined {
+        for (removed, (added, hash)) in &joined {
             let Some(Change { path, before, .. }) = self.changes.get(*removed).cloned() else { continue };
             if let Some(change) = self.changes.get_mut(*added) {
                 change.kind = ChangeKind::Renamed { from: path };
                 change.before = before;
+                change.hash.clone_from(hash);
             }
         }
         let mut indices = 0..;
@@ -324,7 +341,8 @@ impl Collected {
 }
 
 /// Returns the differences of two entries, except those of the content of files.
-fn attribute_differences(before: &Entry, after: &Entry) -> Vec<Difference> {
+/// A listing has no numbers of devices.
+fn attribute_differences(before: &Entry, after: &Entry, has_listing: bool) -> Vec<Difference> {
     if before.is_implied() || after.is_implied() {
         let is_same = std::mem::discriminant(&before.kind) == std::mem::discriminant(&after.kind);
         return if is_same { Vec::new() } else { vec![Difference::Type] };
@@ -332,8 +350,9 @@ fn attribute_differences(before: &Entry, after: &Entry) -> Vec<Difference> {
     if std::mem::discriminant(&before.kind) != std::mem::discriminant(&after.kind) {
         return vec![Difference::Type];
     }
+    let is_unnumbered = has_listing && matches!(before.kind, Kind::BlockDevice(_) | Kind::CharacterDevice(_));
     let differences = [
-        (Difference::Target, before.kind != after.kind),
+        (Difference::Target, before.kind != after.kind && !is_unnumbered),
         // The mode of a symbolic link has no effect, and differs between formats.
         (Difference::Mode, before.mode != after.mode && !matches!(after.kind, Kind::Symlink { .. })),
         (Difference::Owner, (before.uid, before.gid) != (after.uid, after.gid)),

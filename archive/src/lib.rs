@@ -3,7 +3,7 @@
 //! - [`Source`]: where the bytes of an archive come from
 //! - [`Archives`] and [`Archive`]: the files of a snapshot, in one archive or in two; [`Content`] and [`Walk`] are read step by step
 //! - [`Entry`], [`Path`], [`Error`]: what it takes and returns
-//! - [`diff()`]: the differences between two snapshots
+//! - [`diff()`]: the differences between two snapshots, or a snapshot and a [`Listing`]
 //! - [`Download`]: the content of a file, or a tar of a directory, which `export` makes
 //! - `protocol`: requests and answers between WebAssembly modules
 //! - `single`: one archive of any format; `delta`: a base with the changes of a carrier
@@ -25,19 +25,23 @@ mod entry;
 mod error;
 mod export;
 mod fields;
+mod hash;
+mod listing;
 mod path;
 #[cfg(feature = "protocol")]
 pub mod protocol;
 mod read_ahead;
 mod single;
+mod sorted;
 mod source;
 mod squashfs;
 mod tar;
 
 pub use archive::{Archive, Archives, Content, SortedWalk, Walk};
-pub use diff::{Certainty, Change, ChangeKind, DiffError, DiffPage, Difference, Side, diff};
+pub use diff::{Certainty, Change, ChangeKind, Compared, DiffError, DiffPage, Difference, Side, diff};
 pub use download::{Download, Form};
 pub use entry::{Child, Entry, Kind, MAX_PAGE, Page};
 pub use error::{Error, Result};
-pub use path::Path;
+pub use listing::Listing;
+pub use path::{Path, compare};
 pub use source::Source;

@@ -56,7 +56,7 @@ pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 /// Compares two paths of entries name by name: a directory precedes what is in it, and that precedes its next sibling.
-pub(crate) fn compare(left: &[u8], right: &[u8]) -> Ordering {
+pub fn compare(left: &[u8], right: &[u8]) -> Ordering {
     sort_key(left).cmp(sort_key(right))
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diff::{self, Certainty, Difference, Side};
 use crate::download::{Download, Form};
-use crate::{Archives, Child, Entry, Error, Kind, Path, Result, Source};
+use crate::{Archives, Child, Compared, Entry, Error, Kind, Listing, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
 pub const MAX_READ: u64 = 1 << 20;
@@ -201,13 +201,26 @@ pub async fn open_download<S: Source>(archives: Archives<S>, request: DownloadRe
     Download::open(archives, Path::parse(request.path.as_bytes())?, request.form).await
 }
 
-/// A request for the differences between two snapshots.
+/// A request for the differences between two snapshots, or a snapshot and the files of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffRequest {
     /// The path after which the page begins; the root for the first page.
     pub after: Name,
     /// The maximum number of differences.
     pub limit: usize,
+    /// The files of the container, which are beside the request; absent for two snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listing: Option<ListingPart>,
+}
+
+/// A part of the files of a container: see [`Listing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListingPart {
+    /// Whether it is the end of the list.
+    pub is_last: bool,
+    /// Which of the two the files of the container are.
+    pub side: Side,
 }
 
 /// The result of a request for the differences between two snapshots.
@@ -220,6 +233,9 @@ pub enum DiffOutcome {
         changes: Vec<Change>,
         /// The path after which the next page begins, unless this is the last one.
         next: Option<Name>,
+        /// The number of bytes of the listing that precede what the next page needs.
+        #[serde(default)]
+        consumed: usize,
     },
     /// One of the archives failed.
     Failed {
@@ -243,6 +259,9 @@ pub struct Change {
     pub before: Option<Attributes>,
     /// The attributes in the second archive.
     pub after: Option<Attributes>,
+    /// The SHA-256 of the file in the archive, in hexadecimal, if the caller must compare it with the file in the container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
 }
 
 /// How a path differs.
@@ -261,10 +280,29 @@ pub enum ChangeKind {
 
 /// Answers a request for the differences between two snapshots.
 pub async fn answer_diff<S: Source>(from: Archives<S>, to: Archives<S>, request: DiffRequest) -> DiffOutcome {
+    compare(from.into(), to.into(), &request).await
+}
+
+/// Answers a request for the differences between a snapshot and the files of a container.
+pub async fn answer_listing_diff<S: Source>(
+    snapshot: Archives<S>,
+    listing: Vec<u8>,
+    part: ListingPart,
+    request: DiffRequest,
+) -> DiffOutcome {
+    let listing = Compared::Listing(Listing::new(listing, part.is_last));
+    match part.side {
+        Side::From => compare(listing, snapshot.into(), &request).await,
+        Side::To => compare(snapshot.into(), listing, &request).await,
+    }
+}
+
+async fn compare<S: Source>(from: Compared<S>, to: Compared<S>, request: &DiffRequest) -> DiffOutcome {
     match diff::diff(from, to, request.after.as_bytes(), request.limit).await {
         Ok(page) => DiffOutcome::Page {
             changes: page.changes.iter().map(Change::from).collect(),
             next: page.next.as_deref().map(Name::from),
+            consumed: page.consumed,
         },
         Err((side, error)) => DiffOutcome::Failed { side, outcome: error.into() },
     }
@@ -284,6 +322,7 @@ impl From<&diff::Change> for Change {
             certainty: change.certainty,
             before: change.before.as_ref().map(Attributes::from),
             after: change.after.as_ref().map(Attributes::from),
+            hash: change.hash.clone(),
         }
     }
 }

@@ -21,7 +21,6 @@ pub fn add(mut error: clap::Error, words: &[String]) -> clap::Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand => suggest_group(&mut error, &root),
         ErrorKind::UnknownArgument => suggest_option(&mut error, &root, words),
-        ErrorKind::MissingRequiredArgument if words == ["diff"] => suggest_snapshot(&mut error),
         _ => {}
     }
     error
@@ -43,17 +42,6 @@ fn suggest_group(error: &mut clap::Error, root: &Command) {
 fn commands_named(root: &Command, word: &str) -> Vec<String> {
     let groups = root.get_subcommands().filter(|group| group.find_subcommand(word).is_some());
     groups.map(|group| format!("{} {word}", group.get_name())).collect()
-}
-
-/// Suggests a snapshot of the present files, if the second snapshot of a comparison is missing.
-fn suggest_snapshot(error: &mut clap::Error) {
-    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
-    if missing.iter().any(|argument| argument.contains("TO"))
-        && !missing.iter().any(|argument| argument.contains("FROM"))
-    {
-        let tip = "to compare with the present files, take a snapshot of them first: 'snapshotter snapshot create'";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
-    }
 }
 
 /// Suggests the option that ends with the words of the unknown one, or else the argument of this name, instead of passing
@@ -144,12 +132,6 @@ mod tests {
         for (_, here) in SYNONYMS {
             assert_eq!(crate::command_words(here.split(' ').map(str::to_owned)).join(" "), here);
         }
-    }
-
-    #[test]
-    fn a_comparison_with_one_snapshot_suggests_another_snapshot() {
-        assert!(suggested("snapshotter diff @trial one").contains("take a snapshot of them first"));
-        assert!(!suggested("snapshotter diff @trial").contains("present files"));
     }
 
     #[test]

@@ -70,7 +70,10 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('verify', options);
   }
 
-  /** Compares the files of two snapshots of one lineage. Does not start a container. */
+  /**
+   * Compares the files of two snapshots of one lineage, or of a snapshot and a running sandbox. Does not
+   * start a container.
+   */
   diff(options: CallOptions<'diff'>): Promise<Answer<'diff'>> {
     return this.call('diff', options);
   }

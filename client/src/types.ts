@@ -18,7 +18,7 @@ export interface Operations {
   manifest: { options: Selection; answer: Manifest };
   /** Checks in R2 whether a snapshot can be restored. Does not start a container. */
   verify: { options: Selection; answer: Verification };
-  /** Compares the files of two snapshots of one lineage. Does not start a container. */
+  /** Compares the files of two snapshots of one lineage, or of a snapshot and a running sandbox. Does not start a container. */
   diff: { options: DiffOptions; answer: SnapshotDiff };
   /** Changes the label of a snapshot. */
   label: { options: LabelOptions; answer: Summary };
@@ -829,21 +829,23 @@ export interface Check {
 }
 
 /**
- * A page of the differences between two snapshots, sorted by path: name by name, by the bytes of the
- * names.
+ * A page of the differences between two snapshots, or a snapshot and the files of a running sandbox,
+ * sorted by path: name by name, by the bytes of the names.
  */
 export interface SnapshotDiff {
   /** The id of the first snapshot. */
   from: string;
-  /** The id of the second snapshot. */
-  to: string;
   /** The files and directories that differ. There can be none before the last page. */
   changes: FileChange[];
   /** The cursor of the next page; absent on the last page. */
   cursor?: string;
+  /** The running sandbox; absent for two snapshots. */
+  sandboxId?: string;
+  /** The id of the second snapshot; absent for the files of a sandbox. */
+  to?: string;
 }
 
-/** A path that differs between two snapshots. */
+/** A path that differs. The second snapshot can be the files of a running sandbox. */
 export interface FileChange {
   /**
    * The path, relative to the directory that the snapshots contain. Bytes that are not UTF-8 are
@@ -923,12 +925,18 @@ export interface FileAttributes {
  */
 export type FileType = 'file' | 'directory' | 'symlink' | 'special';
 
-/** The request for a page of the differences between two snapshots of one lineage. */
+/**
+ * The request for a page of the differences between two snapshots of one lineage, or a snapshot and
+ * the present files of a running sandbox.
+ */
 export interface DiffOptions {
   /** The selection of the first snapshot, which the differences begin at. */
   from: Selection;
-  /** The selection of the second snapshot, which the differences lead to. */
-  to: Selection;
+  /**
+   * What the differences lead to: the second snapshot, or a running sandbox or workspace. The call
+   * starts none.
+   */
+  to: FileSource;
   /** The cursor of the previous page; the page begins with the first difference if absent. */
   cursor?: string;
   /**
@@ -938,6 +946,62 @@ export interface DiffOptions {
    */
   limit?: number;
 }
+
+/** Where files are: in a snapshot, in a running sandbox, or in a named workspace. */
+export type FileSource = LineageScope &
+  (
+    | {
+        /** The ref of the snapshot. */
+        ref: SnapshotRef;
+      }
+    | {
+        /** Or its short form: one text, as `shortRef` of an answer. */
+        ref: string;
+      }
+    | {
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
+        sandboxId: string;
+        /** The id of the snapshot. */
+        snapshotId: string;
+      }
+    | {
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
+        sandboxId: string;
+        /** The label of the snapshot. */
+        label: string;
+      }
+    | {
+        /** The sandbox that the snapshot was taken of, or a running sandbox. */
+        sandboxId: string;
+        /** The directory that the paths are relative to; the directory of the workspace if absent. */
+        dir?: string;
+        /**
+         * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+         * absent.
+         *
+         * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+         * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+         * 1.0 have.
+         */
+        runtime?: 'sdk-0.12' | 'container';
+      }
+    | {
+        /** The name of the workspace. */
+        name: string;
+        /** The directory that the paths are relative to; the directory of the workspace if absent. */
+        dir?: string;
+        /**
+         * The runtime of the workspace. Another one is refused.
+         *
+         * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+         * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+         * 1.0 have.
+         */
+        runtime?: 'sdk-0.12' | 'container';
+        /** The tenant of the workspace; the default tenant if absent. */
+        tenant?: string;
+      }
+  );
 
 /** The request to change the label of a snapshot. */
 export type LabelOptions = Selection & {
@@ -2689,62 +2753,6 @@ export type ListFilesOptions = FileSource & {
   /** The path of the directory; the directory of the snapshot or of the workspace itself if absent. */
   path?: string;
 };
-
-/** Where files are: in a snapshot, in a running sandbox, or in a named workspace. */
-export type FileSource = LineageScope &
-  (
-    | {
-        /** The ref of the snapshot. */
-        ref: SnapshotRef;
-      }
-    | {
-        /** Or its short form: one text, as `shortRef` of an answer. */
-        ref: string;
-      }
-    | {
-        /** The sandbox that the snapshot was taken of, or a running sandbox. */
-        sandboxId: string;
-        /** The id of the snapshot. */
-        snapshotId: string;
-      }
-    | {
-        /** The sandbox that the snapshot was taken of, or a running sandbox. */
-        sandboxId: string;
-        /** The label of the snapshot. */
-        label: string;
-      }
-    | {
-        /** The sandbox that the snapshot was taken of, or a running sandbox. */
-        sandboxId: string;
-        /** The directory that the paths are relative to; the directory of the workspace if absent. */
-        dir?: string;
-        /**
-         * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-         * absent.
-         *
-         * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-         * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-         * 1.0 have.
-         */
-        runtime?: 'sdk-0.12' | 'container';
-      }
-    | {
-        /** The name of the workspace. */
-        name: string;
-        /** The directory that the paths are relative to; the directory of the workspace if absent. */
-        dir?: string;
-        /**
-         * The runtime of the workspace. Another one is refused.
-         *
-         * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-         * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-         * 1.0 have.
-         */
-        runtime?: 'sdk-0.12' | 'container';
-        /** The tenant of the workspace; the default tenant if absent. */
-        tenant?: string;
-      }
-  );
 
 /** A file. */
 export interface FileDescription extends FileLocation, FileAttributes {

@@ -6,7 +6,14 @@ import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 import { mergeSorted } from './pages.ts';
 import { findByLabel, isLabel, isShortRef } from './snapshot-search.ts';
-import type { Selection, StartedWorkspace, StoppedWorkspace, Summary, Workspace } from './types.ts';
+import type {
+  FileSource,
+  Selection,
+  StartedWorkspace,
+  StoppedWorkspace,
+  Summary,
+  Workspace,
+} from './types.ts';
 import type { Address } from './workspace-address.ts';
 import { WorkspaceCommands } from './workspace-commands.ts';
 import { WorkspaceFiles } from './workspace-files.ts';
@@ -36,7 +43,7 @@ export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
   stop?: boolean;
 };
 
-/** The options of a comparison of two snapshots of a workspace. */
+/** The options of a comparison of a snapshot of a workspace. */
 export type WorkspaceDiffOptions = Omit<Own<'diff'>, 'from' | 'to'>;
 
 /** The options of a rollback. */
@@ -212,13 +219,18 @@ export class WorkspaceHandle {
   }
 
   /**
-   * Returns a page of the differences between two snapshots of the workspace, each by its id, its short ref or its label.
+   * Returns a page of the differences between two snapshots of the workspace, each by its id, its short ref or its label. Without
+   * `to`, the differences lead to the present files: the workspace must be running, and is not started.
    *
    * @example
    * const { changes } = await workspace.diff('before the upgrade', 'tests pass');
+   * const { changes: sinceThen } = await workspace.diff('tests pass');
    */
-  async diff(from: string, to: string, options: WorkspaceDiffOptions = {}): Promise<Answer<'diff'>> {
-    const [first, second] = await Promise.all([this.#select(from), this.#select(to)]);
+  async diff(from: string, to?: string, options: WorkspaceDiffOptions = {}): Promise<Answer<'diff'>> {
+    const [first, second] = await Promise.all([
+      this.#select(from),
+      to === undefined ? (this.#address as FileSource) : this.#select(to),
+    ]);
     return this.#client.diff({ ...options, from: first, to: second });
   }
 

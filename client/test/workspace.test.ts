@@ -84,6 +84,13 @@ test('the workspaces of a list are handles in the tenant of the list', async () 
   ]);
 });
 
+test('a snapshot is compared with the present files of the workspace', async () => {
+  const transport = answering();
+  await clientOver(transport).client.workspaces.handle(address).diff('snap-1', undefined, { limit: 5 });
+  const from = { ...address, snapshotId: 'snap-1' };
+  assert.deepEqual(sentTo(transport), [['diff', { limit: 5, from, to: address }]]);
+});
+
 test('a content that is neither a text, bytes nor a stream is refused before a call', async () => {
   const transport = answering();
   const { files } = clientOver(transport).client.workspaces.handle(address);

@@ -101,6 +101,6 @@ function titleOf(to: Place): string {
   if (to.at === 'workspaces') return 'Workspaces';
   if (to.at === 'files') return to.path || `Files of ${to.snapshotId}`;
   if (to.at === 'work') return to.path || `Files of ${to.name}`;
-  if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId}`;
+  if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId ?? to.to.sandboxId}`;
   return to.at === 'workspace' ? to.name : to.sandboxId;
 }

@@ -30,7 +30,7 @@ export type Place =
   | ({ at: 'work'; path?: string } & Address)
   | ({ at: 'sandbox'; sandboxId: string } & DetailsParams)
   | ({ at: 'files'; path?: string } & Required<Selected>)
-  | { at: 'diff'; from: Required<Selected>; to: Required<Selected> };
+  | { at: 'diff'; from: Required<Selected>; to: Selected };
 
 /** The tenant of an address that names none. */
 export const DEFAULT_TENANT = 'default';
@@ -68,11 +68,12 @@ export function href(to: Place): string {
   return `#/${path}${query.size > 0 ? `?${query}` : ''}`;
 }
 
+const idsOf = ({ sandboxId, snapshotId }: Selected) => (snapshotId ? [sandboxId, snapshotId] : [sandboxId]);
+
 function segments(to: Place): string[] {
   if (to.at === 'workspaces') return ['workspaces', to.tenant];
   if (to.at === 'files') return ['files', to.sandboxId, to.snapshotId];
-  if (to.at === 'diff')
-    return ['diff', to.from.sandboxId, to.from.snapshotId, to.to.sandboxId, to.to.snapshotId];
+  if (to.at === 'diff') return ['diff', ...idsOf(to.from), ...idsOf(to.to)];
   if (to.at === 'work') return ['workspaces', to.tenant, to.name, 'files'];
   return to.at === 'workspace' ? ['workspaces', to.tenant, to.name] : ['sandboxes', to.sandboxId];
 }
@@ -106,9 +107,9 @@ export function parse(hash: string): Place {
   }
   if (kind === 'files' && first && second)
     return { at: 'files', sandboxId: first, snapshotId: second, ...value('path', 'path') };
-  if (kind === 'diff' && first && second && third && fourth) {
+  if (kind === 'diff' && first && second && third) {
     const from = { sandboxId: first, snapshotId: second };
-    return { at: 'diff', from, to: { sandboxId: third, snapshotId: fourth } };
+    return { at: 'diff', from, to: { sandboxId: third, ...(fourth && { snapshotId: fourth }) } };
   }
   return kind === 'sandboxes' && first ? { at: 'sandbox', sandboxId: first, ...detailsOf(params) } : HOME;
 }

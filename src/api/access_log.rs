@@ -166,7 +166,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         | Operation::MoveFile
         | Operation::RemoveFile
         | Operation::RestoreFiles => &[("snapshotId", "/snapshotId"), ("sandboxId", "/sandboxId")],
-        Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to")],
+        Operation::Diff => &[("snapshotId", "/from"), ("comparedTo", "/to"), ("sandboxId", "/sandboxId")],
         Operation::Verify => &[("snapshotId", "/snapshotId"), ("ok", "/ok")],
         Operation::StartCommand | Operation::ReadCommandOutput | Operation::EndCommand => {
             &[("sandboxId", "/sandboxId"), ("commandId", "/commandId"), ("state", "/state"), ("exitCode", "/exitCode")]

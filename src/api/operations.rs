@@ -10,7 +10,7 @@ use crate::model::{Error, Result, json};
 use crate::ports::Ports;
 use crate::service::access::{self, Access};
 use crate::service::exec::background;
-use crate::service::files::in_sandbox;
+use crate::service::files::{diff_sandbox, in_sandbox};
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -114,13 +114,14 @@ pub async fn run_entrypoint<P: Ports>(
     }
 }
 
-/// Reads the files of a running sandbox.
+/// Reads or compares the files of a running sandbox.
 async fn read_sandbox<P: Ports>(ports: &Rc<P>, request: requests::Sandbox) -> Result<Value> {
     use requests::Sandbox as Call;
     match request {
         Call::ListFiles(request) => to_json(&in_sandbox::list(ports, request).await?),
         Call::StatFile(request) => to_json(&in_sandbox::stat(ports, request).await?),
         Call::ReadFile(request) => to_json(&in_sandbox::read(ports, request).await?),
+        Call::Diff(request) => to_json(&Box::pin(diff_sandbox::diff(ports, request)).await?),
         _ => Err(Error::internal()),
     }
 }

@@ -54,16 +54,18 @@ pub(super) fn unreadable(what: &str) -> Failure {
     Failure::protocol("the reader of archives", what.to_owned())
 }
 
-/// Sends a request about the archives of some snapshots. Returns the answer, and the bytes of a file.
+/// Sends a request about the archives of some snapshots, and the listing of a container. Returns the answer, and the bytes of a file.
 pub(super) async fn read_archives<T: DeserializeOwned>(
     bucket: &Bucket,
     archives: &[&ArchiveLocation],
     request: &impl Serialize,
+    listing: Option<&[u8]>,
 ) -> Result<Result<(T, Vec<u8>), MissingArchive>, Failure> {
     let reader = READER.with_borrow(Clone::clone).ok_or_else(|| unreadable("it is not part of this build"))?;
     let request = serde_json::to_string(request).map_err(|error| unreadable(&error.to_string()))?;
     let keys = archive_keys(archives)?;
-    let read = reader.call3(&JsValue::UNDEFINED, bucket.as_ref(), &keys, &request.into());
+    let listing = listing.map_or(JsValue::UNDEFINED, |listing| Uint8Array::from(listing).into());
+    let read = reader.call4(&JsValue::UNDEFINED, bucket.as_ref(), &keys, &request.into(), &listing);
     let read = JsFuture::from(Promise::resolve(&read.map_err(|thrown| to_failure(&thrown))?));
     let answer = read.await.map_err(|thrown| to_failure(&thrown))?;
     if let Some(key) = answer.as_string() {

@@ -144,7 +144,7 @@ impl BackupStore for R2Backups {
         archive: &ArchiveLocation,
         request: &Request,
     ) -> Result<Result<(Outcome, Vec<u8>), MissingArchive>, Failure> {
-        read_archives(&self.bucket, &[archive], request).await
+        read_archives(&self.bucket, &[archive], request, None).await
     }
 
     async fn diff_archives(
@@ -153,7 +153,17 @@ impl BackupStore for R2Backups {
         to: &ArchiveLocation,
         request: &DiffRequest,
     ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
-        let read = read_archives(&self.bucket, &[from, to], request).await?;
+        let read = read_archives(&self.bucket, &[from, to], request, None).await?;
+        Ok(read.map(|(outcome, _)| outcome))
+    }
+
+    async fn diff_listing(
+        &self,
+        snapshot: &ArchiveLocation,
+        listing: &[u8],
+        request: &DiffRequest,
+    ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
+        let read = read_archives(&self.bucket, &[snapshot], request, Some(listing)).await?;
         Ok(read.map(|(outcome, _)| outcome))
     }
 

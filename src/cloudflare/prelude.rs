@@ -8,6 +8,6 @@
 pub(crate) const PRELUDE: &str = "\
 set +abefkmuvxCP -B +o posix +o pipefail
 shopt -u dotglob expand_aliases failglob lastpipe localvar_inherit nocaseglob nocasematch nullglob xpg_echo 2>/dev/null
-unset -f cd echo printf read kill wait base64 cat chmod chown find flock git head ln mapfile mkdir mv readlink rm rmdir sed sha256sum sleep sort stat tail timeout touch
+unset -f cd echo printf read kill wait base64 cat chmod chown find flock git head ln ls mapfile mkdir mv readlink rm rmdir sed sha256sum sleep sort stat tail timeout touch tr
 unset BASH_COMPAT CDPATH EXECIGNORE FUNCNEST GLOBIGNORE POSIXLY_CORRECT TMOUT
 ";

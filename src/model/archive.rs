@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 pub use snapshot_archive::protocol::{
-    Answer, Attributes, Change, ChangeKind, DiffOutcome, DiffRequest, DownloadRequest, EntryKind, Name,
+    Answer, Attributes, Change, ChangeKind, DiffOutcome, DiffRequest, DownloadRequest, EntryKind, ListingPart, Name,
     NamedAttributes, Outcome, Request,
 };
-pub use snapshot_archive::{Certainty, Difference, Form, Side};
+pub use snapshot_archive::{Certainty, Difference, Form, Side, compare as compare_paths};
 
-use super::{BackupId, BackupLocation, LocatedBackup, SandboxId, SnapshotId};
+use super::{BackupId, BackupLocation, Directory, LocatedBackup, SandboxId, SnapshotId};
 
 /// Where the archives of a snapshot are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +74,23 @@ pub struct LocatedSnapshot {
     pub root_id: SandboxId,
     /// Its archives.
     pub location: ArchiveLocation,
+    /// What was captured. Earlier releases do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CapturedFiles>,
+}
+
+/// The files that a capture included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CapturedFiles {
+    /// The directory.
+    pub dir: Directory,
+    /// The patterns of paths that were excluded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excludes: Vec<String>,
+    /// Whether the files that git ignores were excluded.
+    #[serde(default)]
+    pub gitignore: bool,
 }
 
 /// The archive of a backup that R2 confirms not to exist.

@@ -37,7 +37,7 @@ fn has_slash(pattern: &str) -> bool {
 
 /// Returns the pattern as the SDK passes it to mksquashfs, which does not support `**`. Empty if the SDK passes
 /// nothing.
-fn normalized(pattern: &str) -> String {
+pub fn normalized(pattern: &str) -> String {
     let mut pattern = pattern;
     while let Some(rest) = pattern.strip_prefix("**/") {
         pattern = rest;

@@ -23,6 +23,41 @@ impl FileCall {
     pub const MAX_HASHED: u64 = 16 * 1024 * 1024;
 }
 
+/// The position in a list of all files, which a file in the container contains.
+pub use super::diff::ListingPosition;
+
+/// What a list of all files omits: what the capture of a snapshot omitted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Omitted {
+    /// The patterns, as the capture got them.
+    pub excludes: Vec<String>,
+    /// Whether the files that git ignores are omitted.
+    pub ignored: bool,
+}
+
+/// A part of a list of all files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListingBytes {
+    /// Where the part begins.
+    pub position: ListingPosition,
+    /// The size of the whole list, in bytes.
+    pub size: u64,
+    /// The bytes of the part, as [`Listing`](snapshot_archive::Listing) reads them.
+    pub bytes: Vec<u8>,
+}
+
+impl ListingBytes {
+    /// The maximum number of bytes of a part.
+    pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+    /// The maximum number of bytes of a list.
+    pub const MAX_LIST_BYTES: usize = 256 * 1024 * 1024;
+
+    /// Returns whether the part is the end of the list.
+    pub const fn is_last(&self) -> bool {
+        self.position.offset.saturating_add(self.bytes.len() as u64) >= self.size
+    }
+}
+
 /// What to do at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileAction {
@@ -60,6 +95,20 @@ pub enum FileAction {
         /// Whether to replace a file.
         overwrite: bool,
     },
+    /// Lists all files in the directory, or continues a list: [`FileOutcome::Listing`].
+    Walk {
+        /// Where an existing list continues.
+        position: Option<ListingPosition>,
+        /// What a new list omits.
+        omitted: Omitted,
+    },
+    /// Hashes files up to a limit in bytes: [`FileOutcome::Hashes`].
+    Hash {
+        /// The paths.
+        paths: Vec<Vec<u8>>,
+        /// The number of bytes from which on a file has another hash.
+        limit: u64,
+    },
     /// Removes a file or a directory: [`FileOutcome::Removed`].
     Remove {
         /// Whether to remove what a directory contains.
@@ -92,6 +141,10 @@ pub enum FileOutcome {
     Content(Attributes, Option<String>, Vec<u8>),
     /// Whether something was removed.
     Removed(bool),
+    /// A part of a list of all files.
+    Listing(ListingBytes),
+    /// The SHA-256 of each file, in hexadecimal; `None` where there is no regular file.
+    Hashes(Vec<Option<String>>),
 }
 
 /// Why a call was refused. It changed nothing, except that directories may have been created.
@@ -111,6 +164,10 @@ pub enum FileRefusal {
     NewPathBlocked,
     /// The file has another etag.
     Changed,
+    /// The list to continue does not exist.
+    ListEnded,
+    /// The list of all files is too large.
+    TooMany,
     /// The directory is not empty.
     NotEmpty,
     /// Another call writes files.

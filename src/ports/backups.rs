@@ -48,6 +48,15 @@ pub trait BackupStore {
         request: &DiffRequest,
     ) -> impl Future<Output = Result<Result<DiffOutcome, MissingArchive>, Failure>>;
 
+    /// Answers a request for the differences between a snapshot and a part of the files of a container, of which the request
+    /// says which one it is.
+    fn diff_listing(
+        &self,
+        snapshot: &ArchiveLocation,
+        listing: &[u8],
+        request: &DiffRequest,
+    ) -> impl Future<Output = Result<Result<DiffOutcome, MissingArchive>, Failure>>;
+
     /// Returns the keys of a backup's objects: the archive, and the metadata of a pair.
     fn object_keys(&self, backup: &BackupLocation) -> Vec<String>;
 

@@ -40,6 +40,22 @@ fn handle_covers_the_life_of_a_workspace() {
 }
 
 #[test]
+fn handle_compares_a_snapshot_with_the_present_files() {
+    let service = InMemoryTransport::new(Fixture::with_workspace());
+    let client = Client::new(&service);
+    let workspace = client.workspace(address(WORKSPACE));
+    run_ready(async {
+        let taken = workspace.snapshot(|request| request).await?;
+        workspace.files().write("new.txt", "new").await?;
+        let diff = workspace.diff(SnapshotText::Id(taken.snapshot_id), None, |request| request).await?;
+        let paths: Vec<_> = diff.changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!((paths, diff.to, diff.sandbox_id.is_some()), (vec!["new.txt"], None, true));
+        Ok::<_, Error>(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn handle_reads_and_changes_files() {
     let service = InMemoryTransport::new(Fixture::with_stopped_workspace());
     let client = Client::new(&service);
@@ -131,11 +147,11 @@ fn handle_lists_and_compares_snapshots_of_all_its_sandboxes() {
         assert_eq!(listed.last(), Some(&first.snapshot_id));
 
         let [from, to] = [first.snapshot_id.clone(), second.snapshot_id].map(SnapshotText::Id);
-        assert!(workspace.diff(from.clone(), to, |request| request).await?.changes.is_empty());
+        assert!(workspace.diff(from.clone(), Some(to), |request| request).await?.changes.is_empty());
         let short = SnapshotText::Short(first.short_ref.expect("a short ref"));
-        assert!(workspace.diff(short, from.clone(), |request| request).await?.changes.is_empty());
+        assert!(workspace.diff(short, Some(from.clone()), |request| request).await?.changes.is_empty());
         let unknown = SnapshotText::parse("snap-aaaaaaaaaaaaaaaa").unwrap();
-        let refused = workspace.diff(from, unknown, |request| request).await.unwrap_err();
+        let refused = workspace.diff(from, Some(unknown), |request| request).await.unwrap_err();
         assert_eq!(*refused.code(), Code::SnapshotNotFound);
         Ok::<_, Error>(())
     })

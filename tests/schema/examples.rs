@@ -82,7 +82,14 @@ fn forms(operation: Operation) -> Vec<Value> {
                 let selection = with(&[&selector, &lineage_scope]);
                 json!({ "from": selection, "to": selection, "cursor": file_cursor(), "limit": 7 })
             };
-            selectors().map(options).to_vec()
+            let to_sandbox = |to: Value| {
+                let from = json!({ "sandboxId": "agent-42", "label": "before" });
+                json!({ "from": from, "to": with(&[&to, &lineage_scope]) })
+            };
+            let sandbox = json!({ "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace" });
+            let named = json!({ "name": "work", "tenant": "team", "dir": "/workspace" });
+            let sandboxes = [to_sandbox(sandbox), to_sandbox(named)];
+            selectors().map(options).into_iter().chain(sandboxes).collect()
         }
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
         Operation::Delete => selected(json!({ "force": true, "deltas": "delete" })),

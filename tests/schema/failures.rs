@@ -80,6 +80,7 @@ impl FaultyCaller {
                 &json!({ "sandboxId": AGENT, "label": "before", "paths": ["notes.txt"], "to": AGENT }),
             ),
             (Operation::Diff, &json!({ "from": snapshot, "to": snapshot })),
+            (Operation::Diff, &json!({ "from": snapshot, "to": sandbox })),
             (Operation::Pin, &snapshot),
             (Operation::Unpin, &snapshot),
             (Operation::Import, &json!({ "sandboxId": AGENT, "backup": backup, "label": "nightly" })),

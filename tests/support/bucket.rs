@@ -15,7 +15,7 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::BackupStore;
 use serde_json::json;
-use snapshot_archive::protocol::{answer, answer_diff};
+use snapshot_archive::protocol::{answer, answer_diff, answer_listing_diff};
 use snapshot_archive::{Archives, Source};
 
 use super::containers::{Files, sha256};
@@ -355,6 +355,20 @@ impl<S: Scheduler> BackupStore for World<S> {
         Ok(match (from, to) {
             (Ok(from), Ok(to)) => Ok(answer_diff(from, to, request.clone()).await),
             (Err(missing), _) | (_, Err(missing)) => Err(missing),
+        })
+    }
+
+    async fn diff_listing(
+        &self,
+        snapshot: &ArchiveLocation,
+        listing: &[u8],
+        request: &DiffRequest,
+    ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
+        let part = request.listing.unwrap();
+        let snapshot = self.read_readable(Method::DiffArchives, snapshot).await?;
+        Ok(match snapshot {
+            Ok(snapshot) => Ok(answer_listing_diff(snapshot, listing.to_vec(), part, request.clone()).await),
+            Err(missing) => Err(missing),
         })
     }
 

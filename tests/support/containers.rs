@@ -87,6 +87,10 @@ pub struct Container<S: Scheduler> {
     pub files: Files,
     /// Its symbolic links.
     pub symlinks: BTreeSet<String>,
+    /// The last list of all files.
+    pub list_of_files: Vec<u8>,
+    /// The number of bytes of a part of the list.
+    pub listing_part: usize,
     /// The paths that git ignores, relative to the captured directory.
     pub ignored: Vec<String>,
     /// The directories that were created.
@@ -140,6 +144,8 @@ impl<S: Scheduler> Container<S> {
             used_at: now,
             files: image.files,
             symlinks: BTreeSet::new(),
+            list_of_files: Vec::new(),
+            listing_part: 4 << 20,
             ignored: Vec::new(),
             directories: BTreeSet::new(),
             is_replacement: false,

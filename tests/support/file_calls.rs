@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::archive::{Attributes, EntryKind, Name, NamedAttributes};
 use sandbox_snapshotter::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, Program};
-use sandbox_snapshotter::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
+use sandbox_snapshotter::model::file_call::{
+    FileAction, FileCall, FileInput, FileOutcome, FileRefusal, ListingBytes, ListingPosition, Omitted,
+};
 use sandbox_snapshotter::model::{Failure, SandboxId};
 
 use super::containers::{is_under, sha256};
@@ -95,6 +97,19 @@ impl<S: Scheduler> Container<S> {
                 }
                 Ok(FileOutcome::Entry(self.attributes(&to, kind, now), None))
             }
+            FileAction::Walk { position, omitted } => {
+                let list =
+                    position.as_ref().map_or_else(|| self.listing(dir, omitted, now), |_| self.list_of_files.clone());
+                self.list_of_files.clone_from(&list);
+                let position = position.clone().unwrap_or_else(|| ListingPosition { id: call.id.clone(), offset: 0 });
+                let bytes = list.iter().skip(usize::try_from(position.offset).unwrap()).copied();
+                let bytes = bytes.take(self.listing_part).collect();
+                Ok(FileOutcome::Listing(ListingBytes { position, size: list.len() as u64, bytes }))
+            }
+            FileAction::Hash { paths, .. } => {
+                let path = |path: &Vec<u8>| place(std::str::from_utf8(path).unwrap());
+                Ok(FileOutcome::Hashes(paths.iter().map(|own| self.files.get(&path(own)).map(sha256)).collect()))
+            }
             FileAction::Remove { recursive } => {
                 let Some(kind) = self.kind_of(&path) else { return Ok(FileOutcome::Removed(false)) };
                 if kind == EntryKind::Directory && !recursive && !self.names_in(&path).is_empty() {
@@ -105,6 +120,34 @@ impl<S: Scheduler> Container<S> {
                 Ok(FileOutcome::Removed(true))
             }
         }
+    }
+
+    /// Returns the list of all files in a directory, as the script makes it. Their times are those in archives in memory.
+    fn listing(&self, dir: &str, omitted: &Omitted, now: i64) -> Vec<u8> {
+        let mut records = Vec::new();
+        let mut pending = vec![String::new()];
+        while let Some(parent) = pending.pop() {
+            for name in self.names_in(&format!("{dir}{parent}")) {
+                if omitted.excludes.contains(&name) {
+                    continue;
+                }
+                let path = format!("{parent}/{name}");
+                let attributes =
+                    self.attributes(&format!("{dir}{path}"), self.kind_of(&format!("{dir}{path}")).unwrap(), now);
+                let letter = match attributes.kind {
+                    EntryKind::File => "f",
+                    EntryKind::Directory => "d",
+                    _ => "l elsewhere",
+                };
+                let Attributes { mode, uid, gid, size, .. } = attributes;
+                let target = letter.get(2..).unwrap_or_default();
+                let text = format!("{}//{} {mode:o} {uid} {gid} {size} 0 {target}", &path[1..], &letter[..1]);
+                records.push(text.replace('/', "\x01\x01") + "\0");
+                pending.push(path);
+            }
+        }
+        records.sort();
+        records.concat().into_bytes()
     }
 
     /// Removes and returns everything at a path.

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use js_sys::futures::{JsFuture, future_to_promise};
 use js_sys::{Array, Promise, Uint8Array};
-use snapshot_archive::protocol::{self, Answer, DiffRequest, DownloadRequest, Outcome, Request, answer, answer_diff};
+use snapshot_archive::protocol::{
+    self, Answer, DiffRequest, DownloadRequest, Outcome, Request, answer, answer_diff, answer_listing_diff,
+};
 use snapshot_archive::{Archives, Download, Error, Result, Source};
 use wasm_bindgen::prelude::*;
 
@@ -22,17 +24,18 @@ extern "C" {
     fn read(this: &ArchiveObject, offset: f64, length: u32) -> Promise;
 }
 
-/// Answers a request about one snapshot, or about two. `heads` has a text for each of them: for a delta, the hash of the head
+/// Answers a request about one snapshot, or about two, or about one and the listing of a container. `heads` has a text for each of them: for a delta, the hash of the head
 /// of its carrier, whose archive follows that of its base; otherwise an empty one. Takes JSON; returns JSON, and the bytes of
 /// a file beside it.
 #[wasm_bindgen]
-pub fn call(archives: Vec<ArchiveObject>, heads: Vec<String>, request: String) -> Promise {
+pub fn call(archives: Vec<ArchiveObject>, heads: Vec<String>, request: String, listing: Option<Vec<u8>>) -> Promise {
     future_to_promise(AssertUnwindSafe(async move {
         let mut snapshots = group(archives, heads)?.into_iter();
-        let (outcome, bytes) = match (snapshots.next(), snapshots.next()) {
-            (Some(snapshot), None) => answer_one(snapshot, &request).await,
-            (Some(from), Some(to)) => answer_two(from, to, &request).await,
-            (None, _) => Ok((String::new(), Vec::new())),
+        let (outcome, bytes) = match (snapshots.next(), snapshots.next(), listing) {
+            (Some(snapshot), None, None) => answer_one(snapshot, &request).await,
+            (Some(snapshot), None, Some(listing)) => compare_listing(snapshot, listing, &request).await,
+            (Some(from), Some(to), _) => answer_two(from, to, &request).await,
+            (None, _, _) => Ok((String::new(), Vec::new())),
         }
         .map_err(to_exception)?;
         Ok(Array::of2(&outcome.into(), &Uint8Array::from(&bytes[..]).into()).into())
@@ -70,6 +73,17 @@ async fn answer_two(
 ) -> serde_json::Result<(String, Vec<u8>)> {
     let request: DiffRequest = serde_json::from_str(request)?;
     Ok((serde_json::to_string(&answer_diff(from, to, request).await)?, Vec::new()))
+}
+
+async fn compare_listing(
+    snapshot: Archives<ArchiveObject>,
+    listing: Vec<u8>,
+    request: &str,
+) -> serde_json::Result<(String, Vec<u8>)> {
+    let request: DiffRequest = serde_json::from_str(request)?;
+    let Some(part) = request.listing else { return Ok((String::new(), Vec::new())) };
+    let outcome = answer_listing_diff(snapshot, listing, part, request).await;
+    Ok((serde_json::to_string(&outcome)?, Vec::new()))
 }
 
 /// A download, which is read piece by piece.

@@ -4,6 +4,7 @@ use bytes::{Buf, Bytes};
 use sha2::{Digest, Sha256};
 
 use super::lists::{Lists, Parser};
+use crate::hash::{hex, sha256};
 use crate::single::{Content, Single};
 use crate::{Error, Path, Result, Source};
 
@@ -17,7 +18,7 @@ pub(crate) async fn read_lists<S: Source>(carrier: &mut Single<S>, expected: &st
     while let Some(bytes) = next(carrier, &mut content).await? {
         head.extend_from_slice(&bytes);
     }
-    if hex(Sha256::digest(&head).as_slice()) != expected {
+    if sha256(&head) != expected {
         return Err(Error::Damaged("its head is another one"));
     }
     let head = String::from_utf8(head).unwrap_or_default();
@@ -53,10 +54,6 @@ fn without_part(error: Error) -> Error {
         Error::NotFound | Error::NotADirectory | Error::NotAFile => Error::Damaged("a part of its carrier is missing"),
         error => error,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }
 
 /// The payload of a carrier: a tar in it.

@@ -24,7 +24,7 @@ fn write(folder: &Folder, path: &str, content: impl AsRef<[u8]>, seconds: u64) {
 }
 
 fn page(from: &Path, to: &Path, after: &[u8], limit: usize) -> DiffPage {
-    block_on(diff(full(from), full(to), after, limit)).unwrap()
+    block_on(diff(full(from).into(), full(to).into(), after, limit)).unwrap()
 }
 
 /// Returns all differences, in pages of `limit`.
@@ -250,8 +250,8 @@ fn failing_side_is_named() {
     let bytes = fs::read(before.squashfs("-comp lz4")).unwrap();
     let cut = || Archives::Full(Memory(bytes[..200].to_vec().into()));
     let whole = Archives::Full(Memory(bytes.clone().into()));
-    assert!(matches!(block_on(diff(cut(), whole, b"", 10)), Err((Side::From, Error::Damaged(_)))));
+    assert!(matches!(block_on(diff(cut().into(), whole.into(), b"", 10)), Err((Side::From, Error::Damaged(_)))));
     let whole = Archives::Full(Memory(bytes.clone().into()));
-    assert!(matches!(block_on(diff(whole, cut(), b"", 10)), Err((Side::To, Error::Damaged(_)))));
-    assert!(matches!(block_on(diff(good(), good(), b"../a", 10)), Err((_, Error::InvalidPath(_)))));
+    assert!(matches!(block_on(diff(whole.into(), cut().into(), b"", 10)), Err((Side::To, Error::Damaged(_)))));
+    assert!(matches!(block_on(diff(good().into(), good().into(), b"../a", 10)), Err((_, Error::InvalidPath(_)))));
 }

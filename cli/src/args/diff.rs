@@ -1,4 +1,4 @@
-//! The command for the differences between two snapshots.
+//! The command for the differences between two snapshots, or a snapshot and the present files.
 
 use clap::Args;
 
@@ -9,6 +9,7 @@ use super::common::{LineageScope, Paging};
 #[command(after_help = "\
 Examples:
   snapshotter diff agent-42 before-upgrade after-upgrade
+  snapshotter diff agent-42 before-upgrade
   snapshotter diff agent-42 before-upgrade tried --to-sandbox @experiment
   snapshotter diff @notebook monday friday --json")]
 pub struct Diff {
@@ -18,10 +19,10 @@ pub struct Diff {
     /// The id or the label of the first snapshot
     #[arg(value_name = "FROM")]
     pub from: String,
-    /// The id or the label of the second snapshot
+    /// The id or the label of the second snapshot [default: the present files of the running sandbox]
     #[arg(value_name = "TO")]
-    pub to: String,
-    /// The sandbox that the second snapshot was taken of, or @NAME, if it is another one of the lineage
+    pub to: Option<String>,
+    /// The sandbox of the second snapshot or of the present files, or @NAME, if it is another one of the lineage
     #[arg(long, value_name = "SANDBOX|@NAME")]
     pub to_sandbox: Option<String>,
     /// The lineage scope of the caller.

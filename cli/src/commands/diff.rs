@@ -1,10 +1,11 @@
-//! The command for the differences between two snapshots.
+//! The command for the differences between two snapshots, or a snapshot and the present files.
 
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
-use sandbox_snapshotter_client::model::request::{DiffRequest, Selection};
+use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, Selection};
 
 use super::context::Context;
 use super::lists;
+use super::target::Target;
 use crate::args::common::Paging;
 use crate::args::diff::Diff;
 use crate::exit::Exit;
@@ -32,7 +33,16 @@ pub fn run(context: &Context, command: Diff) -> Result<Exit> {
         Ok(Selection { selector, lineage_scope: lineage_scope.clone() })
     };
     let to_target = to_sandbox.as_deref().unwrap_or(&target);
-    let (from, to) = (select(&target, &from)?, select(to_target, &to)?);
+    let from = select(&target, &from)?;
+    let to: FileSource = if let Some(to) = to {
+        select(to_target, &to)?.into()
+    } else {
+        let files = match Target::parse(to_target)? {
+            Target::Sandbox(id) => SandboxFiles::sandbox(id),
+            Target::Named(address) => SandboxFiles::named(address),
+        };
+        SandboxFiles { lineage_scope: lineage_scope.clone(), ..files }.into()
+    };
     let limit = if paging.is_all() { DiffRequest::MAX_LIMIT } else { DiffRequest::DEFAULT_LIMIT };
     let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(from, to) };
     let mut fetch = |cursor: Option<&str>| {

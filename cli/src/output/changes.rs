@@ -1,4 +1,4 @@
-//! The text output of the differences between two snapshots.
+//! The text output of the differences between two snapshots, or a snapshot and the present files.
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::diff::{Certainty, ChangeType, Difference, FileChange, SnapshotDiff};
@@ -17,7 +17,11 @@ impl Show for SnapshotDiff {
     fn text(&self, _: Timestamp) -> String {
         let hint = next_page_hint(self.cursor.as_deref());
         if self.changes.is_empty() {
-            return if hint.is_empty() { "The snapshots have the same files.\n".to_owned() } else { hint };
+            let same = match &self.sandbox_id {
+                None => "The snapshots have the same files.\n".to_owned(),
+                Some(id) => format!("The present files of {} are those of the snapshot.\n", id.as_str()),
+            };
+            return if hint.is_empty() { same } else { hint };
         }
         let row = |change: &FileChange| [description(change), sizes(change), path(change)];
         let rows = table_with_numbers(1, ["CHANGE", "SIZE", "PATH"], self.changes.iter().map(row));
@@ -113,5 +117,8 @@ renamed                   10 B  old -> new
     #[test]
     fn same_files_are_reported() {
         assert_eq!(text(&serde_json::json!([])), "The snapshots have the same files.\n");
+        let present = serde_json::json!({ "from": "snap-aaaaaaaaaaaaaaaa", "sandboxId": "agent-42", "changes": [] });
+        let present = json::from_value::<SnapshotDiff>(&present).unwrap().text(Timestamp::from_millis(0));
+        assert_eq!(present, "The present files of agent-42 are those of the snapshot.\n");
     }
 }

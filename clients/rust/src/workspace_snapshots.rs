@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use futures_util::TryStreamExt;
 
 use crate::model::operation::types::{SnapshotDiff, Summary, WorkspaceDescription};
-use crate::model::request::{DiffRequest, ListRequest, SnapshotText};
+use crate::model::request::{DiffRequest, ListRequest, SandboxFiles, SnapshotText};
 use crate::model::{SandboxId, Selection};
 use crate::{Result, Transport, WorkspaceHandle};
 
@@ -21,14 +21,19 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
         Ok(snapshots)
     }
 
-    /// Returns the differences between two snapshots of the workspace. `options` changes the request.
+    /// Returns the differences between two snapshots of the workspace. Without `to`, they lead to the present files: the
+    /// workspace must be running, and is not started. `options` changes the request.
     pub async fn diff(
         &self,
         from: SnapshotText,
-        to: SnapshotText,
+        to: Option<SnapshotText>,
         options: impl FnOnce(DiffRequest) -> DiffRequest,
     ) -> Result<SnapshotDiff> {
-        let request = DiffRequest::of(self.select(from).await?, self.select(to).await?);
+        let from = self.select(from).await?;
+        let request = match to {
+            Some(to) => DiffRequest::of(from, self.select(to).await?),
+            None => DiffRequest::of(from, SandboxFiles::named(self.address().clone())),
+        };
         self.client().diff(&options(request)).await
     }
 

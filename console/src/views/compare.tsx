@@ -1,4 +1,4 @@
-// Selects the snapshot to compare another one with.
+// Selects the snapshot to compare another one with, or the present files.
 
 import { useState } from 'preact/hooks';
 
@@ -7,6 +7,9 @@ import { snapshotsOf, takenAt, type Nodes, type SnapshotNode } from '../tree/nod
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { ChoiceField } from '../ui/field.tsx';
+
+/** The choice of the present files. */
+const PRESENT = '';
 
 /** Returns the snapshots of a lineage that can be compared with a snapshot, newest first. */
 export function comparable(node: SnapshotNode, nodes: Nodes): SnapshotNode[] {
@@ -22,7 +25,7 @@ export function parentOf(node: SnapshotNode, others: SnapshotNode[], nodes: Node
   );
 }
 
-/** Asks for the other snapshot, and shows the differences from the older one to the newer one. */
+/** Asks for the other snapshot or the present files, and shows the differences from the older one to the newer one. */
 export function Compare({
   node,
   others,
@@ -34,20 +37,25 @@ export function Compare({
   nodes: Nodes;
   onClose: () => void;
 }) {
-  const [other, setOther] = useState((parentOf(node, others, nodes) ?? others[0])?.id ?? '');
-  const choices = others.map(({ id, name, selected }) => [id, `${name} (${selected.sandboxId})`] as const);
+  const [other, setOther] = useState((parentOf(node, others, nodes) ?? others[0])?.id ?? PRESENT);
+  const { sandboxId } = node.selected;
+  const choices = [
+    ...others.map(({ id, name, selected }) => [id, `${name} (${selected.sandboxId})`] as const),
+    [PRESENT, `Present files of ${sandboxId}`] as const,
+  ];
+  const of = ({ selected: { sandboxId, snapshotId = '' } }: SnapshotNode) => ({ sandboxId, snapshotId });
   const submit = (event: Event) => {
     event.preventDefault();
+    if (other === PRESENT) return go({ at: 'diff', from: of(node), to: { sandboxId } });
     const chosen = others.find(({ id }) => id === other);
     if (!chosen) return;
     const [from, to] = takenAt(chosen) < takenAt(node) ? [chosen, node] : [node, chosen];
-    const of = ({ selected: { sandboxId, snapshotId = '' } }: SnapshotNode) => ({ sandboxId, snapshotId });
     go({ at: 'diff', from: of(from), to: of(to) });
   };
   return (
-    <Dialog title="Compare the files of two snapshots" onClose={onClose}>
+    <Dialog title="Compare the files of the snapshot" onClose={onClose}>
       <form onSubmit={submit}>
-        <ChoiceField label="Other snapshot" value={other} choices={choices} onValue={setOther} />
+        <ChoiceField label="With" value={other} choices={choices} onValue={setOther} />
         <div class="buttons end">
           <Button onClick={onClose}>Cancel</Button>
           <Button variant="primary">Compare</Button>

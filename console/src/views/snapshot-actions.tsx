@@ -115,7 +115,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           Label…
         </Button>
         <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
-        {others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
+        <Button onClick={() => setDialog('compare')}>Compare…</Button>
         <Button
           needs="delete"
           variant="danger"

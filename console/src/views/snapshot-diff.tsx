@@ -1,4 +1,4 @@
-// The files that differ between two snapshots, and the text of a file side by side.
+// The files that differ between two snapshots, or a snapshot and the present files, and the text of a file side by side.
 
 import { useEffect, useState } from 'preact/hooks';
 
@@ -15,13 +15,10 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 
-/** A snapshot by its sandbox and its id. */
-type Snapshot = Extract<Place, { at: 'diff' }>['from'];
+/** A snapshot by its sandbox and its id; without an id, the present files of the sandbox. */
+type Snapshot = Extract<Place, { at: 'diff' }>['to'];
 
-interface Sides {
-  from: Snapshot;
-  to: Snapshot;
-}
+type Sides = Pick<Extract<Place, { at: 'diff' }>, 'from' | 'to'>;
 
 /** The number of differences that one call lists. */
 const LIMIT = 200;
@@ -34,7 +31,7 @@ export function DiffView({ from, to }: Sides) {
   const [cursor, setCursor] = useState<string>();
   const [isComplete, setComplete] = useState(false);
   const reading = useAction(
-    { operation: 'diff', subject: JSON.stringify([from, to]), title: <>Comparing two snapshots</> },
+    { operation: 'diff', subject: JSON.stringify([from, to]), title: <>Comparing files</> },
     async (after?: string) => {
       const page = await client.diff({
         from,
@@ -48,7 +45,7 @@ export function DiffView({ from, to }: Sides) {
     },
   );
   const { value: manifests } = useOnce(JSON.stringify(['manifests', from, to]), (signal) =>
-    Promise.all([client.manifest({ ...from, signal }), client.manifest({ ...to, signal })]),
+    Promise.all([client.manifest({ ...from, signal }), isSnapshot(to) && client.manifest({ ...to, signal })]),
   );
   useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
   return (
@@ -57,13 +54,14 @@ export function DiffView({ from, to }: Sides) {
         <p class="kind">Differences</p>
         <h1>
           <SnapshotLink of={from} manifest={manifests?.[0]} /> →{' '}
-          <SnapshotLink of={to} manifest={manifests?.[1]} />
+          <SnapshotLink of={to} manifest={manifests?.[1] || undefined} />
         </h1>
-        <a href={href({ at: 'diff', from: to, to: from })}>Swap</a>
+        {isSnapshot(to) && <a href={href({ at: 'diff', from: to, to: from })}>Swap</a>}
       </header>
       {manifests && (
         <p class="hint">
-          From {dateTime(manifests[0].createdAt)} to {dateTime(manifests[1].createdAt)}.
+          From {dateTime(manifests[0].createdAt)} to {manifests[1] ? dateTime(manifests[1].createdAt) : 'now'}
+          .
         </p>
       )}
       {changes.length > 0 && (
@@ -82,8 +80,8 @@ export function DiffView({ from, to }: Sides) {
           />
         ))}
       </ul>
-      {isComplete && changes.length === 0 && <p class="empty">The snapshots have the same files.</p>}
-      {reading.busy && changes.length === 0 && <p class="empty">Reading the archives…</p>}
+      {isComplete && changes.length === 0 && <p class="empty">Both have the same files.</p>}
+      {reading.busy && changes.length === 0 && <p class="empty">Comparing the files…</p>}
       {cursor !== undefined && (
         <div class="buttons">
           <Button busy={reading.busy} onClick={() => void reading.run(cursor)}>
@@ -96,12 +94,15 @@ export function DiffView({ from, to }: Sides) {
   );
 }
 
-/** The label of a snapshot, with a link to the snapshot in its lineage. */
+const isSnapshot = (of: Snapshot): of is Sides['from'] => of.snapshotId !== undefined;
+
+/** The label of a snapshot, with a link to the snapshot in its lineage; or the sandbox of the present files. */
 function SnapshotLink({ of, manifest }: { of: Snapshot; manifest: Manifest | undefined }) {
   const { sandboxId, snapshotId } = of;
   return (
-    <a title={snapshotId} href={href({ at: 'sandbox', sandboxId, selected: of })}>
-      <Name of={manifest?.label ?? snapshotId} />
+    <a title={snapshotId ?? sandboxId} href={href({ at: 'sandbox', sandboxId, selected: of })}>
+      {snapshotId === undefined && 'present files of '}
+      <Name of={manifest?.label ?? snapshotId ?? sandboxId} />
     </a>
   );
 }

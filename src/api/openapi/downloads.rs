@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::headers::{self, CONTENT_TYPE_OPTIONS};
 use super::problems::Responses;
-use crate::api::openapi::error_codes;
-use crate::api::operations::Operation;
+use crate::api::openapi::codes_of_downloads;
 use crate::model::Code;
 
 /// The media type of all downloads. Generators of clients do not know that of tar.
@@ -23,7 +22,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         path: "The path of the file.",
         example: "notes.txt",
         has_ranges: true,
-        codes: [error_codes(Operation::Diff), vec![Code::NotAFile]].concat(),
+        codes: [codes_of_downloads(), vec![Code::NotAFile]].concat(),
     };
     let tar = Route {
         id: "ExportFiles",
@@ -33,7 +32,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         path: "The path of the directory; the directory that the snapshot contains if absent.",
         example: "src",
         has_ranges: false,
-        codes: error_codes(Operation::Diff),
+        codes: codes_of_downloads(),
     };
     [("/v1/files/download", file), ("/v1/files/export", tar)]
         .into_iter()

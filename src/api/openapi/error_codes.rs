@@ -179,6 +179,12 @@ const EXEC: &[&[Code]] = &[
     &[Code::R2BindingMissing, Code::RuntimeMismatch],
 ];
 
+/// Returns the codes of a download.
+pub fn codes_of_downloads() -> Vec<Code> {
+    let parts = [COMMON, DURABLE_OBJECT, SELECTION, ARCHIVE, &[Code::R2BindingMissing]];
+    Code::ALL.iter().copied().filter(|code| parts.iter().any(|part| part.contains(code))).collect()
+}
+
 const fn runs_in_container(operation: Operation) -> bool {
     matches!(
         operation,
@@ -218,7 +224,9 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Get | Operation::Manifest | Operation::Verify | Operation::Pin | Operation::Unpin => {
             &[DURABLE_OBJECT, SELECTION, STORAGE]
         }
-        Operation::Diff => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
+        Operation::Diff => {
+            &[DURABLE_OBJECT, SELECTION, ARCHIVE, NAMED, SANDBOX_CALL, RUNNING_SANDBOX, &[Code::RuntimeMismatch]]
+        }
         Operation::ListFiles | Operation::StatFile | Operation::ReadFile => &[ARCHIVE, &[Code::NotAFile]],
         Operation::WriteFile | Operation::MakeDirectory | Operation::MoveFile | Operation::RemoveFile => {
             const CHANGE: &[Code] = &[Code::FileExists, Code::FileChanged, Code::DirectoryNotEmpty];

@@ -23,7 +23,7 @@ mod types;
 
 use serde_json::{Value, json};
 
-pub use error_codes::error_codes;
+pub use error_codes::{codes_of_downloads, error_codes};
 use problems::Responses;
 
 use super::operations::Operation;

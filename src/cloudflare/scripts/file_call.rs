@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use base64ct::{Base64, Encoding};
 
-use super::{FILE_NAMES, dir_vars, shell_quote};
+use super::{FILE_NAMES, dir_vars, file_walk, shell_quote};
 use crate::cloudflare::prelude::PRELUDE;
 use crate::model::exec_call::{CommandInput, ContainerCommand, Program};
 use crate::model::file_call::{FileAction, FileCall, FileInput};
@@ -104,6 +104,8 @@ fn file_script(call: &FileCall) -> String {
         }
         FileAction::Move { to, overwrite } => format!("{}{stat}{PRINT_ENTRY}", move_file(to.as_str(), *overwrite)),
         FileAction::Remove { recursive } => remove(*recursive),
+        FileAction::Walk { position, omitted } => file_walk::walk(&call.id, position.as_ref(), omitted),
+        FileAction::Hash { paths, limit } => file_walk::hash(paths, *limit),
     };
     format!(
         "{PRELUDE}{FILE_NAMES}{dir} at= sum= create={create}\n{FUNCTIONS}enter; go {path}\n{work}",
@@ -213,4 +215,4 @@ no removed
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -2,7 +2,7 @@
 
 use crate::model::Failure;
 use crate::model::archive::{Attributes, EntryKind, Name, NamedAttributes};
-use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal};
+use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal, ListingBytes, ListingPosition};
 
 /// The maximum length of the output of a program that failed, in characters.
 const MAX_FAILURE_CHARS: usize = 500;
@@ -30,6 +30,8 @@ pub(crate) fn read_file_outcome(output: &[u8], call: &FileCall) -> Option<Result
     Some(Err(match word {
         b"page" => return read_page(rest).map(Ok),
         b"entry" => return read_entry(rest, &call.action).map(Ok),
+        b"listing" => return read_listing(rest, &call.action).map(Ok),
+        b"hashes" => return read_hashes(rest, &call.action).map(Ok),
         b"removed" => return Some(Ok(FileOutcome::Removed(true))),
         b"missing" if matches!(call.action, FileAction::Remove { .. }) => return Some(Ok(FileOutcome::Removed(false))),
         // Only a write that expects a file creates no directories.
@@ -41,6 +43,8 @@ pub(crate) fn read_file_outcome(output: &[u8], call: &FileCall) -> Option<Result
         b"exists" => FileRefusal::Exists,
         b"changed" => FileRefusal::Changed,
         b"full" => FileRefusal::NotEmpty,
+        b"ended" => FileRefusal::ListEnded,
+        b"many" => FileRefusal::TooMany,
         b"busy" => FileRefusal::Busy,
         _ => {
             let failure = String::from_utf8_lossy(output.strip_prefix(b"failed ")?).into_owned();
@@ -63,6 +67,32 @@ fn read_entry(text: &[u8], action: &FileAction) -> Option<FileOutcome> {
         attributes.target = Some(Name::from(rest.strip_suffix(b"\n")?));
     }
     Some(FileOutcome::Entry(attributes, etag))
+}
+
+/// Reads a part of a list. A part that was cut is refused.
+fn read_listing(text: &[u8], action: &FileAction) -> Option<FileOutcome> {
+    let FileAction::Walk { position: expected, .. } = action else { return None };
+    let (line, bytes) = split_at_byte(text, b'\n')?;
+    let words: Vec<&str> = std::str::from_utf8(line).ok()?.split(' ').collect();
+    let [id, offset, size] = words.as_slice() else { return None };
+    let position = ListingPosition { id: (*id).to_owned(), offset: offset.parse().ok()? };
+    if expected.as_ref().is_some_and(|expected| *expected != position) {
+        return None;
+    }
+    let size: u64 = size.parse().ok()?;
+    let rest = usize::try_from(size.saturating_sub(position.offset)).ok()?;
+    let is_whole = bytes.len() == rest.min(ListingBytes::MAX_BYTES);
+    is_whole.then(|| FileOutcome::Listing(ListingBytes { position, size, bytes: bytes.to_vec() }))
+}
+
+fn read_hashes(text: &[u8], action: &FileAction) -> Option<FileOutcome> {
+    let FileAction::Hash { paths, .. } = action else { return None };
+    let mut lines: Vec<&str> = std::str::from_utf8(text).ok()?.lines().collect();
+    if lines.pop()? != "end" || lines.len() != paths.len() {
+        return None;
+    }
+    let hash = |line: &&str| (*line != "-").then(|| (*line).to_owned());
+    Some(FileOutcome::Hashes(lines.iter().map(hash).collect()))
 }
 
 fn read_page(text: &[u8]) -> Option<FileOutcome> {

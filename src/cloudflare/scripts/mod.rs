@@ -7,6 +7,7 @@
 //! - [`container`]: the age and the marker of a container, and the content of its directory
 //! - [`arrival`]: the check that the files of a backup are in place
 //! - [`file_call`]: a call of a caller about files; [`file_outcome`]: its output
+//! - [`file_walk`]: the list of all files, and the hashes of some
 //! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`freeze`]: the commands that freeze files during a capture
@@ -24,6 +25,7 @@ mod exec_output;
 mod file_call;
 mod file_outcome;
 mod file_part;
+mod file_walk;
 mod files;
 mod freeze;
 mod hook;

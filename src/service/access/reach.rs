@@ -45,7 +45,7 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
         Call::Revive(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::List(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::Get(it) | Call::Manifest(it) | Call::Verify(it) | Call::Pin(it) | Call::Unpin(it) => selected(it),
-        Call::Diff(it) => [selected(&it.from.0), selected(&it.to.0)].concat(),
+        Call::Diff(it) => [selected(&it.from.0), files(&it.to.0)?].concat(),
         Call::Label(it) => selected(&it.selection),
         Call::Delete(it) => selected(&it.selection),
         // The backup may be of any sandbox.

@@ -1,10 +1,13 @@
 //! `diff`: the differences between two snapshots of one lineage.
 
 use super::{error_of, missing_archive, to_attributes};
-use crate::model::archive::{self, ArchiveLocation, ChangeKind, DiffOutcome, LocatedSnapshot, Name, Outcome, Side};
+use crate::model::archive::{
+    self, ArchiveLocation, CapturedFiles, ChangeKind, DiffOutcome, LocatedSnapshot, Name, Outcome, Side,
+};
 use crate::model::diff::{Certainty, ChangeType, DiffCursor, Difference, FileChange, SnapshotDiff, path_text};
 use crate::model::files::FilePath;
-use crate::model::request::{DiffRequest, NestedSelection};
+use crate::model::record::SnapshotRecord;
+use crate::model::request::{DiffRequest, FileSource, NestedFiles, NestedSelection};
 use crate::model::{Error, Result, Selection};
 use crate::ports::{BackupStore, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -14,7 +17,9 @@ use crate::service::snapshot::select::{Selected, require_ready};
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns a page of the differences between two snapshots.
     pub async fn diff(&self, request: DiffRequest) -> Result<SnapshotDiff> {
-        let DiffRequest { from: NestedSelection(from), to: NestedSelection(to), cursor, limit } = request;
+        let DiffRequest { from: NestedSelection(from), to: NestedFiles(to), cursor, limit } = request;
+        // The entrypoint compares the files of a sandbox.
+        let FileSource::Snapshot(to) = *to else { return Err(Error::internal()) };
         let allow_cross_lineage = to.lineage_scope.allow_cross_lineage;
         let from = self.locate_snapshot(&from).await?;
         let to = if *to.selector.origin_id() == *self.id {
@@ -25,14 +30,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if from.root_id != to.root_id && !allow_cross_lineage {
             return Err(Error::diff_of_lineages(&from.root_id, &to.root_id));
         }
-        let after = cursor.map_or_else(Vec::new, |DiffCursor(path)| path);
-        let request = archive::DiffRequest { after: Name::from(&after[..]), limit: limit as usize };
+        let cursor = cursor.unwrap_or(DiffCursor { path: Vec::new(), listing: None });
+        if cursor.listing.is_some() {
+            return Err(Error::invalid_cursor("diff()"));
+        }
+        let after = Name::from(&cursor.path[..]);
+        let request = archive::DiffRequest { after, limit: limit as usize, listing: None };
         let (changes, next) = self.retry(async || self.diff_archives(&from, &to, &request).await).await?;
         Ok(SnapshotDiff {
             from: from.snapshot_id,
-            to: to.snapshot_id,
+            to: Some(to.snapshot_id),
+            sandbox_id: None,
             changes: changes.into_iter().map(to_change).collect(),
-            cursor: next.map(|next| DiffCursor(next.as_bytes().to_vec()).to_string()),
+            cursor: next.map(|next| DiffCursor { path: next.as_bytes().to_vec(), listing: None }.to_string()),
         })
     }
 
@@ -41,7 +51,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         let Selected { workspace, snapshot } = self.select(selection).await?;
         let location = ArchiveLocation::of(&require_ready(&snapshot)?.backup);
-        Ok(LocatedSnapshot { snapshot_id: snapshot.snapshot_id, root_id: workspace.root_id, location })
+        let SnapshotRecord { snapshot_id, dir, excludes, gitignore, .. } = snapshot;
+        let capture = Some(CapturedFiles { dir, excludes, gitignore: gitignore == Some(true) });
+        Ok(LocatedSnapshot { snapshot_id, root_id: workspace.root_id, location, capture })
     }
 
     async fn diff_archives(
@@ -58,14 +70,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             from_storage(failure, &backups)
         })?;
         match read.map_err(missing_archive)? {
-            DiffOutcome::Page { changes, next } => Ok((changes, next)),
+            DiffOutcome::Page { changes, next, .. } => Ok((changes, next)),
             DiffOutcome::Failed { side, outcome } => Err(failure_of(of(side), outcome)),
         }
     }
 }
 
 /// Returns the error of an archive that can't be compared.
-fn failure_of(snapshot: &LocatedSnapshot, outcome: Outcome) -> Error {
+pub(super) fn failure_of(snapshot: &LocatedSnapshot, outcome: Outcome) -> Error {
     let id = snapshot.location.id();
     match outcome {
         Outcome::InvalidPath(_) => Error::invalid_cursor("diff()"),
@@ -77,7 +89,7 @@ fn failure_of(snapshot: &LocatedSnapshot, outcome: Outcome) -> Error {
 }
 
 /// Returns a difference, as callers get it.
-fn to_change(change: archive::Change) -> FileChange {
+pub(super) fn to_change(change: archive::Change) -> FileChange {
     let (path, path_bytes) = path_text(change.path.as_bytes());
     let (kind, differences, previous_path) = match change.kind {
         ChangeKind::Added => (ChangeType::Added, Vec::new(), None),

@@ -181,7 +181,13 @@ async fn call_in<P: Ports>(
 }
 
 /// Returns the error of a refused call about `path`.
-fn error_of(refusal: FileRefusal, id: &SandboxId, dir: &Directory, path: &FilePath, action: &FileAction) -> Error {
+pub(super) fn error_of(
+    refusal: FileRefusal,
+    id: &SandboxId,
+    dir: &Directory,
+    path: &FilePath,
+    action: &FileAction,
+) -> Error {
     let to = if let FileAction::Move { to, .. } = action { to } else { path };
     match refusal {
         FileRefusal::Container(_) => Error::internal(),
@@ -191,8 +197,13 @@ fn error_of(refusal: FileRefusal, id: &SandboxId, dir: &Directory, path: &FilePa
         FileRefusal::NotAFile => Error::sandbox_file_not_regular(id, dir, path),
         FileRefusal::Exists => Error::sandbox_file_exists(id, dir, to),
         FileRefusal::Changed => Error::sandbox_file_changed(id, dir, path),
+        FileRefusal::ListEnded => Error::diff_list_ended(id),
+        FileRefusal::TooMany => Error::files_not_listed(id, dir, "there are too many."),
         FileRefusal::NotEmpty => Error::sandbox_directory_not_empty(id, dir, path),
         FileRefusal::Busy => Error::sandbox_files_busy(id),
+        FileRefusal::Failed(output) if matches!(action, FileAction::Walk { .. }) => {
+            Error::files_not_listed(id, dir, &output)
+        }
         FileRefusal::Failed(output) => Error::sandbox_file_failed(id, dir, path, &output),
     }
 }

@@ -1,6 +1,7 @@
 //! The files of a snapshot, read from its archives in R2 without a container; and those of a running sandbox.
 
 mod diff;
+pub mod diff_sandbox;
 pub mod in_sandbox;
 mod list;
 mod read;

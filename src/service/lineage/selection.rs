@@ -90,14 +90,15 @@ pub async fn correct_origin<P: Ports>(ports: &P, request: &Request, options: &Va
         return None;
     }
     let mut options = options.clone();
-    if let Value::Object(members) = &mut options {
+    let selection = if request.operation() == Operation::Diff { options.get_mut("from") } else { Some(&mut options) };
+    if let Some(Value::Object(members)) = selection {
         members.insert("sandboxId".to_owned(), origin.sandbox_id.as_str().into());
     }
     Some(options)
 }
 
-/// Returns the snapshot that a request selects, unless a second snapshot or sandbox is selected beside it.
-const fn selector(request: &Request) -> Option<&Selector> {
+/// Returns the snapshot that a request selects, unless a second snapshot is selected beside it.
+fn selector(request: &Request) -> Option<&Selector> {
     use requests::Sandbox as Call;
     let Request::Sandbox(request) = request else { return None };
     Some(match request {
@@ -108,6 +109,7 @@ const fn selector(request: &Request) -> Option<&Selector> {
         Call::ListFiles(it) => return it.source.selector(),
         Call::StatFile(it) => return it.source.selector(),
         Call::ReadFile(it) => return it.source.selector(),
+        Call::Diff(it) if it.to.0.selector().is_none() => &it.from.0.selector,
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! The files of snapshots, read from archives in memory.
 
 mod diff;
+mod diff_sandbox;
 mod in_sandbox;
 mod restore;
 

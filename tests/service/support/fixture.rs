@@ -202,7 +202,7 @@ impl Fixture {
     ) -> PendingOperation<Result<Value>> {
         let (world, access) = (Rc::clone(&self.world), access.clone());
         let options = arguments.clone();
-        let in_background = ["workspaces/", "checkpoints/", "files/", "commands/", "exec", "revive"]
+        let in_background = ["workspaces/", "checkpoints/", "files/", "commands/", "exec", "revive", "diff"]
             .iter()
             .any(|area| operation.name().starts_with(area));
         let work = async move {

@@ -85,6 +85,15 @@ impl BackupStore for PlantedPorts {
         self.bucket().diff_archives(from, to, request).await
     }
 
+    async fn diff_listing(
+        &self,
+        snapshot: &ArchiveLocation,
+        listing: &[u8],
+        request: &DiffRequest,
+    ) -> Result<Result<DiffOutcome, MissingArchive>, Failure> {
+        self.bucket().diff_listing(snapshot, listing, request).await
+    }
+
     async fn read_archive_prefix(&self, backup: &BackupLocation, length: u32) -> Result<Option<Vec<u8>>, Failure> {
         self.bucket().read_archive_prefix(backup, length).await
     }

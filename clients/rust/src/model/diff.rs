@@ -1,4 +1,4 @@
-//! The differences between two snapshots.
+//! The differences between two snapshots, or a snapshot and the present files of a sandbox.
 
 use std::fmt;
 
@@ -6,22 +6,52 @@ use base64ct::{Base64, Base64UrlUnpadded, Encoding};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::files::FileAttributes;
-use super::{Error, Result, SnapshotId};
+use super::{Error, Result, SandboxId, SnapshotId};
 
-/// A position in a list of differences: after this path.
+/// A position in a list of differences.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiffCursor(pub Vec<u8>);
+pub struct DiffCursor {
+    /// The path after which the page begins.
+    pub path: Vec<u8>,
+    /// The position in the list of the files of a sandbox; absent for two snapshots.
+    pub listing: Option<ListingPosition>,
+}
+
+/// A position in a list of all files of a sandbox, which the first page made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListingPosition {
+    /// The id of the list.
+    pub id: String,
+    /// The number of bytes before the position.
+    pub offset: u64,
+}
 
 impl DiffCursor {
     /// Parses a cursor that a page returned.
     pub fn parse(text: &str) -> Result<Self> {
-        Base64UrlUnpadded::decode_vec(text).map(Self).map_err(|_| Error::invalid_cursor("diff()"))
+        let (path, listing) = text.split_once('.').map_or((text, None), |(path, listing)| (path, Some(listing)));
+        let path = Base64UrlUnpadded::decode_vec(path).ok();
+        let listing = listing.map(|listing| ListingPosition::parse(listing).ok_or(()));
+        match (path, listing.transpose()) {
+            (Some(path), Ok(listing)) => Ok(Self { path, listing }),
+            _ => Err(Error::invalid_cursor("diff()")),
+        }
+    }
+}
+
+impl ListingPosition {
+    fn parse(text: &str) -> Option<Self> {
+        let (id, offset) = text.split_once('.')?;
+        let is_id =
+            (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        is_id.then_some(Self { id: id.to_owned(), offset: offset.parse().ok()? })
     }
 }
 
 impl fmt::Display for DiffCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Base64UrlUnpadded::encode_string(&self.0))
+        f.write_str(&Base64UrlUnpadded::encode_string(&self.path))?;
+        self.listing.iter().try_for_each(|ListingPosition { id, offset }| write!(f, ".{id}.{offset}"))
     }
 }
 
@@ -31,15 +61,19 @@ impl Serialize for DiffCursor {
     }
 }
 
-/// A page of the differences between two snapshots, sorted by path: name by name, by the bytes of the names.
+/// A page of the differences between two snapshots, or a snapshot and the files of a running sandbox, sorted by path: name by name, by the bytes of the names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotDiff {
     /// The id of the first snapshot.
     pub from: SnapshotId,
-    /// The id of the second snapshot.
-    pub to: SnapshotId,
+    /// The id of the second snapshot; absent for the files of a sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<SnapshotId>,
+    /// The running sandbox; absent for two snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_id: Option<SandboxId>,
     /// The files and directories that differ. There can be none before the last page.
     pub changes: Vec<FileChange>,
     /// The cursor of the next page; absent on the last page.
@@ -47,7 +81,7 @@ pub struct SnapshotDiff {
     pub cursor: Option<String>,
 }
 
-/// A path that differs between two snapshots.
+/// A path that differs. The second snapshot can be the files of a running sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -83,9 +83,10 @@ macro_rules! operations {
                 /// Checks in R2 whether a snapshot can be restored. Does not start a container.
                 Verify = "verify", fn verify(Selection) -> Verification,
                     in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
-                /// Compares the files of two snapshots of one lineage. Does not start a container.
+                /// Compares the files of two snapshots of one lineage, or of a snapshot and a running sandbox. Does not start a
+                /// container.
                 Diff = "diff", fn diff(DiffRequest) -> SnapshotDiff,
-                    in Sandbox(|it| it.from.0.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| it), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Changes the label of a snapshot.
                 Label = "label", fn label(LabelRequest) -> Summary,
                     in Sandbox(|it| it.selection.selector.origin_id()), permission: SNAPSHOT, needs_bucket: true, repeat: Idempotent;

@@ -2,7 +2,7 @@
 
 use super::SandboxId;
 use super::named::Address;
-use super::request::FileSource;
+use super::request::{DiffRequest, FileSource};
 
 /// The permissions, as the table names them.
 pub(super) mod permissions {
@@ -52,6 +52,16 @@ impl From<&SandboxId> for Target {
 impl From<&Address> for Target {
     fn from(address: &Address) -> Self {
         Self::Named(address.clone())
+    }
+}
+
+impl From<&DiffRequest> for Target {
+    /// The entrypoint itself compares the files of a running sandbox.
+    fn from(request: &DiffRequest) -> Self {
+        match &*request.to.0 {
+            FileSource::Snapshot(_) => request.from.0.selector.origin_id().into(),
+            FileSource::Sandbox(_) => Self::Entrypoint,
+        }
     }
 }
 

@@ -15,24 +15,30 @@ use crate::model::file_call::{FileOutcome, FileRefusal};
 use crate::model::files::FilePath;
 
 /// A directory with files, which is removed at the end.
-struct Place(PathBuf);
+pub(in crate::cloudflare::scripts) struct Place(pub PathBuf, pub Option<(&'static str, &'static str)>);
 
 impl Place {
-    fn new() -> Self {
+    pub fn new() -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = PathBuf::from(format!("/tmp/file-calls-{}-{number}", std::process::id()));
         fs::create_dir_all(path.join("work/src")).unwrap();
         fs::write(path.join("work/notes.txt"), "first\n").unwrap();
         fs::write(path.join("secret"), "outside").unwrap();
-        Self(path)
+        Self(path, None)
     }
 
-    fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+    /// Replaces a text of each script.
+    pub fn with_replaced(mut self, text: Option<(&'static str, &'static str)>) -> Self {
+        self.1 = text;
+        self
+    }
+
+    pub fn at(&self, path: impl AsRef<Path>) -> PathBuf {
         self.0.join("work").join(path)
     }
 
-    fn call(&self, path: &str, action: FileAction) -> Result<FileOutcome, FileRefusal> {
+    pub fn call(&self, path: &str, action: FileAction) -> Result<FileOutcome, FileRefusal> {
         let call = FileCall {
             id: "c1".into(),
             dir: Directory::parse(self.at("").to_str().unwrap()).unwrap(),
@@ -43,6 +49,7 @@ impl Place {
         let Program::Shell(script) = &command.program else { panic!("a script") };
         // The locks of the script are in a directory that exists everywhere.
         let script = script.replace("run=/run/", &format!("run={}/", self.0.display()));
+        let script = self.1.map_or_else(|| script.clone(), |(from, to)| script.replace(from, to));
         let mut bash = Command::new("bash");
         bash.args(["-c", "--", &script]).current_dir("/");
         if let CommandInput::File(path) = &command.stdin {

@@ -61,6 +61,36 @@ impl Error {
         )
     }
 
+    /// [`Code::SandboxNotRunning`], for a snapshot that is compared with the present files of a sandbox.
+    pub fn diff_not_running(id: &SandboxId) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!("The sandbox {:?} is not running, so it has no files to compare the snapshot with.", id.as_str()),
+            "Start it first, or compare the snapshot with the newest one.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for a cursor whose list of files is gone.
+    pub fn diff_list_ended(id: &SandboxId) -> Self {
+        Self::invalid_argument(
+            format!("The list of files in the sandbox {:?} that `cursor` continues no longer exists", id.as_str()),
+            "Start again without a cursor. The sandbox keeps the lists of the last three comparisons, until it ends.",
+        )
+    }
+
+    /// [`Code::SandboxFailed`], for files that can't be listed completely.
+    pub fn files_not_listed(id: &SandboxId, dir: &Directory, why: &str) -> Self {
+        Self::new(
+            Code::SandboxFailed,
+            format!(
+                "The files in {:?} of the sandbox {:?} can't be listed completely: {why}",
+                dir.as_str(),
+                id.as_str()
+            ),
+            "Try again when no program changes the files, or compare two snapshots.",
+        )
+    }
+
     /// [`Code::CrossLineage`], for files of a snapshot of another lineage than the sandbox.
     pub fn files_of_other_lineage(source: &SandboxId, target: &SandboxId) -> Self {
         Self::new(

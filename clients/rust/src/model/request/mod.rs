@@ -47,7 +47,7 @@ pub use checkpoint::{
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
-pub use diff::{DiffRequest, NestedSelection};
+pub use diff::{DiffRequest, NestedFiles, NestedSelection};
 pub use exec::{ExecRequest, ExecTarget};
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
