@@ -69,7 +69,7 @@ describe('the differences between two snapshots', () => {
   test('are shown from the older to the newer one', async () => {
     await using tab = await fixture.atSnapshot(second);
     await tab.button('Compare…').click();
-    const other = tab.dialog.getByLabel('Other snapshot').locator('option:checked');
+    const other = tab.dialog.getByLabel('With').locator('option:checked');
     assert.equal(await other.innerText(), 'first (origin)', 'the snapshot before it is preselected');
     await tab.button('Compare').click();
     await tab.page.getByText('3 differences').waitFor();

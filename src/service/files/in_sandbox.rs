@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::{to_attributes, to_page};
-use crate::model::exec_call::{ExecContainer, PreparedExec};
+use crate::model::exec_call::ExecContainer;
 use crate::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
 use crate::model::files::{FileContent, FileCursor, FileDescription, FileLocation, FilePage, FilePath, RemovedFile};
 use crate::model::named::messages::ResumedWorkspace;
@@ -75,7 +75,7 @@ pub async fn move_file<P: Ports>(ports: &Rc<P>, request: MoveFileRequest) -> Res
     let MoveFileRequest { sandbox, path, to, overwrite } = request;
     check_inner(&path)?;
     check_inner(&to)?;
-    let action = FileAction::Move { to: to.normalized(), overwrite };
+    let action = FileAction::Move { to: to.clone(), overwrite };
     Ok(FileDescription { path: to.into(), ..describe(ports, &sandbox, path, action).await? })
 }
 
@@ -87,6 +87,15 @@ pub async fn remove<P: Ports>(ports: &Rc<P>, request: RemoveFileRequest) -> Resu
         (location, FileOutcome::Removed(removed)) => Ok(RemovedFile { location, path: path.into(), removed }),
         _ => Err(other_outcome()),
     }
+}
+
+/// Returns a path as the container gets it.
+fn resolve(path: &FilePath, dir: &Directory, action: &FileAction) -> Result<FilePath> {
+    let path = path.relative_to(dir).ok_or_else(|| Error::file_outside(dir, path))?;
+    if matches!(action, FileAction::Write { .. } | FileAction::Move { .. } | FileAction::Remove { .. }) {
+        check_inner(&path)?;
+    }
+    Ok(path)
 }
 
 /// Refuses the path of the directory itself.
@@ -155,6 +164,11 @@ async fn call_in<P: Ports>(
 ) -> Result<(FileLocation, FileOutcome)> {
     let ResumedWorkspace { sandbox_id: id, started, .. } = found;
     let prepared = prepare(&**ports, &id, files.runtime, &files.lineage_scope).await?;
+    let dir = files.dir.clone().unwrap_or_else(|| prepared.dir.clone());
+    let resolved = resolve(path, &dir, &action)?;
+    if let FileAction::Move { to, overwrite } = &action {
+        action = FileAction::Move { to: resolve(to, &dir, &action)?, overwrite: *overwrite };
+    }
     let sandboxes = ports.sandboxes(prepared.runtime)?;
     let failed = |failure| from_sandbox(failure, &id, During::Files);
     let call_id = draw_random(&**ports, ShortId::from_random)?.as_str().to_owned();
@@ -163,9 +177,7 @@ async fn call_in<P: Ports>(
         sandboxes.write_input(&id, &file, input).await.map_err(failed)?;
         *content = FileInput::File(file);
     }
-    let PreparedExec { dir, .. } = &prepared;
-    let dir = files.dir.clone().unwrap_or_else(|| dir.clone());
-    let call = FileCall { id: call_id, dir: dir.clone(), path: path.normalized(), action };
+    let call = FileCall { id: call_id, dir: dir.clone(), path: resolved, action };
     let attempt = async |container: &ExecContainer| {
         Ok(match sandboxes.call_files(&id, container, &call).await.map_err(failed)? {
             Err(FileRefusal::Container(refusal)) => Err(refusal),

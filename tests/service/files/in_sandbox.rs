@@ -58,7 +58,8 @@ fn file_has_the_same_answer_in_a_sandbox_and_in_its_snapshot() {
         };
         let (in_snapshot, first) =
             place(fixture.run(operation, &json!({ "ref": snapshot, "path": "notes.txt" })).unwrap());
-        let (in_sandbox, second) = place(fixture.in_agent(operation, &json!({ "path": "/notes.txt" })).unwrap());
+        let (in_sandbox, second) =
+            place(fixture.in_agent(operation, &json!({ "path": "/workspace/notes.txt" })).unwrap());
         assert_eq!(in_snapshot, (Some(json!(snapshot.snapshot_id())), None));
         assert_eq!(in_sandbox, (None, Some(json!(AGENT))));
         assert_eq!(with(&first, "path", ""), with(&second, "path", ""));
@@ -116,10 +117,31 @@ fn refusals_name_the_path_and_change_nothing() {
 }
 
 #[test]
-fn absolute_path_is_refused_with_the_relative_one() {
+fn absolute_path_in_the_directory_is_that_of_its_file() {
     let fixture = Fixture::with_sandbox();
-    let read = fixture.in_agent(Operation::ReadFile, &json!({ "path": "/workspace/notes.txt" }));
-    assert!(read.expect_code(Code::FileNotFound).remediation().contains("pass \"notes.txt\""));
+    let written = json!({ "path": "/workspace/src/a", "content": "a" });
+    assert_eq!(fixture.in_agent(Operation::WriteFile, &written).unwrap()["path"], "/workspace/src/a");
+    let moved = json!({ "path": "src/a", "to": "/workspace/b" });
+    fixture.in_agent(Operation::MoveFile, &moved).unwrap();
+    assert_eq!(fixture.in_agent(Operation::ReadFile, &json!({ "path": "b" })).unwrap()["content"], "a");
+    let list = |options: &Value| with(&fixture.in_agent(Operation::ListFiles, options).unwrap(), "path", "");
+    assert_eq!(list(&json!({ "path": "/workspace/" })), list(&json!({})));
+}
+
+#[test]
+fn absolute_path_outside_of_the_directory_is_refused() {
+    let fixture = Fixture::with_sandbox();
+    let content = json!({ "path": "/workspace2/a", "content": "a" });
+    for (operation, options) in [
+        (Operation::WriteFile, content),
+        (Operation::ReadFile, json!({ "path": "/etc/passwd" })),
+        (Operation::MoveFile, json!({ "path": "notes.txt", "to": "/tmp/notes.txt" })),
+    ] {
+        fixture.in_agent(operation, &options).expect_code(Code::InvalidArgument);
+    }
+    fixture
+        .in_agent(Operation::RemoveFile, &json!({ "path": "/workspace", "recursive": true }))
+        .expect_code(Code::InvalidArgument);
 }
 
 #[test]

@@ -48,6 +48,17 @@ impl FilePath {
         Self(names.collect::<Vec<_>>().join("/"))
     }
 
+    /// Returns the normalized path relative to a directory of a container, where an absolute path is one of the container. `None`
+    /// if it is not in the directory. `/` alone is the directory.
+    pub fn relative_to(&self, dir: &Directory) -> Option<Self> {
+        let path = self.normalized();
+        if !self.0.starts_with('/') || path.0.is_empty() {
+            return Some(path);
+        }
+        let inner = format!("/{}", path.0).strip_prefix(dir.as_str().trim_end_matches('/'))?.to_owned();
+        (inner.is_empty() || inner.starts_with('/')).then(|| Self(inner.trim_start_matches('/').to_owned()))
+    }
+
     /// Returns the path of the directory itself.
     pub fn root() -> Self {
         Self("/".to_owned())

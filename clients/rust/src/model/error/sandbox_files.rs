@@ -32,15 +32,24 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for an absolute path outside of the directory.
+    pub fn file_outside(dir: &Directory, path: &FilePath) -> Self {
+        Self::invalid_argument(
+            format!("{:?} is not in the directory {:?}", path.as_str(), dir.as_str()),
+            format!(
+                "Pass a path relative to {:?}, or an absolute one in it. For the files of another directory, pass it as `dir`.",
+                dir.as_str()
+            ),
+        )
+    }
+
     /// [`Code::FileNotFound`], for a path at which a sandbox has nothing.
     pub fn sandbox_file_not_found(id: &SandboxId, dir: &Directory, path: &FilePath) -> Self {
-        let relative = format!("/{}", path.normalized().as_str());
-        let inner = relative.strip_prefix(dir.as_str().trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
-        let remediation = match inner {
-            Some(inner) if !inner.is_empty() => format!("Paths are relative to {:?}: pass {inner:?}.", dir.as_str()),
-            _ => format!("List the files of its directory. Paths are relative to {:?}.", dir.as_str()),
-        };
-        Self::new(Code::FileNotFound, format!("{} contains no {:?}.", place(id, dir), path.as_str()), remediation)
+        Self::new(
+            Code::FileNotFound,
+            format!("{} contains no {:?}.", place(id, dir), path.as_str()),
+            format!("List the files of its directory. Paths are relative to {:?}.", dir.as_str()),
+        )
     }
 
     /// [`Code::NotADirectory`], for a path to or through something other than a directory.
