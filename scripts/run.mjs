@@ -120,6 +120,11 @@ const commands = {
     prepareSandboxes({ optimized: false });
     serve('node', ['scripts/dev.ts', ...args]);
   },
+  cli: () => {
+    rust();
+    const program = ['--package', 'snapshotter-cli', '--bin', 'snapshotter'];
+    run('cargo', ['run', '--quiet', '--locked', ...program, '--', ...args]);
+  },
   pack: () => {
     packages();
     // `npm run pack -- client` and `-- cli` pack one of them.
