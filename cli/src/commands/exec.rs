@@ -45,7 +45,8 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
     let stdin = io::stdin();
     let (request, input) =
         if no_stdin || stdin.is_terminal() { (request, None) } else { with_input(request, stdin.lock())? };
-    let ExecExit { exit_code, timed_out, .. } = print_events(context.exec_stream(&request, input)?)?;
+    let ExecExit { exit_code, timed_out, started, .. } = print_events(context.exec_stream(&request, input)?)?;
+    context.warn_of_loss(started.as_ref());
     if timed_out {
         crate::output::print_note("snapshotter: the command exceeded its time limit and was killed\n");
     }
