@@ -159,6 +159,8 @@ test('files are listed, printed and copied in both directions', async () => {
   assert.equal(error.code, 'NOT_A_FILE');
   assert.match(error.remediation, new RegExp(`snapshotter exec @${NAME} tar c deep \\| tar x`));
   assert.equal((await cli.json('cp', local('a.txt'), at(''))).path, 'a.txt');
-  assert.deepEqual(await run('ls', `@${NAME}`, '--quiet'), [0, 'a.txt\ndeep\n']);
+  assert.equal((await cli.json('cp', local('a.txt'), at('new/'))).path, 'new/a.txt');
+  assert.deepEqual(await cli.code('cp', '-', at('new/')), ['INVALID_USAGE', 2]);
+  assert.deepEqual(await run('ls', `@${NAME}`, '--quiet'), [0, 'a.txt\ndeep\nnew\n']);
   rmSync(folder, { recursive: true });
 });
