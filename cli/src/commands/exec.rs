@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Chain, Cursor, IsTerminal, Read};
 
+use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
 use sandbox_snapshotter_client::model::exec::{ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream};
 use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandRequest};
@@ -25,7 +26,8 @@ const MAX_OPTIONS: usize = 60 * 1024;
 
 /// Runs the command, with a time limit. Ends this program with the exit code of the command that ran.
 pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
-    let code = run_command(context, command, limit).map_err(|failure| failure.with_exit(Exit::NotRun))?;
+    let code = run_command(context, command, limit);
+    let code = code.map_err(|failure| explain_interruption(failure).with_exit(Exit::NotRun))?;
     std::process::exit(code);
 }
 
@@ -158,6 +160,19 @@ fn print_events(mut answer: impl Read) -> Result<ExecExit> {
     }
 }
 
+/// Replaces the remediation for a command whose container ended.
+fn explain_interruption(failure: Failure) -> Failure {
+    if failure.code() != Some(Code::OperationInterrupted.as_str()) {
+        return failure;
+    }
+    failure.with_remediation(
+        "If the container ended, the files that are in no snapshot are gone. If a second run of the command does no harm, \
+         run it again: a workspace is started first with the files of its newest snapshot, a sandbox only with \
+         `--revive`. A warning then says whether files may be lost."
+            .to_owned(),
+    )
+}
+
 fn answer_lost(why: &str) -> Failure {
     Failure::transient(
         Exit::NotRun,
@@ -170,7 +185,7 @@ fn answer_lost(why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use sandbox_snapshotter_client::model::SandboxId;
+    use sandbox_snapshotter_client::model::{Error, SandboxId};
 
     use super::*;
 
@@ -181,6 +196,14 @@ mod tests {
         assert!(!is_line(&["ls"]));
         assert!(!is_line(&["printf", "%s", "a b"]));
         assert!(!is_line(&[]));
+    }
+
+    #[test]
+    fn the_remediation_of_an_interrupted_command_has_the_options_of_this_program() {
+        let interrupted = client::Error::from(Error::exec_interrupted(&SandboxId::parse("agent-42").unwrap()));
+        let Failure::Reported(report) = explain_interruption(interrupted.into()) else { panic!() };
+        assert!(report.remediation.contains("`--revive`"), "{report:?}");
+        assert!(!report.remediation.contains("`name`") && !report.remediation.contains("revive: true"), "{report:?}");
     }
 
     /// Returns the input in the options, and the input that is a stream.
