@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Chain, Cursor, IsTerminal, Read};
+use std::slice;
 
 use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
@@ -13,6 +14,7 @@ use super::context::Context;
 use super::target::Target;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
+use crate::args::help;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{print_bytes, print_error_bytes};
@@ -57,6 +59,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
     let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
+    check_no_option_follows(&target, &argv)?;
     let request = match Target::parse(&target)? {
         Target::Named(address) => ExecRequest::named(address, ""),
         Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
@@ -104,6 +107,20 @@ fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandReq
 /// Returns whether the arguments are a command line: one with a space, as `'npm test'`.
 fn is_line(argv: &[String]) -> bool {
     matches!(argv, [line] if line.contains(char::is_whitespace))
+}
+
+/// Verifies that no option of this program follows a command line, which takes no arguments.
+fn check_no_option_follows(target: &str, argv: &[String]) -> Result<()> {
+    let Some((line, rest)) = argv.split_first() else { return Ok(()) };
+    let first = rest.first().filter(|_| is_line(slice::from_ref(line)));
+    match first.filter(|word| help::has_option("exec", word)) {
+        None => Ok(()),
+        Some(option) => Err(Failure::invalid(
+            "INVALID_USAGE",
+            format!("The option {option} is after the command, and would be one of its arguments."),
+            format!("Options precede the command: `snapshotter exec {} {target} '{line}'`.", rest.join(" ")),
+        )),
+    }
 }
 
 fn parse_variable(pair: &str) -> Result<(String, String)> {
@@ -196,6 +213,21 @@ mod tests {
         assert!(!is_line(&["ls"]));
         assert!(!is_line(&["printf", "%s", "a b"]));
         assert!(!is_line(&[]));
+    }
+
+    #[test]
+    fn an_option_after_a_command_line_is_refused() {
+        let check =
+            |argv: &[&str]| check_no_option_follows("@proj", &argv.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let Err(Failure::Reported(report)) = check(&["sleep 3", "--timeout", "1s"]) else { panic!() };
+        assert_eq!(report.remediation, "Options precede the command: `snapshotter exec --timeout 1s @proj 'sleep 3'`.");
+        for refused in [["sleep 3", "--json"], ["make check", "--env=CI=1"], ["ls -l", "-n"]] {
+            assert!(check(&refused).is_err(), "{refused:?}");
+        }
+        for accepted in [&["sleep 3"][..], &["npm", "--json"], &["my program", "--verbose"], &["my program", "x"], &[]]
+        {
+            assert!(check(accepted).is_ok(), "{accepted:?}");
+        }
     }
 
     #[test]
