@@ -277,7 +277,33 @@ impl From<model::Error> for Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+
+    /// Returns the sources of this program.
+    fn sources(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let read = |path: &Path| vec![fs::read_to_string(path).unwrap()];
+        entries.flat_map(|path| if path.is_dir() { sources(&path) } else { read(&path) }).collect()
+    }
+
+    #[test]
+    fn every_code_of_this_program_is_in_its_documentation() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let documentation = fs::read_to_string(root.join("../docs/cli.md")).unwrap();
+        let is_code =
+            |text: &&str| text.contains('_') && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let sources = sources(&root.join("src"));
+        let failures = sources.iter().flat_map(|source| source.split("Failure::").skip(1));
+        let codes: Vec<_> = failures.filter_map(|failure| failure.split('"').nth(1)).filter(is_code).collect();
+        assert!(codes.contains(&"LOCAL_FILE_EXISTS"), "{codes:?}");
+        let is_of_server = |code: &str| Code::ALL.iter().any(|known| known.as_str() == code);
+        for code in codes.into_iter().filter(|code| !is_of_server(code)) {
+            assert!(documentation.contains(&format!("`{code}`")), "{code}");
+        }
+    }
 
     #[test]
     fn remediations_use_the_terms_of_the_command_line() {

@@ -15,6 +15,13 @@ const SYNONYMS: [(&str, &str); 4] = [
     ("ps", "commands list"),
 ];
 
+/// Options of other programs that copy directories.
+const RECURSIVE: [&str; 4] = ["-r", "-R", "-a", "--recursive"];
+
+/// How to copy a directory.
+const RECURSIVE_TIP: &str = "a directory of a snapshot needs no option. For one of a running sandbox, run \
+    `tar c DIR | snapshotter exec @NAME tar x`, or `snapshotter exec @NAME tar c DIR | tar x`";
+
 /// Adds suggestions to the error of a command with these words.
 pub fn add(mut error: clap::Error, words: &[String]) -> clap::Error {
     let root = help::command();
@@ -48,6 +55,10 @@ fn commands_named(root: &Command, word: &str) -> Vec<String> {
 /// the unknown option as a value, which no command takes.
 fn suggest_option(error: &mut clap::Error, root: &Command, words: &[String]) {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
+    if words == ["cp"] && RECURSIVE.contains(&unknown.as_str()) {
+        replace_tip(error, RECURSIVE_TIP);
+        return;
+    }
     let Some(name) = unknown.strip_prefix("--") else { return };
     let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
     let Some(command) = command else { return };
@@ -57,19 +68,19 @@ fn suggest_option(error: &mut clap::Error, root: &Command, words: &[String]) {
     let is_argument = command
         .get_positionals()
         .any(|argument| argument.get_value_names().is_some_and(|names| names.iter().any(|name| **name == *value_name)));
-    let (kind, suggestion) = match longer {
-        Some(longer) => (ContextKind::SuggestedArg, ContextValue::String(format!("--{longer}"))),
-        None if is_argument => {
-            let tip = StyledStr::from(format!("pass {value_name} without '{unknown}'"));
-            (ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]))
-        }
-        None => {
-            error.remove(ContextKind::Suggested);
-            return;
-        }
-    };
+    let tip = format!("pass {value_name} without '{unknown}'");
     error.remove(ContextKind::Suggested);
-    error.insert(kind, suggestion);
+    if let Some(longer) = longer {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{longer}")));
+    } else if is_argument {
+        replace_tip(error, &tip);
+    }
+}
+
+/// Replaces the tips of an error.
+fn replace_tip(error: &mut clap::Error, tip: &str) {
+    let tips = ContextValue::StyledStrs(vec![StyledStr::from(tip.to_owned())]);
+    error.insert(ContextKind::Suggested, tips);
 }
 
 #[cfg(test)]
@@ -111,6 +122,15 @@ mod tests {
         assert!(restore.contains("'--lable'") && !restore.contains("as a value"), "{restore}");
         let create = suggested("snapshotter snapshot create agent-42 --lable x");
         assert!(create.contains("'--label'") && !create.contains("as a value"), "{create}");
+    }
+
+    #[test]
+    fn the_option_to_copy_directories_suggests_tar() {
+        for option in RECURSIVE {
+            let text = suggested(&format!("snapshotter cp {option} src @proj:src"));
+            assert!(text.contains("tip: a directory") && text.contains("tar c DIR | snapshotter exec"), "{text}");
+            assert!(!text.contains("as a value") && text.matches("<FROM> <TO>").count() == 1, "{text}");
+        }
     }
 
     #[test]

@@ -83,6 +83,23 @@ test('a stopped workspace is started', async () => {
   assert.deepEqual([status, stdout], [0, 'started\n']);
 });
 
+test('a command and a list of files warn that files may be lost if they start a killed workspace', async () => {
+  await cli.print('workspace', 'stop', NAME);
+  const warning =
+    /^warning: the files were restored from snap-\w+, which was \d+ s old; files that were newer than the snapshot may be lost\n$/;
+  for (const command of [
+    ['exec', `@${NAME}`, 'true'],
+    ['ls', `@${NAME}`],
+  ]) {
+    await exec(['true']);
+    await world.kill(sandbox);
+    const { status, stderr } = await cli.run(command);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, warning);
+    assert.equal((await cli.run(command)).stderr, '');
+  }
+});
+
 test('a command is killed with the program', async () => {
   const { child, ended } = cli.begin(['exec', `@${NAME}`, '--', 'sh', '-c', 'echo begun; sleep 300 & wait']);
   await new Promise((begun) => child.stdout?.once('data', begun));
@@ -142,6 +159,8 @@ test('files are listed, printed and copied in both directions', async () => {
   assert.equal(error.code, 'NOT_A_FILE');
   assert.match(error.remediation, new RegExp(`snapshotter exec @${NAME} tar c deep \\| tar x`));
   assert.equal((await cli.json('cp', local('a.txt'), at(''))).path, 'a.txt');
-  assert.deepEqual(await run('ls', `@${NAME}`, '--quiet'), [0, 'a.txt\ndeep\n']);
+  assert.equal((await cli.json('cp', local('a.txt'), at('new/'))).path, 'new/a.txt');
+  assert.deepEqual(await cli.code('cp', '-', at('new/')), ['INVALID_USAGE', 2]);
+  assert.deepEqual(await run('ls', `@${NAME}`, '--quiet'), [0, 'a.txt\ndeep\nnew\n']);
   rmSync(folder, { recursive: true });
 });

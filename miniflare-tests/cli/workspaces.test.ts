@@ -190,6 +190,15 @@ describe('a workspace', () => {
     assert.deepEqual(await cli.code('workspace', 'show', name), ['WORKSPACE_NOT_FOUND', 3]);
   });
 
+  test('is not deleted by a similar name, which is reported', async () => {
+    await cli.print('workspace', 'create', `typo/${name}`);
+    const { error, exitCode } = await cli.failure('workspace', 'delete', `typo/${name}x`, '--yes');
+    assert.deepEqual([error.code, exitCode], ['WORKSPACE_NOT_FOUND', 3]);
+    assert.match(error.message, / Nothing was deleted\.$/);
+    assert.equal(error.remediation, `Did you mean the workspace @typo/${name}?`);
+    await cli.print('workspace', 'show', `typo/${name}`);
+  });
+
   test('is listed for its tenant only', async () => {
     const tenant = `tenant-${name}`;
     for (const each of ['a-1', 'a-2', 'b-1']) await cli.print('workspace', 'create', `${tenant}/${each}`);

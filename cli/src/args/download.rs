@@ -9,6 +9,10 @@ use super::files::{FileSelector, split_place};
 
 /// `cp`
 #[derive(Args)]
+#[command(override_usage = "\
+snapshotter cp [OPTIONS] <FROM> <TO>
+       snapshotter cp [OPTIONS] <SANDBOX|@NAME> <ID|LABEL> <PATH> <LOCAL>
+       snapshotter cp [OPTIONS] --ref <FILE|-> <PATH> <LOCAL>")]
 #[command(after_help = "\
 Examples:
   snapshotter cp ./config.json @notebook:src/config.json
@@ -21,7 +25,7 @@ pub struct Cp {
     /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file of a running sandbox. For a snapshot: SANDBOX or
     /// @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file or a directory; - is the standard
     /// input or output, and gets a directory of a snapshot as a tar
-    #[arg(value_name = "FROM> <TO> | <SANDBOX|@NAME> <ID|LABEL> <PATH> <LOCAL", num_args = 2..=4, required = true)]
+    #[arg(value_name = "OPERAND", num_args = 2..=4, required = true)]
     pub operands: Vec<String>,
     /// The ref of the snapshot in JSON: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]

@@ -26,6 +26,20 @@ pub fn command() -> Command {
     }
 }
 
+/// Returns whether a word is an option of a command, such as `--env`, `--env=A=b` or `-e`.
+pub fn has_option(name: &str, word: &str) -> bool {
+    let mut command = command();
+    command.build();
+    let word = word.split_once('=').map_or(word, |(option, _)| option);
+    command.find_subcommand(name).is_some_and(|command| {
+        command.get_arguments().any(|argument| {
+            let long = argument.get_long().map(|long| format!("--{long}"));
+            let short = argument.get_short().map(|short| format!("-{short}"));
+            [long, short].iter().flatten().any(|option| option == word)
+        })
+    })
+}
+
 /// Writes the template of the help: the one of clap, with groups instead of one list of commands.
 fn write_template(template: &mut StyledStr, command: &Command) -> Result {
     let (header, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::io::Read;
 
+use sandbox_snapshotter_client::model::exec::StartedForExec;
 use sandbox_snapshotter_client::model::files::FileDescription;
+use sandbox_snapshotter_client::model::json;
 use sandbox_snapshotter_client::model::request::{ExecRequest, ExportRequest, FileRequest, WriteFileRequest};
 use sandbox_snapshotter_client::{Download, Options};
 use serde::de::DeserializeOwned;
@@ -16,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Effect};
 use crate::output::answer::Answer;
+use crate::output::exec::loss_warning;
 use crate::output::spinner::Spinner;
 use crate::output::{Output, Show, print_warning};
 use crate::settings::Sources;
@@ -71,6 +74,7 @@ impl Context {
         let _tracker = interrupt::track_call(effect, key);
         let _spinner = Spinner::start(format!("{operation}…"));
         let answer = self.server.call(operation, options.clone()).and_then(Answer::of)?;
+        self.warn_of_loss_in(&answer.raw);
         Ok(Answer { key: key.map(str::to_owned), ..answer })
     }
 
@@ -100,7 +104,23 @@ impl Context {
         }
         let _tracker = interrupt::track_call(Effect::Changes, None);
         let written = self.server.write_file(&options, content).and_then(Answer::of);
-        written.map_err(|failure| self.suggest_workspace(failure, &options))
+        let written = written.map_err(|failure| self.suggest_workspace(failure, &options))?;
+        self.warn_of_loss_in(&written.raw);
+        Ok(written)
+    }
+
+    /// Warns of the start of a workspace or a sandbox for a call if files may be lost. In JSON mode, the answer has it.
+    pub fn warn_of_loss(&self, started: Option<&StartedForExec>) {
+        if !self.output.json
+            && let Some(warning) = started.and_then(loss_warning)
+        {
+            print_warning(&warning);
+        }
+    }
+
+    fn warn_of_loss_in(&self, answer: &Value) {
+        let started = answer.get("started").and_then(|started| json::from_value(started).ok());
+        self.warn_of_loss(started.as_ref());
     }
 
     /// Removes the time limit of calls, for a call that ends with a command.

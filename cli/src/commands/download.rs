@@ -15,6 +15,7 @@ use super::context::Context;
 use super::files::select;
 use super::sandbox_copy;
 use crate::args::download::{Cp, Export};
+use crate::args::files::split_place;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::render::{self, lines};
@@ -35,10 +36,9 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
     if let Some((target, path, copy)) = command.between() {
         return sandbox_copy::copy(context, &command, target, path, copy);
     }
+    let operands = command.operands.clone();
     let Some((snapshot, path, local, force)) = command.split() else {
-        let remediation = "Pass FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH. For a snapshot, pass SANDBOX or @NAME, ID or \
-             LABEL, PATH and LOCAL; with `--ref`, PATH and LOCAL.";
-        return Err(Failure::invalid("INVALID_USAGE", "The number of operands is wrong.", remediation));
+        return Err(invalid_operands(&operands));
     };
     let selection = context.select_snapshot(&snapshot)?;
     let path = FilePath::parse(&path)?;
@@ -65,6 +65,28 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
         let size = write_file(download.body, download.size_bytes, &target, force)?;
         report(context, &json!({ "snapshotId": snapshot_id }), &target, Some(size))
     }
+}
+
+/// Returns the failure of operands that select no copy.
+fn invalid_operands(operands: &[String]) -> Failure {
+    let (message, remediation) = match operands {
+        [from, to] if split_place(from).is_some() && split_place(to).is_some() => (
+            "Both FROM and TO are in a sandbox.".to_owned(),
+            "Copy the file to this machine first, then from this machine.".to_owned(),
+        ),
+        [from, to] if to.starts_with('@') => {
+            let name = Path::new(from).file_name().and_then(|name| name.to_str()).unwrap_or("PATH");
+            (format!("TO has no path: {to}."), format!("Write {to}:{name}."))
+        }
+        [from, _] if from.starts_with('@') => (format!("FROM has no path: {from}."), format!("Write {from}:PATH.")),
+        _ => (
+            "The operands select neither a file of a sandbox nor one of a snapshot.".to_owned(),
+            "Pass FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH. For a snapshot, pass SANDBOX or @NAME, ID or \
+             LABEL, PATH and LOCAL; with `--ref`, PATH and LOCAL."
+                .to_owned(),
+        ),
+    };
+    Failure::invalid("INVALID_USAGE", message, remediation)
 }
 
 /// `export`
@@ -352,6 +374,18 @@ mod tests {
         write_file(&b"old"[..], Some(3), &target, true).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn operands_that_select_no_copy_say_what_to_write() {
+        for (operands, expected) in [
+            (["./main.py", "@proj"], "Write @proj:main.py."),
+            (["@proj", "main.py"], "Write @proj:PATH."),
+            (["@a:x", "@b:x"], "Copy the file to this machine first, then from this machine."),
+        ] {
+            let Failure::Reported(report) = invalid_operands(&operands.map(str::to_owned)) else { panic!() };
+            assert_eq!((report.code.as_str(), report.remediation.as_str()), ("INVALID_USAGE", expected));
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Chain, Cursor, IsTerminal, Read};
+use std::slice;
 
+use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
 use sandbox_snapshotter_client::model::exec::{ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream};
 use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandRequest};
@@ -12,6 +14,7 @@ use super::context::Context;
 use super::target::Target;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
+use crate::args::help;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{print_bytes, print_error_bytes};
@@ -25,7 +28,8 @@ const MAX_OPTIONS: usize = 60 * 1024;
 
 /// Runs the command, with a time limit. Ends this program with the exit code of the command that ran.
 pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
-    let code = run_command(context, command, limit).map_err(|failure| failure.with_exit(Exit::NotRun))?;
+    let code = run_command(context, command, limit);
+    let code = code.map_err(|failure| explain_interruption(failure).with_exit(Exit::NotRun))?;
     std::process::exit(code);
 }
 
@@ -45,7 +49,8 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
     let stdin = io::stdin();
     let (request, input) =
         if no_stdin || stdin.is_terminal() { (request, None) } else { with_input(request, stdin.lock())? };
-    let ExecExit { exit_code, timed_out, .. } = print_events(context.exec_stream(&request, input)?)?;
+    let ExecExit { exit_code, timed_out, started, .. } = print_events(context.exec_stream(&request, input)?)?;
+    context.warn_of_loss(started.as_ref());
     if timed_out {
         crate::output::print_note("snapshotter: the command exceeded its time limit and was killed\n");
     }
@@ -54,6 +59,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
     let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
+    check_no_option_follows(&target, &argv)?;
     let request = match Target::parse(&target)? {
         Target::Named(address) => ExecRequest::named(address, ""),
         Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
@@ -101,6 +107,20 @@ fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandReq
 /// Returns whether the arguments are a command line: one with a space, as `'npm test'`.
 fn is_line(argv: &[String]) -> bool {
     matches!(argv, [line] if line.contains(char::is_whitespace))
+}
+
+/// Verifies that no option of this program follows a command line, which takes no arguments.
+fn check_no_option_follows(target: &str, argv: &[String]) -> Result<()> {
+    let Some((line, rest)) = argv.split_first() else { return Ok(()) };
+    let first = rest.first().filter(|_| is_line(slice::from_ref(line)));
+    match first.filter(|word| help::has_option("exec", word)) {
+        None => Ok(()),
+        Some(option) => Err(Failure::invalid(
+            "INVALID_USAGE",
+            format!("The option {option} is after the command, and would be one of its arguments."),
+            format!("Options precede the command: `snapshotter exec {} {target} '{line}'`.", rest.join(" ")),
+        )),
+    }
 }
 
 fn parse_variable(pair: &str) -> Result<(String, String)> {
@@ -157,6 +177,19 @@ fn print_events(mut answer: impl Read) -> Result<ExecExit> {
     }
 }
 
+/// Replaces the remediation for a command whose container ended.
+fn explain_interruption(failure: Failure) -> Failure {
+    if failure.code() != Some(Code::OperationInterrupted.as_str()) {
+        return failure;
+    }
+    failure.with_remediation(
+        "If the container ended, the files that are in no snapshot are gone. If a second run of the command does no harm, \
+         run it again: a workspace is started first with the files of its newest snapshot, a sandbox only with \
+         `--revive`. A warning then says whether files may be lost."
+            .to_owned(),
+    )
+}
+
 fn answer_lost(why: &str) -> Failure {
     Failure::transient(
         Exit::NotRun,
@@ -169,7 +202,7 @@ fn answer_lost(why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use sandbox_snapshotter_client::model::SandboxId;
+    use sandbox_snapshotter_client::model::{Error, SandboxId};
 
     use super::*;
 
@@ -180,6 +213,29 @@ mod tests {
         assert!(!is_line(&["ls"]));
         assert!(!is_line(&["printf", "%s", "a b"]));
         assert!(!is_line(&[]));
+    }
+
+    #[test]
+    fn an_option_after_a_command_line_is_refused() {
+        let check =
+            |argv: &[&str]| check_no_option_follows("@proj", &argv.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let Err(Failure::Reported(report)) = check(&["sleep 3", "--timeout", "1s"]) else { panic!() };
+        assert_eq!(report.remediation, "Options precede the command: `snapshotter exec --timeout 1s @proj 'sleep 3'`.");
+        for refused in [["sleep 3", "--json"], ["make check", "--env=CI=1"], ["ls -l", "-n"]] {
+            assert!(check(&refused).is_err(), "{refused:?}");
+        }
+        for accepted in [&["sleep 3"][..], &["npm", "--json"], &["my program", "--verbose"], &["my program", "x"], &[]]
+        {
+            assert!(check(accepted).is_ok(), "{accepted:?}");
+        }
+    }
+
+    #[test]
+    fn the_remediation_of_an_interrupted_command_has_the_options_of_this_program() {
+        let interrupted = client::Error::from(Error::exec_interrupted(&SandboxId::parse("agent-42").unwrap()));
+        let Failure::Reported(report) = explain_interruption(interrupted.into()) else { panic!() };
+        assert!(report.remediation.contains("`--revive`"), "{report:?}");
+        assert!(!report.remediation.contains("`name`") && !report.remediation.contains("revive: true"), "{report:?}");
     }
 
     /// Returns the input in the options, and the input that is a stream.

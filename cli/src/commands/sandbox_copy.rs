@@ -109,7 +109,8 @@ fn upload(
     context.show(&written)
 }
 
-/// Returns the path that is written, and whether a file exists there. A file goes into an existing directory.
+/// Returns the path that is written, and whether a file exists there. A file keeps its name in an existing directory, and if
+/// the path ends with a slash.
 fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: &Path) -> Result<(FilePath, bool)> {
     let stat = |path: &FilePath| {
         let request = StatFileRequest { source: files.clone().into(), path: path.clone() };
@@ -119,20 +120,27 @@ fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: 
             Err(failure) => Err(context.suggest_workspace(failure, &request.to_json())),
         }
     };
-    match (stat(&path)?, source.file_name().and_then(|name| name.to_str())) {
-        (Some(FileType::Directory), Some(name)) if source != Path::new(STDOUT) => {
+    let name = source.file_name().and_then(|name| name.to_str()).filter(|name| *name != STDOUT);
+    let found = stat(&path)?;
+    let is_directory = found == Some(FileType::Directory) || path.as_str().ends_with('/');
+    match name {
+        Some(name) if is_directory => {
             let inner = inside(&path, name)?;
             let existing = stat(&inner)?.is_some();
             Ok((inner, existing))
         }
-        (found, _) => Ok((path, found.is_some())),
+        None if is_directory => {
+            let message = format!("{:?} is a directory, and the standard input has no name.", path.as_str());
+            Err(Failure::invalid("INVALID_USAGE", message, "Append the name of the file to the path."))
+        }
+        _ => Ok((path, found.is_some())),
     }
 }
 
-/// Returns the path of a file in a directory.
+/// Returns the path of a file in a directory. An absolute path stays absolute.
 fn inside(directory: &FilePath, name: &str) -> Result<FilePath> {
-    let directory = directory.normalized();
-    let path = if directory.as_str().is_empty() { name.to_owned() } else { format!("{}/{name}", directory.as_str()) };
+    let directory = directory.as_str().trim_end_matches('/');
+    let path = if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") };
     Ok(FilePath::parse(&path)?)
 }
 
@@ -177,8 +185,27 @@ fn explain_directory(failure: Failure, sandbox: &str, path: &FilePath) -> Failur
     if failure.code() != Some(Code::NotAFile.as_str()) {
         return failure;
     }
+    let path = path.as_str().trim_end_matches('/');
     failure.with_remediation(format!(
         "Pass the path of a regular file. For a directory, run `snapshotter exec {sandbox} tar c {} | tar x`.",
-        path.normalized().as_str()
+        if path.is_empty() { "." } else { path }
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_name_in_a_directory() {
+        for (directory, expected) in [
+            ("", "main.py"),
+            ("/", "main.py"),
+            ("src", "src/main.py"),
+            ("src//", "src/main.py"),
+            ("/workspace/", "/workspace/main.py"),
+        ] {
+            assert_eq!(inside(&parse_path(directory).unwrap(), "main.py").unwrap().as_str(), expected, "{directory}");
+        }
+    }
 }

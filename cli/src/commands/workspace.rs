@@ -14,7 +14,7 @@ use sandbox_snapshotter_client::model::request::{
     PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
     StopSnapshot, UpdateRequest,
 };
-use sandbox_snapshotter_client::model::{Directory, Selection, SnapshotId};
+use sandbox_snapshotter_client::model::{Directory, Error, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
 
 use super::confirm::confirm;
@@ -229,7 +229,18 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
              snapshots that are pinned or needed by other sandboxes."
         )))
     })?;
-    context.show::<DeletedWorkspace>(&context.call_mutating("workspaces/delete", &address)?)
+    let answer = context.call_mutating::<DeletedWorkspace>("workspaces/delete", &address)?;
+    if !existed(&answer.value) {
+        // A misspelled name would leave the workspace in place.
+        let failure = Failure::from(Error::workspace_not_found(&address)).with_sentence("Nothing was deleted.");
+        return Err(context.suggest_workspace(failure, &address.to_json()));
+    }
+    context.show(&answer)
+}
+
+/// Returns whether the workspace existed: this call deleted it, or continued an earlier deletion.
+fn existed(deleted: &DeletedWorkspace) -> bool {
+    deleted.removed || deleted.removed_snapshots > 0 || !deleted.kept.is_empty() || !deleted.pending.is_empty()
 }
 
 impl lists::Page for WorkspacePage {

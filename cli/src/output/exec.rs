@@ -1,9 +1,11 @@
-//! The text output of commands that ran. `exec` prints their outputs itself, except in JSON mode.
+//! The text output of commands that ran, and of the start of a workspace for a command. `exec` prints the outputs of the
+//! command itself, except in JSON mode.
 
 use sandbox_snapshotter_client::model::Timestamp;
-use sandbox_snapshotter_client::model::exec::ExecResult;
+use sandbox_snapshotter_client::model::exec::{ExecResult, StartedForExec};
 
 use super::Show;
+use super::workspaces::{files, possible_loss};
 
 impl Show for ExecResult {
     fn ids(&self) -> Vec<String> {
@@ -12,5 +14,37 @@ impl Show for ExecResult {
 
     fn text(&self, _: Timestamp) -> String {
         self.stdout.clone()
+    }
+}
+
+/// Returns the warning about a start after which files may be lost.
+pub fn loss_warning(started: &StartedForExec) -> Option<String> {
+    let loss = possible_loss(started.may_have_lost);
+    let files = files(started.how, started.restored_from.as_ref());
+    (!loss.is_empty()).then(|| format!("the files were {files}; {loss} may be lost"))
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+    use serde_json::json;
+
+    use super::*;
+
+    fn warning(may_have_lost: bool) -> Option<String> {
+        let from =
+            json!({ "snapshotId": "snap-aaaaaaaaaaaaaaaa", "createdAt": "2026-01-01T00:00:00.000Z", "ageSeconds": 4 });
+        let started = json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": may_have_lost });
+        loss_warning(&json::from_value(&started).unwrap())
+    }
+
+    #[test]
+    fn a_start_that_may_have_lost_files_has_a_warning() {
+        assert_eq!(
+            warning(true).unwrap(),
+            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; files that were newer than the \
+             snapshot may be lost"
+        );
+        assert_eq!(warning(false), None);
     }
 }

@@ -11,7 +11,7 @@ mod changes;
 pub mod checkpoints;
 mod commands;
 pub mod diff;
-mod exec;
+pub mod exec;
 pub mod files;
 pub mod health;
 pub mod render;

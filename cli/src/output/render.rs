@@ -70,9 +70,18 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// Texts of the API, and those with the commands of this program.
+const COMMANDS: [(&str, &str); 4] = [
+    ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
+    ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
+    ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start --allow-empty` to start"),
+    ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start --allow-empty` to start"),
+];
+
 /// Replaces the options of the API in a message of the server with the flags of this program: `force: true` becomes
-/// `--force`.
+/// `--force`. Replaces calls with commands.
 pub fn with_flags(text: &str) -> String {
+    let text = COMMANDS.iter().fold(text.to_owned(), |text, (call, command)| text.replace(call, command));
     let replace = |(index, part): (usize, &str)| {
         // Parts with an odd index are between backticks.
         let name = part.split_once(": ").map_or(part, |(name, _)| name);
@@ -129,6 +138,9 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sandbox_snapshotter_client::model::named::Address;
+    use sandbox_snapshotter_client::model::{Error, SandboxId};
+
     use super::*;
 
     #[test]
@@ -146,6 +158,21 @@ mod tests {
         ];
         for (bytes, text) in cases {
             assert_eq!(size(bytes), text, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn remediations_of_the_server_name_commands() {
+        let id = SandboxId::parse("agent-42").unwrap();
+        let address = Address::parse("default/notebook").unwrap();
+        for (error, expected) in [
+            (Error::revive_of_workspace(&id, &address), "with `snapshotter workspace start`."),
+            (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
+            (Error::nothing_restorable(&id), "Use `snapshotter workspace start --allow-empty` to start"),
+            (Error::platform_snapshot_lost(&id, "x", None), "Use `snapshotter workspace start --allow-empty` to start"),
+        ] {
+            let text = with_flags(error.remediation());
+            assert!(text.contains(expected) && !text.contains("()"), "{text}");
         }
     }
 
