@@ -13,7 +13,7 @@ export interface SnapshotterFailure {
   readonly remediation: string;
   /** Whether the same call may succeed when it is repeated without a change. */
   readonly retryable: boolean;
-  /** The id of the call in the snapshotter's log; absent if the error is not from the snapshotter. */
+  /** The id of the call in the snapshotter's log; absent if the error is not from the snapshotter, or if it was lost over RPC. */
   readonly correlationId?: string | undefined;
   /** The exception of the platform, the SDK or the network that caused the failure, if there is one. */
   readonly cause?: unknown;

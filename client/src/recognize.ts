@@ -8,8 +8,9 @@ const FOLDED = /^(SnapshotterError: )?([A-Z][A-Z0-9_]*): (.*)$/s;
 
 /**
  * Converts a thrown value to an error of the snapshotter; returns `undefined` if it is not one. Over RPC, errors keep their
- * properties only between Workers with a compatibility date of 2026-04-21 or later. Otherwise the code is parsed from the
- * message, and the `remediation` is at the end of `detail`.
+ * properties only between Workers with a compatibility date of 2026-04-21 or later, and not through the registry of
+ * `wrangler dev`. Otherwise the code is parsed from the message, the `remediation` is at the end of `detail`, and the
+ * `correlationId` is absent.
  */
 export function asSnapshotterError(thrown: unknown): SnapshotterError | undefined {
   if (thrown instanceof SnapshotterError) return thrown;

@@ -97,8 +97,8 @@ export class Cli implements AsyncDisposable {
   }
 
   /** Runs a line in a shell, in which `snapshotter` is the program. */
-  shell(line: string): Promise<CommandResult> {
-    return this.#begin('sh', ['-c', `snapshotter() { '${BINARY}' "$@"; }; ${line}`], '', {}).ended;
+  shell(line: string, shell = 'sh'): Promise<CommandResult> {
+    return this.#begin(shell, ['-c', `snapshotter() { '${BINARY}' "$@"; }; ${line}`], '', {}).ended;
   }
 
   #begin(command: string, args: string[], input: string | null, env: NodeJS.ProcessEnv): RunningCommand {

@@ -53,8 +53,25 @@ test('`tools grant` permits less with `--only` and `--read-only`', async () => {
 });
 
 test('`tools grant` prints when the token expires', async () => {
+  await world.exec('agent-42', 'true');
   const printed = await cli.print('tools', 'grant', 'agent-42', '@notebook', '--expires', '8h', '--flat');
   assert.match(printed, /^token {4}\S+\nexpires {2}\S+ \(in (7|8) h.*\)\n$/);
+});
+
+test('no token is granted for an unknown workspace', async () => {
+  for (const command of [
+    ['tools', 'grant'],
+    ['mcp', 'config'],
+  ]) {
+    for (const [target, code, remediation] of [
+      ['notebook', 'SANDBOX_UNKNOWN', '`notebook` is a workspace: write @notebook.'],
+      ['notebok', 'SANDBOX_UNKNOWN', 'Did you mean the workspace @notebook?'],
+      ['@notebok', 'WORKSPACE_NOT_FOUND', 'Did you mean the workspace @notebook?'],
+    ] as const) {
+      const { error, exitCode } = await cli.failure(...command, '@notebook', target);
+      assert.deepEqual([error.code, error.remediation, exitCode], [code, remediation, 3]);
+    }
+  }
 });
 
 test('`mcp config` prints what a client needs', async () => {

@@ -338,6 +338,25 @@ describe('an unknown workspace', () => {
   });
 });
 
+test('the restore drill of the documentation restores the newest snapshot of a workspace', async () => {
+  const page = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+  const [, script] = /## The restore drill\n[^]*?```sh\n([^]*?)```/.exec(page) ?? [];
+  const drill = (check: string) => cli.shell(`set -- drilled '${check}'\n${script}`, 'bash');
+  await world.workspace('drilled').getOrCreate();
+  assert.match((await drill('true')).stderr, /^@drilled has no snapshot to restore\.$/m);
+
+  for (const content of ['1', '2']) {
+    await cli.print('exec', '@drilled', `echo ${content} > file`);
+    await cli.print('snapshot', 'create', '@drilled', '--label', content);
+  }
+  const succeeded = await drill('grep 2 file');
+  assert.equal(succeeded.status, 0, succeeded.stderr);
+  assert.match(succeeded.stdout, /Restored snap-\w{16} of @drilled\. The check succeeded: grep 2 file\n/);
+  const failed = await drill('grep 1 file');
+  assert.match(failed.stderr, /HOOK_FAILED/);
+  assert.doesNotMatch(await cli.print('workspace', 'list'), /drill-/);
+});
+
 describe('an unknown sandbox', () => {
   for (const command of [
     ['lineage', 'notebok'],

@@ -270,6 +270,27 @@ describe('a name instead of a sandbox id', () => {
     assert.match(error.message, new RegExp(`Searched sandboxes of @${name}: .*, ${former}\\.`));
   });
 
+  test('selects a snapshot of a former sandbox by its id', async () => {
+    await workspaceWithFormerSandbox();
+    const id = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;
+    const { from } = await cli.json('diff', `@${name}`, id, 'present');
+    const { to } = await cli.json('diff', `@${name}`, 'present', id);
+    assert.deepEqual([from, to], [id, id]);
+    for (const command of [
+      ['snapshot', 'show', `@${name}`, id],
+      ['snapshot', 'verify', `@${name}`, id],
+      ['ls', `@${name}`, id],
+      ['cat', `@${name}`, id, 'file'],
+      ['export', `@${name}`, id, '--output', '-'],
+      ['workspace', 'fork', name, '--new-name', `${name}-fork`, '--from', id],
+      ['workspace', 'rollback', name, id],
+      ['snapshot', 'delete', `@${name}`, id, '--force', '--yes'],
+    ]) {
+      await cli.print(...command);
+    }
+    await cli.print('workspace', 'delete', `${name}-fork`, '--yes');
+  });
+
   test('with a label that several snapshots have is refused, with their ids', async () => {
     await workspaceWithFormerSandbox();
     const first = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;

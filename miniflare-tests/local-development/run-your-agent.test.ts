@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
-import { http, SnapshotterClient } from '../../client/src/index.ts';
+import { http, SnapshotterClient, type SnapshotterFailure } from '../../client/src/index.ts';
 import type { Output } from '../../examples/shared/answers.ts';
 import { claimFolder } from '../../scripts/claim.ts';
 import { at } from '../../scripts/setup.mjs';
@@ -38,7 +38,13 @@ async function callAgent(address: string, command: string): Promise<{ how: strin
 test('an agent with the service binding alone works in a named workspace of `npm run dev`', async () => {
   const [config = ''] = blocks(ALONE, 'toml');
   const [source = ''] = blocks(ALONE, 'ts');
-  const project = createProject('alone', { 'wrangler.toml': config, 'src/index.ts': source });
+  const failing = `if (request.method === 'PUT')
+      return Response.json(await snapshotter.workspaces.start({ name: 'missing' }).catch((error) => error));
+    const notebook`;
+  const project = createProject('alone', {
+    'wrangler.toml': config,
+    'src/index.ts': source.replace('const notebook', failing),
+  });
   await using dev = startDev(await freePorts(), 'alone');
   await dev.prints(/alone, of the runtime container\n[^]*Press Ctrl-C to stop/);
   await using wrangler = startWrangler(project);
@@ -47,6 +53,10 @@ test('an agent with the service binding alone works in a named workspace of `npm
 
   const answer = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
   assert.deepEqual([answer.how, answer.stdout], ['empty', 'hello\n']);
+  const response = await fetch(address, { method: 'PUT' });
+  const { code, kind, message, remediation } = (await response.json()) as SnapshotterFailure;
+  assert.deepEqual([code, kind, remediation], ['WORKSPACE_NOT_FOUND', 'not_found', '']);
+  assert.match(message, /"missing"\. Create it .+\.$/, 'the remediation is at the end');
   assert.equal(await dev.interrupt(), 0);
   assert.match(dev.output, /Saved notebook\./);
 });

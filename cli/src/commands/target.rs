@@ -6,7 +6,9 @@ use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope};
-use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId};
+use sandbox_snapshotter_client::model::{
+    Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
+};
 
 use super::context::Context;
 use super::documents;
@@ -131,11 +133,9 @@ impl Context {
     /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target)?;
-        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
-            target: target.to_owned(),
-            snapshot: snapshot.to_owned(),
-            sandboxes: sandboxes.clone(),
-        });
+        let all = sandboxes.clone();
+        *self.snapshot_search.borrow_mut() =
+            Some(SnapshotSearch { target: target.to_owned(), snapshot: snapshot.to_owned(), sandboxes: all.clone() });
         // In the last sandbox, an id or the only label is found, or reported, by the command itself.
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
@@ -145,7 +145,11 @@ impl Context {
         for sandbox_id in sandboxes {
             let selector = selector(sandbox_id, snapshot)?;
             match self.find_summary(&selector, lineage_scope)? {
-                Some(_) if matches!(selector, Selector::Id { .. }) => return Ok(selector),
+                Some(summary) if matches!(selector, Selector::Id { .. }) => {
+                    // `get` finds an id in the whole lineage; other operations only in the sandbox that it was taken of.
+                    let origin = summary.snapshot.as_ref().map(SnapshotRef::origin_id).filter(|id| all.contains(id));
+                    return origin.map_or(Ok(selector), |id| self::selector(id.clone(), snapshot));
+                }
                 Some(summary) => found.push((selector, summary)),
                 None => {}
             }

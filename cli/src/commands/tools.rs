@@ -38,14 +38,15 @@ pub fn mcp(context: &Context, command: &Mcp) -> Result<Exit> {
 }
 
 fn create_grant(context: &Context, grant: &Grant) -> Result<Answer<ToolGrant>> {
-    let workspaces = grant.targets.iter().map(|target| workspace(target, grant)).collect::<Result<_>>()?;
+    let workspaces = grant.targets.iter().map(|target| workspace(context, target, grant)).collect::<Result<_>>()?;
     let style = if grant.flat { NameStyle::Flat } else { NameStyle::Namespaced };
     let toolset = Toolset { workspaces, style, read_only: grant.read_only };
     context.call_mutating("tools/grant", &GrantRequest { toolset, expiration_seconds: grant.expires.0 })
 }
 
-/// Returns the declaration of a workspace, with the tools of the grant.
-fn workspace(target: &str, grant: &Grant) -> Result<ToolWorkspace> {
+/// Returns the declaration of a workspace, with the tools of the grant. Fails if the server does not know the workspace: the
+/// server grants tools of every name, so the tools of a misspelled one would fail, or find nothing.
+fn workspace(context: &Context, target: &str, grant: &Grant) -> Result<ToolWorkspace> {
     let (snapshot, checkpoint) = (grant.only != Some(ToolGroup::Checkpoints), grant.only != Some(ToolGroup::Snapshots));
     let named = |text: &str| ToolWorkspace {
         name: ToolWorkspace::to_tool_name(text, grant.flat),
@@ -60,8 +61,13 @@ fn workspace(target: &str, grant: &Grant) -> Result<ToolWorkspace> {
         allow_cross_lineage: false,
     };
     Ok(match Target::parse(target)? {
-        Target::Sandbox(id) => ToolWorkspace { sandbox_id: Some(id.clone()), ..named(id.as_str()) },
-        Target::Named(Address { tenant, name }) => {
+        Target::Sandbox(_) => {
+            let id = context.known_sandbox(target)?;
+            ToolWorkspace { sandbox_id: Some(id.clone()), ..named(id.as_str()) }
+        }
+        Target::Named(address) => {
+            context.workspace(&address)?;
+            let Address { tenant, name } = address;
             ToolWorkspace { workspace: Some(name.clone()), tenant: Some(tenant), ..named(name.as_str()) }
         }
     })
