@@ -80,6 +80,11 @@ pub trait Scheduler: Sized + 'static {
     /// Returns the image of a new container.
     fn image(&self, sandbox: &Sandbox<Self>) -> Image;
 
+    /// Returns the names of the images that the class of the sandboxes can start, if it can start one by its name.
+    fn image_names(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Returns the image of a sandbox's next container, if its class has platform snapshots.
     fn platform_image(&self, _sandbox: &Sandbox<Self>) -> Option<String> {
         None

@@ -127,6 +127,9 @@ const START: &[Code] = &[
     Code::HookFailed,
 ];
 
+/// The codes of choosing the image of a named workspace.
+const IMAGE: &[Code] = &[Code::ImageNotFound];
+
 /// The codes of reviving a sandbox.
 const REVIVE: &[&[Code]] = &[
     DURABLE_OBJECT,
@@ -276,6 +279,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             NAMED,
             SELECTION,
             START,
+            IMAGE,
             IDEMPOTENCY,
             BACKUP,
             SANDBOX_CALL,
@@ -289,6 +293,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             NAMED,
             SELECTION,
             START,
+            IMAGE,
             IDEMPOTENCY,
             BACKUP,
             SANDBOX_CALL,
@@ -302,6 +307,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             NAMED,
             SELECTION,
             START,
+            IMAGE,
             IDEMPOTENCY,
             BACKUP,
             SANDBOX_CALL,

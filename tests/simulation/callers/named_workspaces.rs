@@ -71,6 +71,7 @@ fn pick_changes(world: &World) -> SettingsUpdate {
         durable: storage.map(|storage| storage != StoragePolicy::Platform),
         persistent: rng.one_in(8).then(|| rng.one_in(2)),
         incremental: rng.one_in(8).then(|| rng.one_in(2)),
+        image: None,
         retention: rng.one_in(4).then(|| pick_policy(world)),
         hooks: rng.one_in(2).then(|| Hooks {
             before_stop: pick_hook(world),
