@@ -90,6 +90,11 @@ pub trait Scheduler: Sized + 'static {
         None
     }
 
+    /// Returns whether the class has an image: that of the next container, or one that can be chosen.
+    fn has_image(&self, image: &str) -> bool {
+        self.platform_image(&Sandbox::default()).as_deref() == Some(image)
+    }
+
     /// Returns whether a start from a platform snapshot that does not exist starts an empty container.
     fn starts_empty(&self) -> bool {
         false
