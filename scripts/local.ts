@@ -225,10 +225,12 @@ function imageOf(mode: Mode, image: LocalImage | undefined): LocalImage | undefi
 function containerOf(config: Config, className: string, localImage: LocalImage | undefined) {
   const container = containersOf(config).find(({ class_name }) => class_name === className);
   if (container === undefined) return {};
-  const images = Object.entries(container.images).map(([name, image]) => ({
-    name,
-    image: localImage ?? localImageOf(image),
-  }));
+  const named = Object.entries(container.images);
+  const images = named.map(([name, image]) => {
+    const own = localImage ?? localImageOf(image);
+    // Several images differ, as on the platform.
+    return { name, image: own === 'debian' && named.length > 1 ? `debian:${name}` : own };
+  });
   const imageName = localImage ?? localImageOf(container.image);
   return { container: images.length > 0 ? { images } : { imageName } };
 }

@@ -180,6 +180,7 @@ function toTypeScriptSchema(/** @type {any} */ schema) {
   if (Array.isArray(schema)) return schema.map(toTypeScriptSchema);
   if (typeof schema !== 'object' || schema === null) return schema;
   const { $ref, default: preset, properties: all, required = [], ...rest } = simplify(schema);
+  if (rest['x-null-is-a-value']) rest.tsType = `${rest.type} | null`;
   const fields = Object.entries(all ?? {}).filter(([, field]) => /** @type {any} */ (field).type !== 'null');
   const properties = all && Object.fromEntries(fields);
   if ($ref) rest.tsType = typeName({ $ref });
@@ -194,7 +195,7 @@ function toTypeScriptSchema(/** @type {any} */ schema) {
 }
 
 /**
- * Removes what TypeScript can't express: rules about values and combinations, and `null` as the value of an option.
+ * Removes what TypeScript can't express: rules about values and combinations, and `null` as the value of an option, which is the same as no value.
  *
  * @returns {any}
  */

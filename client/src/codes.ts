@@ -71,6 +71,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   WORKSPACE_UNAVAILABLE: 'conflict',
   BACKUP_INTERRUPTED: 'conflict',
   SNAPSHOT_NOT_FOUND: 'not_found',
+  IMAGE_NOT_FOUND: 'not_found',
   WORKSPACE_NOT_FOUND: 'not_found',
   COMMAND_NOT_FOUND: 'not_found',
   CHECKPOINT_NOT_FOUND: 'not_found',

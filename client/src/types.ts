@@ -1653,6 +1653,8 @@ export interface Workspace {
   history: Transition[];
   /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
+  /** The name of the image from which the next container starts; the default of its class if absent. */
+  image?: string;
   /**
    * Whether snapshots may contain only what changed since a full one; the deployment's default if
    * absent.
@@ -1902,6 +1904,7 @@ export type Code =
   | 'SNAPSHOT_BUSY'
   | 'LABEL_TAKEN'
   | 'INVALID_WORKSPACE_NAME'
+  | 'IMAGE_NOT_FOUND'
   | 'WORKSPACE_NOT_FOUND'
   | 'NAME_TAKEN'
   | 'WORKSPACE_DIVERGED'
@@ -2019,6 +2022,12 @@ export interface WorkspaceSettings {
   expiry?: Expiry;
   /** The commands that run in the sandbox when the workspace starts and stops. */
   hooks?: Hooks;
+  /**
+   * The name of the image from which the containers start: one of `[containers.images]` of their class,
+   * which must be a class over `ctx.container`. `null` is the default of the class, and is not the same
+   * as an absent `image`. A running container keeps its image.
+   */
+  image?: string | null;
   /**
    * Whether snapshots may contain only what changed since a full one; the deployment's default if it was
    * never set.

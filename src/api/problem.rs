@@ -38,6 +38,7 @@ pub fn status(code: Code) -> u16 {
         }
         Code::BackupNotFound
         | Code::SnapshotNotFound
+        | Code::ImageNotFound
         | Code::WorkspaceNotFound
         | Code::CommandNotFound
         | Code::CheckpointNotFound

@@ -75,6 +75,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::Newest => to_json(&self.newest_snapshot().await?)?,
             Message::PlatformSnapshot => to_json(&self.platform_snapshot().await?)?,
             Message::CheckStorage { storage } => json!(self.check_storage(storage).await?),
+            Message::CheckImage(request) => json!(self.check_image(&request).await?),
             Message::Reserve(request) => json!(self.reserve(&request).await?),
             Message::ProbeCondition => to_json(&self.condition().await?)?,
             Message::ChangedSinceWatch => json!(self.changed_since_watch().await?),

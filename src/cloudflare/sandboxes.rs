@@ -92,10 +92,12 @@ impl Sandboxes for SandboxStubs {
         Ok(SandboxStatus { status, last_change: state.last_change, identifies_container })
     }
 
-    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
         let mut configuration = name_settings(id);
         if let Some(members) = configuration.as_object_mut() {
             members.extend(sleep_settings(idle_seconds));
+            // The class of SDK 0.12 ignores it.
+            members.insert("image".to_owned(), image.into());
         }
         self.call::<Option<Map<String, Value>>>(id, "configure", &[configuration]).await.map(drop)
     }
@@ -279,6 +281,16 @@ impl Sandboxes for SandboxStubs {
         let (command, millis) = scripts::thaw(snapshot_id);
         let stdout = self.run_in(id, &command, millis, expected).await?;
         scripts::read_thawed(&stdout).ok_or_else(|| unreadable("the result of the thaw"))
+    }
+
+    async fn image_names(&self, id: &SandboxId) -> Result<Option<Vec<String>>, Failure> {
+        #[derive(Deserialize)]
+        struct State {
+            /// Only the class of the client has it.
+            images: Option<BTreeMap<String, String>>,
+        }
+        let state: State = self.call(id, "getState", &[]).await?;
+        Ok(state.images.map(|images| images.into_keys().collect()))
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

@@ -14,8 +14,9 @@ use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::{
-    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
-    FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
+    EnsuredRunning, FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
@@ -96,6 +97,8 @@ pub enum Message {
         /// The storage.
         storage: StoragePolicy,
     },
+    /// [`SandboxLedgerClient::check_image`]
+    CheckImage(CheckImageRequest),
     /// [`SandboxLedgerClient::reserve`]
     Reserve(Box<ReserveRequest>),
     /// [`SandboxLedgerClient::probe_condition`]
@@ -229,6 +232,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> Result<()> {
         self.0.call(id.as_str(), &Message::CheckStorage { storage }).await
+    }
+
+    async fn check_image(&self, id: &SandboxId, request: &CheckImageRequest) -> Result<()> {
+        self.0.call(id.as_str(), &Message::CheckImage(request.clone())).await
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {

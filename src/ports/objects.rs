@@ -10,9 +10,9 @@ use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{
-    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
-    ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest,
-    SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
+    EnsuredRunning, ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped,
+    StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::prices::InstanceType;
@@ -90,6 +90,10 @@ pub trait SandboxLedgerClient {
 
     /// Verifies that the class of the sandbox `id` has the storage.
     fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> impl Future<Output = Result<()>>;
+
+    /// Verifies that a class of sandboxes can start an image: that of the sandbox `id`, or that of sandboxes which are made from
+    /// it in another runtime.
+    fn check_image(&self, id: &SandboxId, request: &CheckImageRequest) -> impl Future<Output = Result<()>>;
 
     /// Records that a sandbox will be made from a snapshot of `id` and depends on it from now on. Returns `false` when
     /// the id of the new sandbox is already taken. A repeated call with the same id returns the same result.

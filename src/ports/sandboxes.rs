@@ -131,8 +131,14 @@ pub trait Sandboxes {
     fn status(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxStatus, Failure>>;
 
     /// Sets the name of the sandbox as `getSandbox` does: the first name stays. Also sets the idle timeout of its
-    /// container, in seconds; `None` disables the timeout. Starts no container.
-    fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> impl Future<Output = Result<(), Failure>>;
+    /// container, in seconds; `None` disables the timeout. Sets the name of the image from which its next containers start,
+    /// if its class can start one by its name; `None` is the default of the class. Starts no container.
+    fn configure(
+        &self,
+        id: &SandboxId,
+        idle_seconds: Option<u64>,
+        image: Option<&str>,
+    ) -> impl Future<Output = Result<(), Failure>>;
 
     /// Probes the container with a command. Starts it if it is not running.
     fn probe(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>>;
@@ -279,6 +285,10 @@ pub trait Sandboxes {
         snapshot_id: &SnapshotId,
         expected: Option<ContainerIdentity>,
     ) -> impl Future<Output = Result<FreezeReport, Failure>>;
+
+    /// Returns the names of the images that the class of the sandbox can start, or `None` if it can't start one by its name.
+    /// Starts no container.
+    fn image_names(&self, id: &SandboxId) -> impl Future<Output = Result<Option<Vec<String>>, Failure>>;
 
     /// Returns the image of the next container of the sandbox, or `None` if its class has no platform snapshots. Starts no
     /// container.

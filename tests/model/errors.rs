@@ -83,6 +83,7 @@ fn codes_whose_messages_may_quote_input_are_exactly_these() {
         "SNAPSHOT_NOT_FOUND",
         "LABEL_TAKEN",
         "INVALID_WORKSPACE_NAME",
+        "IMAGE_NOT_FOUND",
         "WORKSPACE_NOT_FOUND",
         "NAME_TAKEN",
         "SNAPSHOT_STALE",

@@ -212,6 +212,7 @@ fn settings() -> Value {
         "storage": "both",
         "durable": false,
         "incremental": false,
+        "image": "python",
         "retention": policy(),
         "hooks": { "beforeStop": hook, "afterStart": hook, "onTimeout": hook },
         "expiry": { "idleSeconds": 60, "maxSeconds": 600 },

@@ -63,6 +63,8 @@ pub struct Sandbox<S: Scheduler> {
     pub sleeps_after: Option<Option<u64>>,
     /// The environment variables.
     pub env: BTreeMap<String, String>,
+    /// The name of the image from which its next containers start; `None` is the default of its class.
+    pub image: Option<String>,
     /// Its container.
     pub container: Option<Container<S>>,
     /// The status that the object has recorded for its container. It can be outdated.
@@ -314,6 +316,7 @@ impl<S: Scheduler> Default for Sandbox<S> {
             name: None,
             sleeps_after: None,
             env: BTreeMap::new(),
+            image: None,
             container: None,
             status: None,
             last_change: 0,

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
     Status,
+    ImageNames,
     PlatformImage,
     SetName,
     Configure,
@@ -60,6 +61,7 @@ pub enum Method {
     SetPolicy,
     PlatformSnapshot,
     CheckStorage,
+    CheckImage,
     Reserve,
     CheckCondition,
     PrepareExec,
@@ -133,7 +135,11 @@ impl Method {
     /// Returns whether the method changes nothing outside of the service.
     pub fn is_read(self) -> bool {
         let is_read_of_bucket = self.service() == Service::Bucket && self != Self::Delete;
-        is_read_of_bucket || matches!(self, Self::Status | Self::PlatformImage | Self::SetName | Self::ListWorkspaces)
+        is_read_of_bucket
+            || matches!(
+                self,
+                Self::Status | Self::ImageNames | Self::PlatformImage | Self::SetName | Self::ListWorkspaces
+            )
     }
 
     /// Returns whether the platform or the service may repeat a message of the method to another object.

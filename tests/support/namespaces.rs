@@ -65,8 +65,8 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         self.world.status(&self.key(id)).await
     }
 
-    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
-        self.world.configure(&self.key(id), idle_seconds).await
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
+        self.world.configure(&self.key(id), idle_seconds, image).await
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
@@ -199,6 +199,10 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         expected: Option<ContainerIdentity>,
     ) -> Result<FreezeReport, Failure> {
         self.world.thaw(&self.key(id), snapshot_id, expected).await
+    }
+
+    async fn image_names(&self, id: &SandboxId) -> Result<Option<Vec<String>>, Failure> {
+        self.world.image_names(&self.key(id)).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

@@ -8,9 +8,9 @@ use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
-    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
-    ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped, StopSandboxRequest,
-    SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
+    EnsuredRunning, ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped,
+    StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::prices::InstanceType;
@@ -128,6 +128,11 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
     async fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> Result<()> {
         self.ask(Method::CheckStorage, id, storage, |own, storage| async move { own.check_storage(storage).await })
             .await
+    }
+
+    async fn check_image(&self, id: &SandboxId, request: &CheckImageRequest) -> Result<()> {
+        let check = |own: SandboxService<S>, request: CheckImageRequest| async move { own.check_image(&request).await };
+        self.ask(Method::CheckImage, id, through_json(request), check).await
     }
 
     async fn reserve(&self, id: &SandboxId, request: &ReserveRequest) -> Result<bool> {

@@ -49,13 +49,10 @@ impl<S: Scheduler> World<S> {
         self.disks.borrow().values().map(|disk| disk.token.clone()).collect()
     }
 
-    /// Returns whether a container can start from a platform snapshot.
+    /// Returns whether a container can start from a platform snapshot, perhaps after the choice of its image.
     pub fn has_disk(&self, snapshot: &PlatformSnapshot) -> bool {
-        let image = S::platform_image(self, &Sandbox::default());
         let disks = self.disks.borrow();
-        disks
-            .get(&snapshot.id)
-            .is_some_and(|disk| disk.expires_at > S::now(self) && Some(&disk.image) == image.as_ref())
+        disks.get(&snapshot.id).is_some_and(|disk| disk.expires_at > S::now(self) && S::has_image(self, &disk.image))
     }
 
     pub(super) async fn store_disk(

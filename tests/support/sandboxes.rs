@@ -47,11 +47,12 @@ impl<S: Scheduler> Sandboxes for World<S> {
         self.call_sandbox_object(Method::Status, id, read).await
     }
 
-    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
-        let own = id.clone();
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
+        let (own, image) = (id.clone(), image.map(str::to_owned));
         let configure = move |sandbox: &mut Sandbox<S>, _| {
             sandbox.assign_name(&own);
             sandbox.sleeps_after = Some(idle_seconds);
+            sandbox.image = image;
         };
         self.call_sandbox_object(Method::Configure, id, configure).await
     }
@@ -321,6 +322,11 @@ impl<S: Scheduler> Sandboxes for World<S> {
         let snapshot_id = snapshot_id.clone();
         let run = move |world: &Rc<Self>, id: &SandboxId| world.thaw_files(id, &snapshot_id);
         self.run_expected_script(Method::Thaw, id, expected, run).await
+    }
+
+    async fn image_names(&self, id: &SandboxId) -> Result<Option<Vec<String>>, Failure> {
+        let read = |world: Rc<Self>| async move { Ok(S::image_names(&world)) };
+        S::call(&self.this(), Method::ImageNames, id.as_str(), read).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

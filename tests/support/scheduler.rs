@@ -80,9 +80,19 @@ pub trait Scheduler: Sized + 'static {
     /// Returns the image of a new container.
     fn image(&self, sandbox: &Sandbox<Self>) -> Image;
 
+    /// Returns the names of the images that the class of the sandboxes can start, if it can start one by its name.
+    fn image_names(&self) -> Option<Vec<String>> {
+        None
+    }
+
     /// Returns the image of a sandbox's next container, if its class has platform snapshots.
     fn platform_image(&self, _sandbox: &Sandbox<Self>) -> Option<String> {
         None
+    }
+
+    /// Returns whether the class has an image: that of the next container, or one that can be chosen.
+    fn has_image(&self, image: &str) -> bool {
+        self.platform_image(&Sandbox::default()).as_deref() == Some(image)
     }
 
     /// Returns whether a start from a platform snapshot that does not exist starts an empty container.

@@ -13,7 +13,7 @@ use super::snapshot::ImageAction;
 #[derive(Args)]
 #[command(next_help_heading = "Settings")]
 pub struct Settings {
-    /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, retention, hooks, expiry, autosave,
+    /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, image, retention, hooks, expiry, autosave,
     /// dependsOn, env; options override them
     #[arg(long = "settings", value_name = "FILE|-")]
     pub file: Option<PathBuf>,
@@ -29,6 +29,13 @@ pub struct Settings {
     /// Whether snapshots may contain only what changed since a full one [default: the deployment decides]
     #[arg(long, value_name = "BOOL")]
     pub incremental: Option<bool>,
+    /// The image from which the containers start, by its name in `[containers.images]` of their class; a running container
+    /// keeps its image
+    #[arg(long, value_name = "NAME")]
+    pub image: Option<String>,
+    /// Start the containers from the default image of their class again
+    #[arg(long, conflicts_with = "image")]
+    pub default_image: bool,
     /// Stop the workspace after this time without a start, fork, update or changed file; 0 means never [default: 10m]
     #[arg(long, value_name = "TIME")]
     pub idle: Option<DurationArg>,

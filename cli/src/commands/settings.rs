@@ -6,9 +6,9 @@ use std::path::Path;
 
 use sandbox_snapshotter_client::model::Policy;
 use sandbox_snapshotter_client::model::named::settings::{DependsOn, Expiry, Hook, Hooks, OnFailure, OnMismatch};
-use sandbox_snapshotter_client::model::named::{Autosave, StoragePolicy};
+use sandbox_snapshotter_client::model::named::{Autosave, ImageChoice, StoragePolicy};
 use sandbox_snapshotter_client::model::request::SettingsUpdate;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::documents;
 use crate::args::settings::{HookFailure, MismatchAction, Settings, StorageChoice};
@@ -22,6 +22,9 @@ struct File {
     storage: Option<StoragePolicy>,
     durable: Option<bool>,
     incremental: Option<bool>,
+    /// `null` is the default of the class.
+    #[serde(default, deserialize_with = "some")]
+    image: Option<ImageChoice>,
     retention: Option<Policy>,
     hooks: Option<Hooks>,
     expiry: Option<Expiry>,
@@ -38,6 +41,7 @@ pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
         storage: given.storage.map(storage).or(file.storage),
         durable: given.durable.or(file.durable),
         incremental: given.incremental.or(file.incremental),
+        image: if given.default_image { Some(ImageChoice(None)) } else { image(given).or(file.image) },
         retention: if given.policy.is_given() { Some(given.policy.to_policy()) } else { file.retention },
         hooks: hooks(given, file.hooks)?,
         expiry: expiry(given, file.expiry),
@@ -45,6 +49,15 @@ pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
         depends_on: depends_on(given, file.depends_on),
         env: env(given, file.env)?,
     })
+}
+
+/// Decodes a value that is present, also if it is `null`.
+fn some<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<ImageChoice>, D::Error> {
+    ImageChoice::deserialize(value).map(Some)
+}
+
+fn image(given: &Settings) -> Option<ImageChoice> {
+    given.image.clone().map(|name| ImageChoice(Some(name)))
 }
 
 fn storage(choice: StorageChoice) -> StoragePolicy {
@@ -205,6 +218,7 @@ mod tests {
             "--storage=platform",
             "--durable=false",
             "--incremental=false",
+            "--image=python",
             "--idle=30m",
             "--autosave-every=5m",
             "--autosave-after-turn=true",
@@ -221,7 +235,7 @@ mod tests {
         ]);
         assert_eq!(changes["persistent"], false);
         assert_eq!((&changes["storage"], &changes["durable"]), (&json!("platform"), &json!(false)));
-        assert_eq!(changes["incremental"], false);
+        assert_eq!((&changes["incremental"], &changes["image"]), (&json!(false), &json!("python")));
         assert_eq!(changes["expiry"], json!({ "idleSeconds": 1800, "maxSeconds": 0 }));
         let autosave = json!({ "everySeconds": 300, "onlyIfChanged": true, "afterTurn": true, "keepLast": 3 });
         assert_eq!(changes["autosave"], autosave);
@@ -232,6 +246,17 @@ mod tests {
         assert_eq!(changes["env"], json!({ "A": "1=2" }));
         assert_eq!(changes["retention"]["expirationSeconds"], 0);
         assert_eq!(changes["retention"]["keepLast"]["count"], 3);
+    }
+
+    #[test]
+    fn default_image_is_null_and_differs_from_no_image() {
+        assert_eq!(update(&["--default-image"]).get("image"), Some(&json!(null)));
+        assert_eq!(update(&[]).get("image"), None);
+        assert!(
+            Cli::try_parse_from(["snapshotter", "workspace", "update", "a", "--image=b", "--default-image"]).is_err()
+        );
+        let file: File = serde_json::from_value(json!({ "image": null })).unwrap();
+        assert_eq!((file.image, File::default().image), (Some(ImageChoice(None)), None));
     }
 
     #[test]

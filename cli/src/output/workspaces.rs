@@ -42,6 +42,7 @@ impl Show for WorkspaceDescription {
             ("directory", self.dir.to_string()),
             ("persistent", if self.persistent { "yes" } else { "no" }.to_owned()),
             ("storage", storage(self.storage).to_owned()),
+            ("image", self.image.clone().unwrap_or_default()),
             ("incremental", self.incremental.map_or("", |is_on| if is_on { "yes" } else { "no" }).to_owned()),
             ("retention", policy(&self.retention)),
             ("before stop", self.hooks.before_stop.as_ref().map_or_else(String::new, hook)),

@@ -15,6 +15,9 @@ const ID_FILE = '/run/sandbox-snapshotter.container';
 /** The key of the {@link ContainerRun} in the storage of the object. */
 const KEY = 'sandbox-snapshotter:container';
 
+/** The key of the name of the image that `configure` chose. */
+export const CHOSEN_IMAGE = 'sandbox-snapshotter:image';
+
 /** The programs that the class uses where an image has them. */
 const TOOLS = ['timeout', 'mksquashfs', 'unsquashfs', 'tar', 'gzip', 'zstd', 'find', 'git'] as const;
 
@@ -34,7 +37,7 @@ for t in ${TOOLS.join(' ')}; do command -v $t >/dev/null && echo $t; done; mkdir
 /** What the object stores about its container. */
 export interface ContainerRun {
   /** The id of the container that runs, or starts; absent where none should run. */
-  id?: string;
+  id?: string | undefined;
   /** Whether the container accepted a command. */
   ready: boolean;
   /** When the container was started or was found to have ended, in milliseconds since 1970. */
@@ -146,6 +149,11 @@ export class ContainerIdentity {
     if (current.id) return this.#mark(current);
     if (this.#container.running) await this.#container.destroy().catch(() => {}); // It is gone.
     const image = containerSnapshot ? undefined : this.image;
+    if (!containerSnapshot && !image && this.#chosen)
+      throw new SandboxError(
+        'CONTAINER_UNAVAILABLE',
+        `The class has no image ${this.#chosen}. Add it to [[containers]].`,
+      );
     const run = await this.#begin(image);
     const { labels, ...options } = this.#options();
     this.#container.start({
@@ -164,9 +172,18 @@ export class ContainerIdentity {
     return run;
   }
 
-  /** The image of the next container: that of the options, or the only one of the class. Undefined where the platform selects it. */
+  get #chosen(): string | null | undefined {
+    return this.#ctx.storage.kv.get<string | null>(CHOSEN_IMAGE);
+  }
+
+  /**
+   * The image of the next container: the chosen one, that of the options, or the only one of the class. Undefined where the
+   * platform selects it.
+   */
   get image(): string | undefined {
-    const [image, other] = Object.values(this.#container.images);
+    const { images } = this.#container;
+    if (this.#chosen) return images[this.#chosen];
+    const [image, other] = Object.values(images);
     return this.#options().image ?? (other ? undefined : image);
   }
 
@@ -185,7 +202,7 @@ export class ContainerIdentity {
   /** Stores that another container, or none, runs. No two changes have the same time. */
   #change(id?: string, image?: string): ContainerRun {
     const changedAt = Math.max(Date.now(), this.stored.changedAt + 1);
-    return this.#store({ ...(id && { id }), ready: false, changedAt, tools: [], image });
+    return this.#store({ id, ready: false, changedAt, tools: [], image });
   }
 
   #store(run: ContainerRun): ContainerRun {

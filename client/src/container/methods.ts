@@ -12,6 +12,8 @@ export interface Settings {
   sandboxName?: unknown;
   sleepAfter?: Duration;
   keepAlive?: boolean;
+  /** The name of the image from which the next containers start, in `[containers.images]`; null for that of the class. */
+  image?: string | null;
 }
 
 /** The methods that are the same on a sandbox and on a session of it. */

@@ -6,7 +6,7 @@ import { Backups } from './bucket.ts';
 import { SandboxError } from './errors.ts';
 import { streamCommand, type StreamOptions } from './exec-stream.ts';
 import { Files } from './basic-files.ts';
-import { ContainerIdentity, requireTool } from './identity.ts';
+import { CHOSEN_IMAGE, ContainerIdentity, requireTool } from './identity.ts';
 import type { ContainerRun } from './identity.ts';
 import { Inactivity, toMillis, type Duration } from './inactivity.ts';
 import type { Settings, SnapshotMethods } from './methods.ts';
@@ -51,9 +51,11 @@ export interface State {
   /** In milliseconds since 1970. */
   lastChange: number;
   /** The id of the container that runs. */
-  containerId?: string;
+  containerId?: string | undefined;
   /** The image of the next container. Absent where the platform selects it: it has no snapshots of the container then. */
   image?: string | undefined;
+  /** The images of the class, by the names that `configure` takes. */
+  images?: Record<string, string> | undefined;
 }
 
 /** How a container starts. */
@@ -116,7 +118,8 @@ export class ContainerSandbox
   async getState(): Promise<State> {
     const { id, ready, changedAt } = await this.#identity.current();
     const status = id === undefined ? 'stopped' : ready ? 'healthy' : 'running';
-    return { status, lastChange: changedAt, ...(id && { containerId: id }), image: this.#identity.image };
+    const { image } = this.#identity;
+    return { status, lastChange: changedAt, containerId: id, image, images: this.#ctx.container?.images };
   }
 
   async getContainerPlacementId(): Promise<string | null> {
@@ -145,7 +148,8 @@ export class ContainerSandbox
     await this.#identity.end();
   }
 
-  async configure({ sleepAfter, keepAlive }: Settings): Promise<void> {
+  async configure({ sleepAfter, keepAlive, image }: Settings): Promise<void> {
+    if (image !== undefined) this.#ctx.storage.kv.put(CHOSEN_IMAGE, image);
     if (sleepAfter !== undefined) await this.setSleepAfter(sleepAfter);
     if (keepAlive !== undefined) await this.setKeepAlive(keepAlive);
   }

@@ -52,6 +52,7 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
         <Fact name="Incremental snapshots">
           {of.incremental !== undefined && (of.incremental ? 'on' : 'off')}
         </Fact>
+        <Fact name="Image">{of.image ?? (of.runtime === 'container' && 'the default of the class')}</Fact>
         <Fact name="Environment">{of.envNames.length > 0 && <Codes of={of.envNames} />}</Fact>
         {Object.entries(HOOKS).map(([name, title]) => (
           <HookFact key={name} name={title} of={of.hooks[name as keyof typeof HOOKS]} />

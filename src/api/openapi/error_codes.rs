@@ -127,6 +127,9 @@ const START: &[Code] = &[
     Code::HookFailed,
 ];
 
+/// The codes of choosing the image of a named workspace.
+const IMAGE: &[Code] = &[Code::ImageNotFound];
+
 /// The codes of reviving a sandbox.
 const REVIVE: &[&[Code]] = &[
     DURABLE_OBJECT,
@@ -284,6 +287,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             NAMED,
             SELECTION,
             START,
+            IMAGE,
             IDEMPOTENCY,
             BACKUP,
             SANDBOX_CALL,
@@ -297,6 +301,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             NAMED,
             SELECTION,
             START,
+            IMAGE,
             IDEMPOTENCY,
             BACKUP,
             SANDBOX_CALL,
@@ -310,6 +315,7 @@ fn codes_of_workspaces(operation: Operation) -> &'static [&'static [Code]] {
             NAMED,
             SELECTION,
             START,
+            IMAGE,
             IDEMPOTENCY,
             BACKUP,
             SANDBOX_CALL,

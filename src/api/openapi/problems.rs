@@ -123,6 +123,10 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
             "The sandbox \"agent-42\" is not running, so its files are gone and a snapshot would be empty.",
             "Take snapshots while the sandbox is running, or pass `wake: true` to start it without its files.",
         ),
+        Code::ImageNotFound => (
+            "The class of the sandbox \"notebook-k3f9x2ab\" has no image \"rust\". It has only \"base\", \"python\".",
+            "Pass one of its images, or `image: null` for the default of the class.",
+        ),
         Code::NameTaken => {
             ("The tenant \"acme\" already has a workspace \"project\".", "Use another name, or getOrCreate().")
         }

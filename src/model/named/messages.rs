@@ -181,6 +181,17 @@ impl SandboxStopped {
     }
 }
 
+/// The request to verify that a class of sandboxes can start an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckImageRequest {
+    /// The name of the image.
+    pub image: String,
+    /// The runtime of a sandbox that is to be made; that of the present one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
+}
+
 /// The request to save the files of a running sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

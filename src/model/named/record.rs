@@ -348,6 +348,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             persistent: settings.persistent,
             storage: settings.storage,
             incremental: settings.incremental,
+            image: settings.image,
             retention: settings.retention,
             hooks: settings.hooks,
             expiry: settings.expiry,

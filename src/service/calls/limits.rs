@@ -169,8 +169,8 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         with_timeout(&*self.clock, CallKind::Status, self.sandboxes.status(id)).await
     }
 
-    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.configure(id, idle_seconds)).await
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
+        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.configure(id, idle_seconds, image)).await
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
@@ -314,6 +314,10 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
     ) -> Result<FreezeReport, Failure> {
         let kind = CallKind::Hook(Freeze::THAW_SECONDS);
         with_timeout(&*self.clock, kind, self.sandboxes.thaw(id, snapshot_id, expected)).await
+    }
+
+    async fn image_names(&self, id: &SandboxId) -> Result<Option<Vec<String>>, Failure> {
+        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.image_names(id)).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {

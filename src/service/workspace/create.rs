@@ -13,7 +13,7 @@ use crate::model::named::answer::{StartedWorkspace, Transition};
 use crate::model::named::messages::{ForkSource, FoundSnapshot};
 use crate::model::named::record::{KeyedCall, RestoreReport, SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
-use crate::model::named::{Address, NamedRecord, Settings, State};
+use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, SnapshotText, Source, StartRequest};
 use crate::model::{Directory, Error, Result, Runtime, SandboxId, Selection, json};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
@@ -148,6 +148,12 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             Some(Source::Workspace(name)) => {
                 let address = Address { name: name.clone(), tenant: self.address.tenant.clone() };
+                if let Some(ImageChoice(image @ Some(_))) = request.settings.image.clone()
+                    && let Ok(active) = self.ports.named_workspaces()?.active_sandbox(&address).await
+                {
+                    // The other workspace is captured only for a workspace that can be created.
+                    self.check_image(&active, image, request.runtime).await?;
+                }
                 let key = request.idempotency_key.as_deref().map(|key| format!("{}/{key}", self.address.name));
                 let ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost } =
                     self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await?;

@@ -8,7 +8,7 @@ use super::NamedWorkspace;
 use crate::model::named::answer::{Fork, ForkedWorkspaces};
 use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot};
 use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
-use crate::model::named::{Address, NamedRecord, Settings, State, WorkspaceName};
+use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
 use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
@@ -40,6 +40,8 @@ impl<P: Ports> NamedWorkspace<P> {
             let from = request.from.as_ref().map(|from| format!(" {from}")).unwrap_or_default();
             KeyedCall { key, payload_hash: format!("{} {} {new_name}{runtime}{from}", request.count, request.copy_env) }
         });
+        let record = self.existing()?;
+        self.check_image(&record.sandbox_id, record.settings.image, request.runtime).await?;
         let (ForkSource { key, may_have_lost }, settings) =
             self.idempotent_source(call, request.from.as_ref(), request.copy_env, abort).await?;
         let SnapshotKey { origin_id, snapshot_id } = key;
@@ -180,6 +182,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 storage: Some(settings.storage),
                 durable: Some(settings.durable),
                 incremental: settings.incremental,
+                image: settings.image.map(|image| ImageChoice(Some(image))),
                 retention: Some(settings.retention),
                 hooks: Some(settings.hooks),
                 expiry: Some(settings.expiry),

@@ -31,6 +31,9 @@ impl<P: Ports> NamedWorkspace<P> {
         if runtime == Runtime::Sdk012 && record.settings.storage.has_platform() {
             return Err(Error::platform_storage_unsupported(&record.sandbox_id));
         }
+        if runtime == Runtime::Sdk012 && record.settings.image.is_some() {
+            return Err(Error::image_prevents_migration(&record.sandbox_id));
+        }
         let cause = format!("it is migrated to the runtime {runtime}");
         // The workspace keeps running if its newest snapshot shows that the other runtime cannot restore it. If an
         // earlier call was interrupted, the ledger may be ahead of the record.

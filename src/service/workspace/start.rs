@@ -201,7 +201,8 @@ impl<P: Ports> NamedWorkspace<P> {
             Err(error) => {
                 let is_new = self.existing()?.state == State::Provisioning;
                 let is_unknown = matches!(error.code(), Code::WorkspaceUnavailable | Code::SandboxTimeout);
-                let can_be_repaired = matches!(error.code(), Code::SnapshotStale | Code::LedgerCorrupt);
+                let can_be_repaired =
+                    matches!(error.code(), Code::SnapshotStale | Code::LedgerCorrupt | Code::ImageNotFound);
                 let can_be_retried = error.is_retryable() || can_be_repaired || is_unknown;
                 self.record_failure(if can_be_retried && !is_new { State::Stopped } else { State::Failed }, &error)?;
                 if is_unknown {

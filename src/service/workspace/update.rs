@@ -5,9 +5,10 @@
 use super::NamedWorkspace;
 use super::switch::NextSandbox;
 use crate::model::named::answer::WorkspaceDescription;
+use crate::model::named::messages::CheckImageRequest;
 use crate::model::named::{NamedRecord, Settings};
 use crate::model::request::UpdateRequest;
-use crate::model::{Code, Result};
+use crate::model::{Code, Result, Runtime, SandboxId};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
@@ -28,6 +29,9 @@ impl<P: Ports> NamedWorkspace<P> {
         changed.check()?;
         if changed.storage != record.settings.storage && changed.storage.has_platform() {
             self.ports.sandbox_ledgers()?.check_storage(&record.sandbox_id, changed.storage).await?;
+        }
+        if changed.image != record.settings.image {
+            self.prepare_image(&record, changed.image.clone()).await?;
         }
         let is_running = match self.is_running(&record).await {
             // This allows a caller to leave a sandbox that does not answer. It is stopped, with a snapshot, as soon as
@@ -55,6 +59,27 @@ impl<P: Ports> NamedWorkspace<P> {
             promotion: None,
         };
         self.continue_from(&record, next).await
+    }
+
+    /// Verifies that the sandbox can start another image, and that an archive has the files: a platform snapshot is bound to the
+    /// present image.
+    async fn prepare_image(&self, record: &NamedRecord, image: Option<String>) -> Result<()> {
+        self.check_image(&record.sandbox_id, image, None).await?;
+        if record.started_at.is_some() && !record.stored_in().has_archive() {
+            self.save_before_switch(record).await?;
+        }
+        Ok(())
+    }
+
+    /// Verifies that sandboxes that are made from the sandbox `id`, or this one, can start an image.
+    pub(super) async fn check_image(
+        &self,
+        id: &SandboxId,
+        image: Option<String>,
+        runtime: Option<Runtime>,
+    ) -> Result<()> {
+        let Some(image) = image else { return Ok(()) };
+        self.ports.sandbox_ledgers()?.check_image(id, &CheckImageRequest { image, runtime }).await
     }
 
     /// Sets the retention policy of all claimed sandboxes of the workspace, if it changed.

@@ -46,8 +46,8 @@ async fn status_of_a_new_sandbox_is_down_and_starts_nothing(world: &impl World) 
 
 async fn configure_starts_nothing(world: &impl World) {
     let id = world.sandbox("agent");
-    for _ in 0..2 {
-        world.sandboxes().configure(&id, Some(600)).await.unwrap();
+    for image in [None, Some("python"), None] {
+        world.sandboxes().configure(&id, Some(600), image).await.unwrap();
         assert_eq!(status_of(world, &id).await.status, Status::Down);
     }
 }

@@ -142,6 +142,7 @@ pub fn full_record() -> NamedRecord {
             storage: StoragePolicy::Platform,
             durable: false,
             incremental: Some(false),
+            image: Some("python".into()),
             retention: workspace().policy,
             hooks: Hooks {
                 before_stop: hook("echo 'it'\n\"$x\" 🗂", OnFailure::Warn),

@@ -31,6 +31,7 @@ fn full_settings() -> Value {
         "storage": "both",
         "durable": true,
         "incremental": false,
+        "image": "python",
         "retention": {
             "keepLast": { "count": 3, "expirationSeconds": 0, "deleteEvicted": false },
             "expirationSeconds": 3600, "keepDaily": 7, "keepWeekly": 4,

@@ -79,6 +79,19 @@ impl World {
         self.set_healthy(id);
     }
 
+    /// Deploys a class of sandboxes with images that it can start by their names. The first one is its default.
+    pub fn set_image_names(&self, names: &[&str]) {
+        *self.image_names.borrow_mut() = Some(names.iter().map(ToString::to_string).collect());
+    }
+
+    /// Returns the name of the image of the container, if a container runs.
+    pub fn image_name(&self, id: &str) -> Option<String> {
+        self.with_sandbox(&sandbox(id), |sandbox, _| {
+            let container = sandbox.container.as_ref()?;
+            container.image.split(' ').nth(3).map(ToOwned::to_owned)
+        })
+    }
+
     /// Gives the class of the sandboxes platform snapshots.
     pub fn enable_platform_snapshots(&self) {
         self.has_platform.set(true);

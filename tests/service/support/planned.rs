@@ -30,6 +30,7 @@ pub struct Planned {
     pub(super) deadlines: Deadlines,
     pub(super) image: RefCell<Image>,
     /// Whether the class of the sandboxes has platform snapshots.
+    pub(super) image_names: RefCell<Option<Vec<String>>>,
     pub(super) has_platform: Cell<bool>,
     /// Whether a start from a platform snapshot that does not exist starts an empty container.
     pub(super) starts_empty: Cell<bool>,
@@ -57,6 +58,7 @@ impl Default for Planned {
             faults: FaultPlan::default(),
             deadlines: Deadlines::default(),
             image: RefCell::new(image),
+            image_names: RefCell::default(),
             has_platform: Cell::new(false),
             starts_empty: Cell::new(false),
             backup_requests: RefCell::default(),
@@ -161,12 +163,21 @@ impl Scheduler for Planned {
         self.list_page_size.get()
     }
 
-    fn image(&self, _: &Sandbox<Self>) -> Image {
-        self.image.borrow().clone()
+    fn image(&self, sandbox: &Sandbox<Self>) -> Image {
+        let mut image = self.image.borrow().clone();
+        if let Some([default, ..]) = self.image_names.borrow().as_deref() {
+            let name = sandbox.image.as_ref().unwrap_or(default);
+            image.version = format!("{} 0.1.0 {name}", image.version);
+        }
+        image
     }
 
-    fn platform_image(&self, _: &Sandbox<Self>) -> Option<String> {
-        self.has_platform.get().then(|| self.image.borrow().version.clone())
+    fn image_names(&self) -> Option<Vec<String>> {
+        self.image_names.borrow().clone()
+    }
+
+    fn platform_image(&self, sandbox: &Sandbox<Self>) -> Option<String> {
+        self.has_platform.get().then(|| self.image(sandbox).version)
     }
 
     fn starts_empty(&self) -> bool {

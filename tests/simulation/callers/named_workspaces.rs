@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::named::answer::StartedWorkspace;
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnDiverged, OnFailure, OnImageChange, OnMismatch, StartSettings,
 };
-use sandbox_snapshotter::model::named::{Address, Autosave, StoragePolicy, Tenant, WorkspaceName};
+use sandbox_snapshotter::model::named::{Address, Autosave, ImageChoice, StoragePolicy, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
     CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, Source, StartRequest,
     StopRequest, UpdateRequest,
@@ -23,7 +23,7 @@ use super::management::pick_policy;
 use super::snapshots::{pick_cancellation, pick_snapshot};
 use crate::history::{KeyedWorkspaceCall, WorkspaceCall};
 use crate::rules::{answers, autosaves, loss, named_workspaces};
-use crate::world::{AnswerLost, NamedService, World};
+use crate::world::{AnswerLost, IMAGE_NAMES, NamedService, World};
 
 const LONG_NAME: &str = "a.workspace_whose-name-is-as-long-as-any-name-of-a-workspace-is";
 
@@ -71,6 +71,7 @@ fn pick_changes(world: &World) -> SettingsUpdate {
         durable: storage.map(|storage| storage != StoragePolicy::Platform),
         persistent: rng.one_in(8).then(|| rng.one_in(2)),
         incremental: rng.one_in(8).then(|| rng.one_in(2)),
+        image: (world.profile.has_platform && rng.one_in(4)).then(|| ImageChoice(pick_image(world))),
         retention: rng.one_in(4).then(|| pick_policy(world)),
         hooks: rng.one_in(2).then(|| Hooks {
             before_stop: pick_hook(world),
@@ -82,6 +83,10 @@ fn pick_changes(world: &World) -> SettingsUpdate {
         depends_on: rng.one_in(3).then_some(depends_on),
         env: None,
     }
+}
+
+fn pick_image(world: &World) -> Option<String> {
+    world.rng.pick(&IMAGE_NAMES).filter(|_| world.rng.one_in(2)).map(ToOwned::to_owned)
 }
 
 fn pick_autosave(world: &World) -> Autosave {

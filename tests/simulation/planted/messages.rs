@@ -7,8 +7,9 @@ use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{
-    AutosaveRequest, Autosaved, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest, EnsuredRunning,
-    FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest, SwitchRuntimeRequest,
+    AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
+    EnsuredRunning, FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
@@ -154,6 +155,10 @@ impl SandboxLedgerClient for PlantedPorts {
 
     async fn check_storage(&self, id: &SandboxId, storage: StoragePolicy) -> Result<()> {
         self.client().check_storage(id, storage).await
+    }
+
+    async fn check_image(&self, id: &SandboxId, request: &CheckImageRequest) -> Result<()> {
+        self.client().check_image(id, request).await
     }
 
     async fn newest_snapshot(&self, id: &SandboxId) -> Result<Option<NewestSnapshot>> {

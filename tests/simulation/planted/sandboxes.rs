@@ -323,6 +323,7 @@ impl Sandboxes for PlantedSandboxes {
             freeze: &Freeze,
             expected: Option<ContainerIdentity>
         ) -> Result<(), FreezeFailed>;
+        image_names() -> Option<Vec<String>>;
         platform_image() -> Option<String>;
         take_platform_snapshot(marker: &ContainerMarker, token: &str) -> Option<StoredDisk>;
         start_from_platform_snapshot(snapshot_id: &str) -> ();
@@ -372,8 +373,8 @@ impl Sandboxes for PlantedSandboxes {
         }
     }
 
-    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>) -> Result<(), Failure> {
-        let configured = self.all().configure(id, idle_seconds).await;
+    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
+        let configured = self.all().configure(id, idle_seconds, image).await;
         configured.inspect_err(|_| self.planted().notes.is_adopting.set(false))
     }
 

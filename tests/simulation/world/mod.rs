@@ -31,7 +31,9 @@ use crate::planted::{Bug, Planted};
 use crate::profile::FaultProfile;
 
 pub use objects::AnswerLost;
-pub use sandboxes::{ContainerNotes, DIR, EndedContainer, Files, IMAGE_FILE, OwnContainer, SourceSnapshot};
+pub use sandboxes::{
+    ContainerNotes, DIR, EndedContainer, Files, IMAGE_FILE, IMAGE_NAMES, OwnContainer, SourceSnapshot,
+};
 
 /// The longest delay of a call that is not answered in time, in milliseconds. The calls behind it in the queue run after it.
 /// The SDK cancels a transfer after 30 minutes.

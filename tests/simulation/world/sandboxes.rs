@@ -15,6 +15,9 @@ pub use crate::memory::Files;
 /// The captured directory.
 pub const DIR: &str = "/workspace";
 
+/// The names of the images of the class, which workspaces choose. The first one is its default.
+pub const IMAGE_NAMES: [&str; 3] = ["base", "one", "two"];
+
 /// The one file of the directory that an image may contain.
 pub const IMAGE_FILE: &str = "/workspace/image";
 
@@ -124,13 +127,23 @@ impl SandboxNotes {
 
 impl Simulation {
     /// Returns the image of a sandbox's next container. Only an image of named workspaces may have a file in the directory.
-    pub(super) fn image_of(&self, sandbox: &SandboxNotes) -> Image {
+    pub(super) fn image_of(&self, sandbox: &Sandbox<Self>) -> Image {
         let version = self.image_version.get();
         let mut files = Files::from([(RELEASE_FILE.to_owned(), version.to_string())]);
-        if self.profile.image_has_files && sandbox.ends_when_idle {
+        if self.profile.image_has_files && sandbox.notes.ends_when_idle {
             files.insert(IMAGE_FILE.to_owned(), content(version));
         }
-        Image { version: format!("image {version}"), files, archive_format: self.profile.archive_format }
+        let mut version = format!("image {version}");
+        if self.profile.has_platform {
+            version.push_str(" class ");
+            version.push_str(sandbox.image.as_deref().unwrap_or(IMAGE_NAMES[0]));
+        }
+        Image { version, files, archive_format: self.profile.archive_format }
+    }
+
+    /// Returns whether an image has the version that is deployed. Its name may be another one than that of the next container.
+    pub(super) fn is_deployed(&self, image: &str) -> bool {
+        image.starts_with(&format!("image {} ", self.image_version.get()))
     }
 
     /// Ends the container if its idle timeout is over.

@@ -9,7 +9,7 @@ use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::{BackupId, Failure, Result, SandboxId};
 
-use super::sandboxes::{ContainerNotes, SandboxNotes};
+use super::sandboxes::{ContainerNotes, IMAGE_NAMES, SandboxNotes};
 use super::{AnswerLost, MAX_LATE_MILLIS, Simulation, World, observer};
 use crate::memory::{
     Event, Group, Image, MemoryLedger, MemoryWorkspaceStore, Method, ObjectKey, ObjectPorts, ObjectService, Sandbox,
@@ -137,11 +137,19 @@ impl Scheduler for Simulation {
     }
 
     fn image(&self, sandbox: &Sandbox<Self>) -> Image {
-        self.image_of(&sandbox.notes)
+        self.image_of(sandbox)
     }
 
     fn platform_image(&self, sandbox: &Sandbox<Self>) -> Option<String> {
-        self.profile.has_platform.then(|| self.image_of(&sandbox.notes).version)
+        self.profile.has_platform.then(|| self.image_of(sandbox).version)
+    }
+
+    fn image_names(&self) -> Option<Vec<String>> {
+        self.profile.has_platform.then(|| IMAGE_NAMES.map(ToOwned::to_owned).to_vec())
+    }
+
+    fn has_image(&self, image: &str) -> bool {
+        self.profile.has_platform && self.is_deployed(image)
     }
 
     fn starts_empty(&self) -> bool {

@@ -126,6 +126,8 @@ codes! {
     LabelTaken = "LABEL_TAKEN", Conflict;
     /// The workspace's name or tenant is invalid.
     InvalidWorkspaceName = "INVALID_WORKSPACE_NAME", Permanent;
+    /// The class of the sandboxes has no image with this name.
+    ImageNotFound = "IMAGE_NOT_FOUND", NotFound;
     /// The tenant has no workspace with this name, or not any more.
     WorkspaceNotFound = "WORKSPACE_NOT_FOUND", NotFound;
     /// The tenant already has a workspace with this name.
@@ -260,6 +262,7 @@ impl Code {
                 | Self::FileChanged
                 | Self::DirectoryNotEmpty
                 | Self::ToolNotFound
+                | Self::ImageNotFound
                 | Self::WorkspaceNotFound
                 | Self::NameTaken
                 | Self::SnapshotStale

@@ -412,6 +412,7 @@ operations!(declare);
 /// The request of an operation, with valid options.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
+#[allow(clippy::large_enum_variant)] // A call has one request.
 pub enum Request {
     /// On one sandbox.
     Sandbox(requests::Sandbox),

@@ -97,12 +97,13 @@ pub(crate) fn replaces_label(schema: &mut Schema) {
     schema.insert("then".into(), labelled);
 }
 
-/// Requires at least one of these fields, with a value other than `null`.
-pub(crate) fn some_of(fields: &'static [&'static str]) -> impl Transform {
+/// Requires at least one of these fields, with a value other than `null`, or the field `or_null` with any value.
+pub(crate) fn some_of(fields: &'static [&'static str], or_null: &'static str) -> impl Transform {
     move |schema: &mut Schema| {
         let is_given =
             |name: &&str| json!({ "properties": { *name: { "not": { "type": "null" } } }, "required": [name] });
-        schema.insert("anyOf".into(), fields.iter().map(is_given).collect());
+        let or_null = json!({ "required": [or_null] });
+        schema.insert("anyOf".into(), fields.iter().map(is_given).chain([or_null]).collect());
     }
 }
 

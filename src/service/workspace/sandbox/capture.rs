@@ -21,7 +21,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Stores the files from which the workspace continues, in each storage of the workspace. With an archive, a failure
-    /// of the platform snapshot is only reported.
+    /// of the platform snapshot is only reported. If the next start uses another image, an archive is stored in any case: the
+    /// platform snapshot could not be restored.
     pub(super) async fn capture_for_stop(
         &self,
         marker: &ContainerMarker,
@@ -29,12 +30,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         options: Option<&StopSnapshot>,
         stopped: &mut SandboxStopped,
     ) -> Result<()> {
+        let has_archive = storage.has_archive() || self.image_will_change().await?;
         let mut is_repeated = false;
         let capture = async || {
             let is_repeated = std::mem::replace(&mut is_repeated, true);
-            let archive =
-                if storage.has_archive() { Some(self.capture_archive(options, is_repeated).await?) } else { None };
-            let platform = self.capture_platform(marker, storage).await?;
+            let archive = if has_archive { Some(self.capture_archive(options, is_repeated).await?) } else { None };
+            let platform = self.capture_platform(marker, storage, has_archive).await?;
             Ok((archive, platform))
         };
         let ((archive, platform), changed_during_capture) = self.capture_last_change(capture).await?;
@@ -76,13 +77,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         &self,
         marker: &ContainerMarker,
         storage: StoragePolicy,
+        has_archive: bool,
     ) -> Result<Option<Option<String>>> {
         if !storage.has_platform() {
             return Ok(None);
         }
-        match self.note_late_call(self.take_platform_snapshot(marker, storage.has_archive()).await) {
+        match self.note_late_call(self.take_platform_snapshot(marker, has_archive).await) {
             Ok(()) => Ok(Some(None)),
-            Err(error) if storage.has_archive() => Ok(Some(Some(error.message().to_owned()))),
+            Err(error) if has_archive => Ok(Some(Some(error.message().to_owned()))),
             Err(error) => Err(error),
         }
     }

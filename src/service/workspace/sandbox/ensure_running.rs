@@ -13,7 +13,7 @@ use super::{SandboxCondition, stale};
 use crate::model::change_cursor::SAVED_AT_START;
 use crate::model::named::answer::StartOutcome;
 use crate::model::named::binding::{RestoreBegun, SavedIn};
-use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
+use crate::model::named::messages::{CheckImageRequest, EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::OnDiverged;
 use crate::model::named::{ContainerMarker, Settings};
 use crate::model::{Error, Result, Runtime, Status};
@@ -58,6 +58,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             binding.incremental = request.settings.incremental;
         })?;
         self.ensure_storage_supported(request.settings.storage).await?;
+        if let Some(image) = request.settings.image.clone() {
+            self.ensure_image_exists(&CheckImageRequest { image, runtime: None }).await?;
+        }
         self.ensure_files(request).await
     }
 
@@ -176,8 +179,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // From here on, no late step of an abandoned start can restore into the container.
         let nonce = self.mark_adopted(current).await?;
         let now = self.now();
+        // The class started the container before it learns what the workspace has chosen since.
+        self.record_class_image(request.settings.storage).await?;
         self.update_start(|start| {
-            (start.adopted_at, start.image, start.class_image) = (Some(now), None, None);
+            (start.adopted_at, start.image) = (Some(now), None);
             (start.saved, start.saved_state, start.last_restore) = (None, None, None);
         })?;
         self.record_own_marker(&nonce)?;
@@ -269,7 +274,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.finish_start(request, &populated, nonce, outcome).await
     }
 
-    /// Sets the name and the idle timeout of the sandbox before its container is started. Opens no session. Without a named
+    /// Sets the name, the idle timeout and the image of the sandbox before its container is started. Opens no session. Without a named
     /// workspace, the timeout is the application's.
     pub(super) async fn configure_sandbox(&self, request: &EnsureRunningRequest) -> Result<()> {
         if request.address.is_none() {
@@ -282,7 +287,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let idle = request.settings.expiry.idle_seconds;
         let idle_timeout = (idle > 0).then(|| idle.saturating_add(SLEEP_MARGIN_SECONDS));
         self.retry(async || {
-            self.sandboxes()?.configure(&self.id, idle_timeout).await.map_err(self.failed(During::Start))
+            let image = request.settings.image.as_deref();
+            self.sandboxes()?.configure(&self.id, idle_timeout, image).await.map_err(self.failed(During::Start))
         })
         .await
     }

@@ -9,6 +9,7 @@
 //! - [`marker`]: the markers of a container that is being populated
 //! - [`platform`]: the platform snapshot of the sandbox
 //! - [`refresh`]: restores a platform snapshot once, so that it does not expire
+//! - [`image`]: whether the class of the sandbox has the image that the workspace has chosen
 //! - [`stale`]: whether the dependencies of a snapshot still match
 //! - [`hooks`]: the workspace's commands in the sandbox
 //! - [`stop_sandbox`]: takes a snapshot, and destroys the container
@@ -30,6 +31,7 @@ mod condition;
 mod decommission;
 mod ensure_running;
 mod hooks;
+mod image;
 mod marker;
 mod platform;
 mod reconcile;

@@ -126,6 +126,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         snapshot: &PlatformSnapshot,
         may_have_lost: bool,
     ) -> Result<std::result::Result<EnsuredRunning, PlatformFailure>> {
+        // The image of the next container is the one that the workspace has chosen.
+        self.configure_sandbox(request).await?;
         if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
             return Ok(Err(PlatformFailure { reason, transient: None }));
         }
@@ -160,14 +162,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.or_destroy(self.complete_platform_start(request, snapshot, restore, hashes).await).await.map(Ok)
     }
 
-    /// Configures the sandbox, and starts it from a platform snapshot.
+    /// Sets the environment variables of the sandbox, and starts it from a platform snapshot.
     async fn prepare_disk(
         &self,
         request: &EnsureRunningRequest,
         snapshot: &PlatformSnapshot,
     ) -> Result<(String, RestoreBegun)> {
         self.schedule_reconcile()?;
-        self.configure_sandbox(request).await?;
         self.set_env_before_start(request).await?;
         let dir = &request.settings.dir;
         self.start_disk(snapshot, dir, &stale::paths_outside(&request.settings.depends_on.files, dir)).await

@@ -16,6 +16,7 @@ mod deployment;
 mod exec;
 mod failure;
 mod files;
+mod image;
 mod ledger;
 mod reference;
 mod request;

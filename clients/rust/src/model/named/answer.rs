@@ -37,6 +37,9 @@ pub struct WorkspaceDescription {
     /// Whether snapshots may contain only what changed since a full one; the deployment's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incremental: Option<bool>,
+    /// The name of the image from which the next container starts; the default of its class if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// The retention policy of the workspace's snapshots.
     pub retention: Policy,
     /// The commands that run in the sandbox when the workspace starts and stops.

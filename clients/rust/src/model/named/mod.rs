@@ -4,11 +4,13 @@
 //! - [`lifecycle`]: the states of a workspace and the transitions between them
 //! - [`settings`]: the settings of a workspace: hooks, expiry, what its snapshots depend on
 //! - [`autosave`]: automatic saves
+//! - [`image`]: the image of the containers
 //! - [`storage`]: where the files of a workspace are stored
 //! - [`answer`]: the answers for callers; their requests are in [`crate::model::request`]
 
 pub mod answer;
 pub mod autosave;
+pub mod image;
 pub mod lifecycle;
 pub mod name;
 pub mod settings;
@@ -16,6 +18,7 @@ pub mod storage;
 
 pub use answer::Transition;
 pub use autosave::{Autosave, TurnEnded};
+pub use image::ImageChoice;
 pub use lifecycle::State;
 pub use name::{Address, Tenant, WorkspaceName};
 pub use settings::Settings;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::image::check_image;
 use super::{Autosave, StoragePolicy};
 
 #[cfg(feature = "schema")]
@@ -49,6 +50,9 @@ pub struct Settings {
     /// Whether snapshots may contain only what changed since a full one; the deployment's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incremental: Option<bool>,
+    /// The name of the image from which the containers start; the default of their class if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// The retention policy of the workspace's snapshots.
     #[serde(default)]
     pub retention: Policy,
@@ -259,6 +263,7 @@ impl Settings {
             storage: StoragePolicy::default(),
             durable: true,
             incremental: None,
+            image: None,
             retention: Policy::default(),
             hooks: Hooks::default(),
             expiry: Expiry::default(),
@@ -280,6 +285,7 @@ impl Settings {
                 "Pass `durable: false`, or `storage: \"both\"` to also store the files in R2.",
             ));
         }
+        self.image.as_deref().map_or(Ok(()), check_image)?;
         for (name, hook) in self.hooks.all() {
             hook.check(name)?;
         }

@@ -12,7 +12,7 @@ use crate::model::diff::DiffCursor;
 use crate::model::files::{FileCursor, FilePath};
 use crate::model::freeze::Freeze;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks};
-use crate::model::named::{Autosave, StoragePolicy, Tenant, WorkspaceName};
+use crate::model::named::{Autosave, ImageChoice, StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
     BackupHandle, CheckpointName, Compression, Consistency, DeltasOnDelete, Directory, Label, Policy, Result, Runtime,
     SandboxId, SnapshotId,
@@ -172,6 +172,7 @@ options! {
     Option<CheckpointCursor> as Option<String>, string, |raw| optional(raw.as_deref(), CheckpointCursor::parse);
     DeltasOnDelete as Option<String>, string, |raw| Ok(optional(raw.as_deref(), Self::parse)?.unwrap_or_default());
     Option<StoragePolicy> as Option<String>, string, |raw| optional(raw.as_deref(), StoragePolicy::parse);
+    Option<ImageChoice> as Option<ImageChoice>, image, Ok;
     FilePath as String, required, |raw| Self::parse(&raw);
     Option<FilePath> as Option<String>, string, |raw| optional(raw.as_deref(), FilePath::parse);
     Option<FileCursor> as Option<String>, string, |raw| optional(raw.as_deref(), FileCursor::parse);

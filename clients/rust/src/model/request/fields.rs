@@ -8,11 +8,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::model::ids::quoted;
+use crate::model::named::ImageChoice;
 use crate::model::similar::most_similar;
 use crate::model::{Error, Result, json};
 
 /// The arguments of an operation. Each method removes one field and returns it; [`Fields::finish`] refuses the fields
-/// that remain, because the operation does not take them. A field with the value `null` counts as absent.
+/// that remain, because the operation does not take them. A field with the value `null` counts as absent, except an image.
 pub(super) struct Fields {
     /// The fields that were not taken yet.
     given: Map<String, Value>,
@@ -47,6 +48,13 @@ impl Fields {
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(wrong_type(name, "a string")),
         }
+    }
+
+    /// Takes an optional choice of an image, where `null` is a choice.
+    pub fn image(&mut self, name: &str) -> Result<Option<ImageChoice>> {
+        let is_null = self.given.get(name).is_some_and(Value::is_null);
+        let image = self.string(name)?;
+        Ok((is_null || image.is_some()).then_some(ImageChoice(image)))
     }
 
     /// Takes a required string. If it is absent, [`finish`](Self::finish) fails: only then it is known whether another

@@ -273,7 +273,7 @@ request! {
     #[cfg_attr(
         feature = "schema",
         schemars(rename = "UpdateWorkspaceOptions", transform = needs(&[])),
-        schemars(transform = some_of(&["persistent", "storage", "durable", "incremental", "retention", "hooks", "expiry", "autosave", "dependsOn", "env", "currentSnapshotId"])),
+        schemars(transform = some_of(&["persistent", "storage", "durable", "incremental", "retention", "hooks", "expiry", "autosave", "dependsOn", "env", "currentSnapshotId"], "image")),
         schemars(transform = extends("WorkspaceAddress"), transform = extends("WorkspaceSettings"))
     )]
     pub struct UpdateRequest {

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::declare::request;
+#[cfg(feature = "schema")]
+use crate::model::named::image::MAX_IMAGE;
 use crate::model::named::settings::{DependsOn, Expiry, Hooks, Settings};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::{MAX_VARIABLES, RESERVED_VARIABLES};
-use crate::model::named::{Autosave, StoragePolicy};
+use crate::model::named::{Autosave, ImageChoice, StoragePolicy};
 use crate::model::policy::Policy;
 #[cfg(feature = "schema")]
-use crate::model::schema::NO_NULL;
+use crate::model::schema::{NO_CONTROL, NO_NULL};
 use crate::model::{Directory, Result};
 
 request! {
@@ -29,6 +31,16 @@ request! {
         /// Whether snapshots may contain only what changed since a full one; the deployment's default if it was never set.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub incremental: Option<bool>,
+        /// The name of the image from which the containers start: one of `[containers.images]` of their class, which must be a
+        /// class over `ctx.container`. `null` is the default of the class, and is not the same as an absent `image`. A running
+        /// container keeps its image.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(
+            feature = "schema",
+            schemars(with = "Option<String>", length(min = 1, max = MAX_IMAGE), regex(pattern = NO_CONTROL)),
+            schemars(extend("x-null-is-a-value" = true))
+        )]
+        pub image: Option<ImageChoice>,
         /// The retention policy of the workspace's snapshots.
         pub retention: Option<Policy>,
         /// The commands that run in the sandbox when the workspace starts and stops.
@@ -57,6 +69,7 @@ impl SettingsUpdate {
             storage: self.storage.unwrap_or(settings.storage),
             durable: self.durable.unwrap_or(settings.durable),
             incremental: self.incremental.or(settings.incremental),
+            image: self.image.map_or(settings.image, |ImageChoice(image)| image),
             retention: self.retention.unwrap_or(settings.retention),
             hooks: self.hooks.unwrap_or(settings.hooks),
             expiry: self.expiry.unwrap_or(settings.expiry),

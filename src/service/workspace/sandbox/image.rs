@@ -1,0 +1,41 @@
+//! The image that a named workspace has chosen: the class of its sandbox must have it before anything begins.
+
+use crate::model::named::messages::CheckImageRequest;
+use crate::model::{Error, Result};
+use crate::ports::{Ports, Sandboxes};
+use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::calls::failures::During;
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Verifies that a class of sandboxes can start the image: that of this sandbox, or that of sandboxes which are made from it
+    /// in another runtime.
+    ///
+    /// # Errors
+    /// [`Code::Unsupported`](crate::model::Code::Unsupported) if the class cannot start an image by its name,
+    /// [`Code::ImageNotFound`](crate::model::Code::ImageNotFound) if it has no such image.
+    pub async fn check_image(&self, request: &CheckImageRequest) -> Result<()> {
+        self.prepare_call().await?;
+        self.ensure_image_exists(request).await
+    }
+
+    /// As [`check_image`](Self::check_image), for a call that is prepared.
+    pub(super) async fn ensure_image_exists(&self, request: &CheckImageRequest) -> Result<()> {
+        let sandboxes = self.ports.sandboxes(self.derived_runtime(request.runtime)?)?;
+        let names = self
+            .retry(async || sandboxes.image_names(&self.id).await.map_err(self.failed(During::Probe)))
+            .await?
+            .ok_or_else(|| Error::image_choice_unsupported(&self.id))?;
+        if names.contains(&request.image) {
+            Ok(())
+        } else {
+            Err(Error::image_not_found(&self.id, &request.image, &names))
+        }
+    }
+
+    /// Returns whether the class of the sandbox would start its next container from another image than the present one, which
+    /// cannot start from a platform snapshot of the present container.
+    pub(super) async fn image_will_change(&self) -> Result<bool> {
+        let Some(present) = self.start_state()?.class_image else { return Ok(false) };
+        Ok(self.platform_image().await?.is_some_and(|next| next != present))
+    }
+}
