@@ -7,6 +7,7 @@ import {
   TESTED,
   chromium,
   clientGenerators,
+  jq,
   output,
   overlays,
   packages,
@@ -156,6 +157,7 @@ function testTools() {
   squashfs();
   overlays();
   chromium();
+  jq();
   schemathesis();
   clientGenerators();
 }

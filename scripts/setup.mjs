@@ -151,6 +151,11 @@ export function chromium() {
   debian('chromium', ['chromium'], 'The tests of the pages need it.');
 }
 
+/** Installs jq, with which the scripts of the documentation read JSON. */
+export function jq() {
+  debian('jq', ['jq'], 'The tests of the scripts in the documentation need it.');
+}
+
 /** Installs Schemathesis, for the tests of the API document. */
 export function schemathesis() {
   python('schemathesis');

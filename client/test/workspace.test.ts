@@ -86,7 +86,9 @@ test('the workspaces of a list are handles in the tenant of the list', async () 
 
 test('a snapshot is compared with the present files of the workspace', async () => {
   const transport = answering();
-  await clientOver(transport).client.workspaces.handle(address).diff('snap-aaaaaaaaaaaaaaaa', undefined, { limit: 5 });
+  await clientOver(transport)
+    .client.workspaces.handle(address)
+    .diff('snap-aaaaaaaaaaaaaaaa', undefined, { limit: 5 });
   const from = { ...address, snapshotId: 'snap-aaaaaaaaaaaaaaaa' };
   assert.deepEqual(sentTo(transport), [['diff', { limit: 5, from, to: address }]]);
 });
