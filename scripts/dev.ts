@@ -6,8 +6,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
-import { SnapshotterClient, http } from '../client/src/index.ts';
+import { SnapshotterClient, http, isSnapshotterError } from '../client/src/index.ts';
 import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
@@ -16,6 +17,9 @@ import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from 
 import { parseOptions } from './options.mjs';
 import { wranglerRegistry } from './registry.ts';
 import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
+
+/** How long a restart of workerd is awaited. */
+const RESTART_MILLIS = 60_000;
 
 // run.mjs disconnects this process to end it.
 const ending = Promise.withResolvers<unknown>();
@@ -120,12 +124,27 @@ process.exit(0);
 
 /** Stops the active workspaces of the default tenant, which takes a snapshot of each. */
 async function saveWorkspaces() {
-  for await (const { name, state } of workspaces.all()) {
-    if (state !== 'active') continue;
+  for (const { name } of await activeWorkspaces()) {
     await workspaces.stop({ name }).then(
       () => console.log(`Saved ${name}.`),
       (error: Error) => console.error(`${name} is not saved: ${error.message}`),
     );
+  }
+}
+
+/** Lists the active workspaces. Ctrl-C in a terminal also ends workerd: then waits until Miniflare has started it again. */
+async function activeWorkspaces() {
+  const deadline = Date.now() + RESTART_MILLIS;
+  for (;;) {
+    try {
+      const active = [];
+      for await (const workspace of workspaces.all())
+        if (workspace.state === 'active') active.push(workspace);
+      return active;
+    } catch (thrown) {
+      if (!(isSnapshotterError(thrown) && thrown.retryable) || Date.now() > deadline) throw thrown;
+      await setTimeout(100);
+    }
   }
 }
 
