@@ -49,6 +49,7 @@ VALUES = {
     "dir": "/workspace",
     "runtime": "sdk-0.12",
     "storage": "archive",
+    "image": None,  # The runtime sdk-0.12 starts no image by its name.
     "count": 1,
     "env": {"LEVEL": "debug"},
     "command": "true",
