@@ -234,6 +234,24 @@ fn stop_stores_an_archive_if_the_next_start_uses_another_image() {
 }
 
 #[test]
+fn platform_snapshot_of_a_container_that_started_for_archives_has_its_image() {
+    let (image, storage) = (json!({ "image": "python" }), json!({ "storage": "platform", "durable": false }));
+    let mut both = storage.clone();
+    both["image"] = "python".into();
+    for updates in [vec![both], vec![image, storage]] {
+        let fixture = active(&no_expiry());
+        for update in updates {
+            fixture.update_workspace(WORKSPACE, &update).unwrap();
+        }
+        let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+        let taken = stopped["platformSnapshot"]["image"].as_str().unwrap();
+        assert!(taken.ends_with("base"), "{taken}");
+        assert_eq!(start(&fixture)["restoredFrom"]["storage"], "archive");
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    }
+}
+
+#[test]
 fn stopped_workspace_whose_only_copy_is_bound_to_its_image_keeps_it() {
     let fixture = stopped(&with_storage("platform"));
     let error = fixture.update_workspace(WORKSPACE, &json!({ "image": "python" })).expect_code(Code::Unsupported);

@@ -79,6 +79,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         match self.probe_and_clear_task(protect_files).await? {
             SandboxCondition::Running(marker) => {
+                self.note_class_image().await?;
                 self.configure_sandbox(request).await?;
                 self.set_env(request).await?;
                 self.record_opened()?;
@@ -179,14 +180,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // From here on, no late step of an abandoned start can restore into the container.
         let nonce = self.mark_adopted(current).await?;
         let now = self.now();
-        // The class started the container before it learns what the workspace has chosen since.
-        self.record_class_image(request.settings.storage).await?;
         self.update_start(|start| {
-            (start.adopted_at, start.image) = (Some(now), None);
+            (start.adopted_at, start.image, start.class_image) = (Some(now), None, None);
             (start.saved, start.saved_state, start.last_restore) = (None, None, None);
         })?;
         self.record_own_marker(&nonce)?;
         self.await_previous_restore().await?;
+        self.note_class_image().await?;
         self.configure_sandbox(request).await?;
         self.set_env(request).await?;
         let adopted = ContainerMarker::Adopted(nonce.clone());

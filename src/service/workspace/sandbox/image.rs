@@ -1,7 +1,7 @@
 //! The image that a named workspace has chosen: the class of its sandbox must have it before anything begins.
 
 use crate::model::named::messages::CheckImageRequest;
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, Runtime};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -30,6 +30,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         } else {
             Err(Error::image_not_found(&self.id, &request.image, &names))
         }
+    }
+
+    /// Records the image with which the class started the running container, before the class learns of another choice. A later
+    /// change of the storage may have a platform snapshot taken of the container.
+    pub(super) async fn note_class_image(&self) -> Result<()> {
+        if self.start_state()?.class_image.is_some() || self.runtime()? == Some(Runtime::Sdk012) {
+            return Ok(());
+        }
+        let image = self.platform_image().await?;
+        self.update_start(|start| start.class_image = image)
     }
 
     /// Returns whether the class of the sandbox would start its next container from another image than the present one, which
