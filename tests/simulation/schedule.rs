@@ -123,6 +123,8 @@ fn quiesce(world: &Rc<World>) {
         // A backup that waited behind several others may be so late that only the sweep finds it.
         final_state::check_bucket(world);
     }
+    // An operation that was running may have written the settings again.
+    turn_automatic_saves_off(world);
     let swept = sweep_all(Rc::clone(world)).boxed_local();
     if !done || !run_to_completion(world, vec![swept]) {
         return;
