@@ -18,6 +18,7 @@ use crate::model::named::ContainerMarker;
 use crate::model::record::{
     CaptureInProgress, ContainerObservation, ExpectedMarker, Stage, Verification, WorkspaceRecord,
 };
+use crate::model::request::CapturePurpose;
 use crate::model::{
     Code, ContainerIdentity, Directory, DirectoryContent, Error, MarkerOutcome, MarkerUpdate, Result, SnapshotRequest,
     Timestamp,
@@ -217,6 +218,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) if request.wake && is_container_error(&error) => {
                 let (observation, marker) = self.cold_start(dir, abort).await?;
+                self.ensure_still_marked(request, marker.as_ref())?;
                 if marker.is_some_and(|marker| marker.is_restoring()) {
                     // The restore of an earlier start may still arrive. A start rules that out before it captures the
                     // files.
@@ -281,6 +283,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let began_at = self.now();
         let probe = run_probe().await?;
+        self.ensure_still_marked(request, probe.marker.as_ref())?;
         identity::check_directory(dir, probe.directory_content)?;
         let observation = self.observe_running().await?;
         let own_marker = workspace.marker.clone().map(ExpectedMarker::Own);
@@ -330,6 +333,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             is_same_origin: false,
             adopts: request.adopt,
         })
+    }
+
+    /// Verifies that a container whose files are to be rescued was not replaced: a start has marked it before.
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`] for a container without a marker.
+    fn ensure_still_marked(&self, request: &SnapshotRequest, marker: Option<&ContainerMarker>) -> Result<()> {
+        let is_replaced = request.purpose == CapturePurpose::Rescue && marker.is_none();
+        if is_replaced { Err(Error::another_container(&self.id)) } else { Ok(()) }
     }
 
     /// Observes a sandbox that is new to the ledger.

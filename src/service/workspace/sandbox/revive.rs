@@ -49,17 +49,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort.run_until_cancelled(work, self.ports.background()).await
     }
 
-    /// Revives the sandbox, or shares the outcome of a revival that runs. One that found the container running may have
-    /// probed it before this call arrived, so its outcome is not shared.
+    /// Revives the sandbox, or shares the outcome of a revival that runs, once the container is known to run after this call
+    /// arrived: that revival may have found or started a container that ended before.
     async fn share_revival(&self, choices: RevivalChoices) -> Result<RevivedSandbox> {
-        if let Some(running) = self.running_revival(choices) {
-            let outcome = running.await;
-            if !outcome.as_ref().is_ok_and(|revived| revived.how == StartOutcome::Running) {
-                return outcome;
-            }
-        }
+        let shared = match self.running_revival(choices) {
+            Some(running) => Some(running.await?),
+            None => None,
+        };
         // A revival that runs now began after this call arrived.
-        self.running_revival(choices).unwrap_or_else(|| self.begin_revival(choices)).await
+        let revival = self.running_revival(choices).unwrap_or_else(|| self.begin_revival(choices));
+        let revived = revival.await?;
+        Ok(shared.filter(|_| revived.how == StartOutcome::Running).unwrap_or(revived))
     }
 
     fn running_revival(&self, choices: RevivalChoices) -> Option<Shared<Revival>> {

@@ -222,6 +222,18 @@ fn rescue_saves_the_written_files_in_a_rescue_snapshot() {
 }
 
 #[test]
+fn no_rescue_snapshot_is_taken_of_a_container_that_replaced_the_one_with_the_written_files() {
+    let (fixture, _) = Fixture::with_diverged_sandbox();
+    fixture.world.after(Method::UpdateMarker).nth(1).run(|world| world.replace_container(SANDBOX));
+    let error = fixture.revive(json!({ "onDiverged": "rescue" })).expect_code(Code::OperationInterrupted);
+    assert!(error.is_retryable(), "{error}");
+    assert_eq!(fixture.snapshots_of(SANDBOX).len(), 1, "no snapshot without the written files is called a rescue");
+    let revived = fixture.revive(json!({ "onDiverged": "rescue" })).unwrap();
+    assert_eq!((&revived["how"], fixture.file().as_deref()), (&json!("restored"), Some("first")));
+    assert_eq!((&revived["mayHaveLost"], revived.get("rescueSnapshotId")), (&json!(true), None));
+}
+
+#[test]
 fn adopt_continues_with_the_written_files() {
     for runtime in [Runtime::Sdk012, Runtime::Container] {
         let fixture = Fixture::with_sleeping_sandbox(runtime);
@@ -295,6 +307,20 @@ fn caller_does_not_share_a_revival_that_found_the_container_before_it_ended() {
     gate.open();
     assert_eq!(first.answer().unwrap()["how"], "running");
     assert_eq!(second.answer().unwrap()["how"], "restored");
+}
+
+#[test]
+fn caller_does_not_share_a_revival_whose_container_ended_before_its_call() {
+    let fixture = Fixture::with_sleeping_sandbox(Runtime::Sdk012);
+    let gate = fixture.world.after(Method::CompleteRestore).block();
+    let first = fixture.begin_revive(json!({}));
+    assert!(gate.is_reached());
+    fixture.world.end_container(SANDBOX);
+    let second = fixture.begin_revive(json!({}));
+    gate.open();
+    assert_eq!(first.answer().unwrap()["how"], "restored");
+    assert_eq!(second.answer().unwrap()["how"], "restored");
+    assert_eq!(fixture.file().as_deref(), Some("first"), "the second call restored the files again");
 }
 
 #[test]
