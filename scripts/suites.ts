@@ -41,7 +41,7 @@ export const COLUMNS: [Column, ...Column[]] = [
 /** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery, and of a whole project. */
 export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,coalescing,concurrent-calls,diff,diff-sandbox,downloads,excludes,failures,fidelity,freeze,idempotency,import,incremental,ledger,lineage,main-job,provenance,recovery,restore-files,retention,revive,short-refs,sweep,unanswered';
+    'abort,adopt,coalescing,concurrent-calls,diff,diff-sandbox,downloads,excludes,failures,fidelity,freeze,idempotency,import,incremental,ledger,lineage,main-job,provenance,recovery,restore-files,retention,revive,secrets,short-refs,sweep,unanswered';
   return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*', 'mcp/project');
 }
 

@@ -9,6 +9,7 @@
 //! - `single`: one archive of any format; `delta`: a base with the changes of a carrier
 //! - `squashfs`: archives of mksquashfs, with random access
 //! - `tar`: archives of tar, which are read from their begin
+//! - [`secrets`]: the names of files that usually contain secrets
 //! - `read_ahead`, `cache`, `compression`: large reads, and a limited amount of memory
 //!
 //! An archive is untrusted: the process that makes it runs beside foreign code. The readers check each offset, size and
@@ -31,6 +32,7 @@ mod path;
 #[cfg(feature = "protocol")]
 pub mod protocol;
 mod read_ahead;
+pub mod secrets;
 mod single;
 mod sorted;
 mod source;

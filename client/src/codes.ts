@@ -84,6 +84,7 @@ export const KINDS: Readonly<Record<Code, Kind>> = {
   TOO_MANY_TOKENS: 'resource_exhausted',
   UNSUPPORTED: 'unsupported',
   EXCLUDE_UNSUPPORTED: 'unsupported',
+  SECRETS_FOUND: 'policy_denied',
   UNSUPPORTED_REF_VERSION: 'unsupported',
   LEDGER_TOO_NEW: 'unsupported',
   GIT_MISSING: 'unsupported',

@@ -54,6 +54,7 @@ pub fn status(code: Code) -> u16 {
         | Code::BackupInterrupted
         | Code::BackupIncomplete
         | Code::SnapshotHasDependents
+        | Code::SecretsFound
         | Code::LabelTaken
         | Code::NotAFile
         | Code::NotADirectory

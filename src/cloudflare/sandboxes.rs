@@ -31,6 +31,7 @@ use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
+use crate::model::secret_search::{FoundSecrets, SecretSearch};
 use crate::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
     SandboxId, SandboxStatus, SnapshotId, Status,
@@ -206,6 +207,16 @@ impl Sandboxes for SandboxStubs {
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
         let stdout = self.run(id, &git_ignored::list_ignored(dir), WALK_TIMEOUT_MILLIS).await?;
         git_ignored::read_ignored(&stdout).ok_or_else(|| unreadable("the list of ignored paths"))
+    }
+
+    async fn find_secrets(
+        &self,
+        id: &SandboxId,
+        search: &SecretSearch,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FoundSecrets, Failure> {
+        let stdout = self.run_in(id, &scripts::find_secrets(search), WALK_TIMEOUT_MILLIS, expected).await?;
+        scripts::read_secrets(&stdout)?.ok_or_else(|| unreadable("the list of files with secrets"))
     }
 
     async fn changed_since_watch(

@@ -23,6 +23,7 @@ pub mod record;
 pub mod retention;
 pub mod sandbox;
 pub mod sandbox_bindings;
+pub mod secret_search;
 pub mod signature;
 pub mod stored_backup;
 pub mod task;

@@ -17,6 +17,7 @@ use crate::model::named::answer::HookRun;
 use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
+use crate::model::secret_search::{FoundSecrets, SecretSearch};
 use crate::model::{
     Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, Failure, FullReason,
     MarkerUpdate, Probe, Provenance, Result, SandboxId, SandboxStatus, SnapshotId,
@@ -220,6 +221,15 @@ pub trait Sandboxes {
     /// [`MAX_QUOTED`](crate::model::exclude::MAX_QUOTED). Returns none when the image has no git, or when the directory
     /// is in no repository. Starts the container if it is not running.
     fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
+
+    /// Searches a directory for files with secrets. Nothing is found in a directory that does not exist. `expected` is as in
+    /// `watch_changes`.
+    fn find_secrets(
+        &self,
+        id: &SandboxId,
+        search: &SecretSearch,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<FoundSecrets, Failure>>;
 
     /// Starts to watch for changes: for this cursor, changes count from now on. Returns what the container runs on, if
     /// anything of it is known. With `expected`, fails in another container and starts none; otherwise starts the container if

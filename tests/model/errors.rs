@@ -77,6 +77,7 @@ fn codes_whose_messages_may_quote_input_are_exactly_these() {
         "INVALID_SANDBOX_ID",
         "INVALID_DIRECTORY",
         "EXCLUDE_UNSUPPORTED",
+        "SECRETS_FOUND",
         "INVALID_LABEL",
         "INVALID_REF",
         "FOREIGN_REF",

@@ -26,7 +26,7 @@ fn valid_options() -> Vec<(Operation, Value)> {
             Operation::Snapshot,
             of_sandbox(json!({
                 "dir": "/workspace", "label": "new", "replace": false, "expirationSeconds": 60, "excludes": ["*.log"],
-                "gitignore": true, "compression": { "format": "zstd" }, "wake": false, "fresh": true, "idempotencyKey": "key",
+                "gitignore": true, "compression": { "format": "zstd" }, "wake": false, "fresh": true, "secrets": "keep", "idempotencyKey": "key",
             })),
         ),
         (Operation::Restore, of_snapshot(json!({ "idempotencyKey": "key" }))),
@@ -163,6 +163,7 @@ fn invalid_values() -> Vec<(&'static str, Code, Vec<Option<Value>>)> {
         InvalidArgument,
         json!(["zstd", [], { "format": "brotli" }, { "threads": 0 }, { "level": 9 }]),
     );
+    refused(&["secrets"], InvalidArgument, json!([7, "", "Keep", true, ["exclude"]]));
     refused(&["runtime"], InvalidArgument, json!([7, "", "sdk-1.0", ["container"]]));
     refused(&["backup"], InvalidArgument, json!([7, "x", []]));
     refused(&["instanceType"], InvalidArgument, json!([7, "", "dev", ["lite"]]));

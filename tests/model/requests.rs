@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::freeze::Freeze;
 use sandbox_snapshotter::model::policy::MAX_EXPIRATION;
 use sandbox_snapshotter::model::request::{CapturePurpose, LineageScope};
 use sandbox_snapshotter::model::{
-    Code, Compression, CompressionFormat, Consistency, RestoreRequest, Runtime, SnapshotRequest,
+    Code, Compression, CompressionFormat, Consistency, RestoreRequest, Runtime, SecretsMode, SnapshotRequest,
 };
 use serde_json::{Value, json};
 
@@ -54,6 +54,7 @@ fn every_option_is_decoded() {
         "fresh": true,
         "incremental": true,
         "consistency": "settled",
+        "secrets": "refuse",
         "freeze": { "freeze": "db freeze", "thaw": "db thaw" },
         "lineageScope": "agent-42-restored-k3f9x2ab",
         "allowCrossLineage": true,
@@ -82,6 +83,7 @@ fn every_option_is_decoded() {
             allow_cross_lineage: true,
         },
         consistency: Consistency::Settled,
+        secrets: Some(SecretsMode::Refuse),
         freeze: Some(Freeze { freeze: "db freeze".into(), thaw: "db thaw".into(), timeout_seconds: 60 }),
         purpose: CapturePurpose::Caller,
     };

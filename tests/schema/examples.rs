@@ -39,7 +39,7 @@ fn forms(operation: Operation) -> Vec<Value> {
                 "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
                 "expirationSeconds": 60,
                 "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
-                "fresh": true, "incremental": true, "consistency": "settled", "idempotencyKey": "k",
+                "fresh": true, "incremental": true, "consistency": "settled", "secrets": "exclude", "idempotencyKey": "k",
                 "freeze": { "freeze": "./db freeze", "thaw": "./db thaw", "timeoutSeconds": 30 },
             }),
         ])],

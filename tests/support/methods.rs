@@ -25,6 +25,7 @@ pub enum Method {
     HashFiles,
     WatchChanges,
     IgnoredPaths,
+    FindSecrets,
     BeginCapture,
     FinishInventory,
     ReleaseCarrier,

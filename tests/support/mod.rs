@@ -9,6 +9,7 @@
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `deltas`: the scripts of incremental snapshots in containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
+//! - `secrets`: the search for files with secrets
 //! - `freeze`: the freezes of files during captures
 //! - `exec`: the commands of callers; `background`: those that run in the background
 //! - `bucket`: the backups in R2
@@ -43,6 +44,7 @@ mod sandbox_calls;
 mod sandbox_session;
 mod sandboxes;
 mod scheduler;
+mod secrets;
 mod workspace_store;
 mod world;
 
@@ -59,5 +61,6 @@ pub use objects::{Group, NamedService, Object, ObjectKey, ObjectPorts, ObjectSer
 pub use platform::Disk;
 pub use random::SeededRng;
 pub use scheduler::{Event, Scheduler, Work};
+pub use secrets::SECRET;
 pub use workspace_store::{MemoryWorkspaceStore, StoreChange};
 pub use world::World;

@@ -17,6 +17,7 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::secret_search::{FoundSecrets, SecretSearch};
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
     Runtime, SandboxBinding, SandboxId, SandboxStatus, SnapshotId,
@@ -137,6 +138,15 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
 
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
         self.world.ignored_paths(&self.key(id), dir).await
+    }
+
+    async fn find_secrets(
+        &self,
+        id: &SandboxId,
+        search: &SecretSearch,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FoundSecrets, Failure> {
+        self.world.find_secrets(&self.key(id), search, expected).await
     }
 
     async fn watch_changes(

@@ -20,6 +20,7 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::secret_search::{FoundSecrets, SecretSearch};
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
     Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Provenance, SandboxId, SandboxStatus, SnapshotId, Status,
@@ -229,6 +230,17 @@ impl<S: Scheduler> Sandboxes for World<S> {
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
         let dir = dir.clone();
         self.in_container(Method::IgnoredPaths, id, move |container, _| container.ignored_paths(&dir)).await
+    }
+
+    async fn find_secrets(
+        &self,
+        id: &SandboxId,
+        search: &SecretSearch,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FoundSecrets, Failure> {
+        let search = search.clone();
+        let find = move |container: &mut Container<S>, _| container.find_secrets(&search);
+        self.in_expected_container(Method::FindSecrets, id, expected, find).await
     }
 
     async fn changed_since_watch(

@@ -3,7 +3,7 @@
 //! - [`Global`]: the options of all commands
 //! - [`snapshot`], [`files`], [`diff`], [`download`], [`exec`], [`commands`], [`workspace`], [`retention`], [`checkpoint`],
 //!   [`tools`], [`tokens`], [`usage`], [`maintenance`], [`shell`]: the commands
-//! - [`common`], [`policy`], [`settings`]: arguments that several commands share
+//! - [`common`], [`policy`], [`secrets`], [`settings`]: arguments that several commands share
 //! - [`help`]: the help of the program, with its commands in groups
 //! - `duration`: durations
 
@@ -22,6 +22,7 @@ pub mod maintenance;
 pub mod policy;
 pub mod retention;
 pub mod revive;
+pub mod secrets;
 pub mod settings;
 pub mod shell;
 pub mod snapshot;

@@ -8,6 +8,7 @@ use sandbox_snapshotter_client::model::named::settings::OnImageChange;
 
 use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, RuntimeOption, SnapshotSelector};
 use super::duration::DurationArg;
+use super::secrets::Secrets;
 
 /// The commands for snapshots.
 #[derive(Subcommand)]
@@ -113,6 +114,9 @@ pub struct Create {
     /// Capture again while files change during the capture, up to 3 times
     #[arg(long)]
     pub settled: bool,
+    /// What to do with files that seem to contain secrets [default: keep them, and search for none]
+    #[arg(long, value_name = "MODE")]
+    pub secrets: Option<Secrets>,
     /// A command in the container that freezes the files of a program, such as a database, before the capture
     #[arg(long, value_name = "COMMAND", requires = "thaw")]
     pub freeze: Option<String>,

@@ -89,6 +89,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         adopt: command.adopt,
         fresh: command.fresh,
         incremental: command.incremental,
+        secrets: command.secrets.map(Into::into),
         freeze: to_freeze(command.freeze, command.thaw, command.freeze_timeout),
         consistency: if command.settled { Consistency::Settled } else { Consistency::Reported },
         lineage_scope: context.lineage_scope(&command.lineage_scope)?,

@@ -11,6 +11,7 @@ use sandbox_snapshotter_client::model::{
 use super::Show;
 use super::render::{exact_time, lines, relative_time, size, time_limit};
 use super::sanitize::sanitize_for_terminal;
+use super::secrets::{missing_text, secrets_text};
 use super::style::{BAD, FAINT, GOOD, WARNING, styled};
 use super::table::{details, table, table_with_numbers};
 
@@ -50,6 +51,7 @@ impl Show for TakenSnapshot {
                 }
                 .to_owned(),
             ),
+            ("secrets", secrets_text(capture.secrets.as_ref())),
             ("shared", if capture.shared { "with an earlier call".into() } else { String::new() }),
         ])
     }
@@ -65,6 +67,7 @@ impl Show for WorkspaceRef {
             ("sandbox", self.sandbox_id().to_string()),
             ("lineage of", self.root_id().to_string()),
             ("stale", self.stale().join("; ")),
+            ("missing", missing_text(self.missing())),
         ])
     }
 }
@@ -126,6 +129,7 @@ impl Show for Manifest {
             ("capture began", exact_time(self.capture_began_at, now)),
             ("excludes", self.excludes.join(", ")),
             ("gitignore", if self.gitignore { "excluded".into() } else { String::new() }),
+            ("secrets", secrets_text(self.secrets.as_ref())),
             ("own expiration", self.expiration_seconds.map_or_else(String::new, time_limit)),
             (
                 "usable until",

@@ -218,7 +218,7 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             SANDBOX_CALL,
             RUNNING_SANDBOX,
             CAPTURE,
-            &[Code::ExcludeUnsupported, Code::RuntimeMismatch],
+            &[Code::ExcludeUnsupported, Code::SecretsFound, Code::RuntimeMismatch],
         ],
         Operation::Restore | Operation::Branch => {
             &[DURABLE_OBJECT, SELECTION, IDEMPOTENCY, BACKUP, SANDBOX_CALL, RESTORE, &[Code::Unsupported]]

@@ -21,6 +21,10 @@ const OMIT_IGNORED: &str = r#"while IFS= read -r name; do omit+=(-o -path "./$na
     ls-files --others --ignored --exclude-standard --directory -- . 2>/dev/null | sed 's/\/$//; s/[][\\*?]/\\&/g')
 "#;
 
+/// Completes `omit`.
+const CLOSE_OMIT: &str = r#"if [ ${#omit[@]} -gt 0 ]; then omit=('(' "${omit[@]:1}" ')' -prune -o); fi
+"#;
+
 /// Defines `walk`, which prints the list. `find` of busybox has no `-printf`: then the records are lines of `stat`, and a line
 /// break in a name or in the target of a link is refused.
 const DEFINE_WALK: &str = r#"escape=$'s/\001/\001\002/g\ns|/|\001\001|g'
@@ -57,15 +61,22 @@ tail -c +{first} -- "$list" | head -c {most}
     )
 }
 
-fn make_list(omitted: &Omitted) -> String {
+/// Sets `omit` to the begin of an expression of `find`: it skips what an archive leaves out.
+pub(super) fn define_omit(omitted: &Omitted) -> String {
+    format!("{}{CLOSE_OMIT}", collect_omit(omitted))
+}
+
+fn collect_omit(omitted: &Omitted) -> String {
     let names: String = omitted.excludes.iter().filter_map(|pattern| omission(pattern)).collect();
+    format!("omit=(){names}\n{}", if omitted.ignored { OMIT_IGNORED } else { "" })
+}
+
+fn make_list(omitted: &Omitted) -> String {
     format!(
         r#"export LC_ALL=C; set -o pipefail; part=$list.part most={most}; trap 'rm -f -- "$part" "$part.log"' EXIT
 ls -t "$run".files.* 2>/dev/null | tail -n +{kept} | while IFS= read -r old; do rm -f -- "$old"; done
-omit=(){names}
-{ignored}[ ${{#omit[@]}} -le {limit} ] || no "failed git ignores more than {MAX_IGNORED} paths"
-if [ ${{#omit[@]}} -gt 0 ]; then omit=('(' "${{omit[@]:1}}" ')' -prune -o); fi
-{DEFINE_WALK}try=0; until walk >"$part" 2>"$part.log"; do
+{omit}[ ${{#omit[@]}} -le {limit} ] || no "failed git ignores more than {MAX_IGNORED} paths"
+{CLOSE_OMIT}{DEFINE_WALK}try=0; until walk >"$part" 2>"$part.log"; do
   [ "$(stat -c %s -- "$part")" -le $most ] || no many
   [ $((try += 1)) -lt 3 ] || no "failed $(head -c 400 "$part.log")"
 done
@@ -74,7 +85,7 @@ mv -f -- "$part" "$list" || no "failed the disk is full"
 "#,
         most = ListingBytes::MAX_LIST_BYTES,
         kept = MAX_KEPT + 1,
-        ignored = if omitted.ignored { OMIT_IGNORED } else { "" },
+        omit = collect_omit(omitted),
         limit = 3 * MAX_IGNORED + 7 * omitted.excludes.len(),
     )
 }

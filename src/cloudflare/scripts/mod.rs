@@ -11,6 +11,7 @@
 //! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`freeze`]: the commands that freeze files during a capture
+//! - [`secrets`]: the search for files with secrets
 //! - [`hook`]: a command of the application
 //! - [`exec`]: a command of a caller; [`exec_output`]: its output
 //! - [`delta`]: incremental snapshots
@@ -29,6 +30,7 @@ mod file_walk;
 mod files;
 mod freeze;
 mod hook;
+mod secrets;
 
 pub(crate) use arrival::read_arrival;
 pub(super) use arrival::verify_arrival;
@@ -50,6 +52,8 @@ pub(super) use freeze::{freeze, thaw};
 pub(crate) use freeze::{read_frozen, read_thawed};
 pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
+pub(super) use secrets::find_secrets;
+pub(crate) use secrets::read_secrets;
 
 use crate::model::{ContainerId, Directory};
 

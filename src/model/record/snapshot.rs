@@ -11,7 +11,7 @@ use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
     ArchiveFormat, BackupLocation, BackupOwner, Compression, Directory, FullReason, Label, LocatedBackup, PendingTask,
-    Provenance, SandboxId, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
+    Provenance, SandboxId, SecretsReport, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -74,6 +74,9 @@ pub struct SnapshotRecord {
     /// What the container that was captured ran on, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// The files that seemed to contain secrets, if the capture searched for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<SecretsReport>,
     /// The stage of the snapshot.
     pub stage: Stage,
 }

@@ -29,6 +29,7 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
+use crate::model::secret_search::{FoundSecrets, SecretSearch};
 use crate::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
     SandboxId, SandboxStatus, SnapshotId,
@@ -256,6 +257,15 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
 
     async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
         with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.ignored_paths(id, dir)).await
+    }
+
+    async fn find_secrets(
+        &self,
+        id: &SandboxId,
+        search: &SecretSearch,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<FoundSecrets, Failure> {
+        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.find_secrets(id, search, expected)).await
     }
 
     async fn changed_since_watch(

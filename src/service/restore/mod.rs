@@ -112,7 +112,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match restored.await {
             Ok(stale) => {
                 self.mark_ready(&derivation)?;
-                Ok(WorkspaceRef::new(minted.clone(), workspace.root_id.clone()).with_stale(stale))
+                let made = WorkspaceRef::new(minted.clone(), workspace.root_id.clone());
+                Ok(made.with_stale(stale).with_missing(snapshot.missing_secrets()))
             }
             Err(error) => {
                 let recorded = self.mark_ending(&derivation);

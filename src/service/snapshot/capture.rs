@@ -95,13 +95,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
         let (record, _lease) = self.record_capture(&request, dir, observed, dependencies)?;
         id.get_or_init(|| record.snapshot_id.clone());
-        let record = match self.ensure_marked(&record).await {
+        let mut record = match self.ensure_marked(&record).await {
             Ok(marked) => marked,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let expectation = self.container_expectation(progress)?;
-        let options = BackupOptions {
+        let mut options = BackupOptions {
             dir: record.dir.clone(),
             name: record.backup_owner(&self.id).to_string(),
             ttl: MAX_TTL_SECONDS,
@@ -112,6 +112,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             expected_last_change: progress.observation.identity(),
         };
         if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
+            return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
+        }
+        if let Some(mode) = request.secrets
+            && let Err(error) = self.find_secrets(mode, &mut record, &mut options).await
+        {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
         let frozen = match self.freeze(&request, &record, &expectation, &abort).await {
@@ -217,6 +222,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             autosave: saved_state.is_some(),
             changed_during_capture: None,
             freeze: request.freeze.as_ref().map(|_| FreezeReport::default()),
+            secrets: None,
             suspect: None,
             provenance: dependencies.as_ref().and_then(Dependencies::provenance),
             dependencies,
@@ -338,6 +344,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             stored_bytes: size_bytes,
             total_bytes,
             reason: full_reason,
+            secrets: snapshot.secrets.clone(),
         };
         let taken = TakenSnapshot::new(
             snapshot.to_ref(&workspace).ok_or_else(Error::internal)?,

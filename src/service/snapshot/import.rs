@@ -88,6 +88,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     autosave: false,
                     changed_during_capture: None,
                     freeze: None,
+                    secrets: None,
                     suspect: None,
                     dependencies: None,
                     stage: Stage::Ready { stored },
@@ -104,6 +105,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let capture = Capture {
             changed_during_capture: None,
             freeze: None,
+            secrets: None,
             label: snapshot.label.clone(),
             size_bytes,
             began_at: snapshot.began_at,

@@ -32,6 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             capture_began_at: snapshot.began_at,
             excludes: snapshot.excludes.clone(),
             gitignore: snapshot.gitignore.unwrap_or(false),
+            secrets: snapshot.secrets.clone(),
             compression: snapshot.compression,
             expiration_seconds: snapshot.expiration_seconds,
             usable_until: stored.map(|stored| stored.usable_until),

@@ -9,6 +9,7 @@
 //! - [`discard`]: rolls back captures that failed, or that no caller waits for
 //! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
+//! - [`secrets`]: finds files with secrets, and leaves them out or refuses the capture
 //! - [`suspect`]: snapshots that are much smaller than their predecessor
 //! - [`import`]: adds a backup that was made elsewhere to the ledger
 //! - [`select`]: finds the snapshot that a request names
@@ -32,6 +33,7 @@ mod list;
 pub(super) mod manifest;
 mod pin;
 mod reconcile;
+mod secrets;
 pub(in crate::service) mod select;
 pub(in crate::service) mod settle;
 pub(super) mod stored_backup;

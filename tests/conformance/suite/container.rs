@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use sandbox_snapshotter::model::exclude::MAX_QUOTED;
+use sandbox_snapshotter::model::file_call::Omitted;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
 use sandbox_snapshotter::model::named::settings::{Hook, OnFailure};
+use sandbox_snapshotter::model::secret_search::SecretSearch;
 use sandbox_snapshotter::model::{Arrival, Directory, DirectoryContent, MarkerOutcome, SandboxId, Status};
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
@@ -40,6 +42,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async directory_without_a_repository_has_no_ignored_paths),
         case!(async ignored_paths_with_a_slash_are_listed),
         case!(async ignored_paths_are_limited_to_one_more_than_are_quoted),
+        case!(async files_with_secrets_are_found),
         case!(async hook_returns_its_exit_code),
         case!(async hook_runs_only_in_the_container_with_the_marker),
     ]
@@ -321,6 +324,26 @@ async fn ignored_paths_are_limited_to_one_more_than_are_quoted(world: &impl Worl
     }
     world.git_ignore(&id, &["build"]).await;
     assert_eq!(world.sandboxes().ignored_paths(&id, &work_dir()).await.unwrap().len(), MAX_QUOTED + 1);
+}
+
+async fn files_with_secrets_are_found(world: &impl World) {
+    let id = world.sandbox("agent");
+    let key = "-----BEGIN PRIVATE KEY-----";
+    let files = [("kept", "1"), (".env", "1"), ("src/config", key), ("test/config", "1"), ("node_modules/a.pem", key)];
+    for (path, content) in files {
+        world.write_file(&id, &format!("/workspace/{path}"), content).await;
+    }
+    let omitted = Omitted { excludes: vec!["node_modules".into()], ignored: false };
+    let mut search = SecretSearch { dir: work_dir(), omitted, lists_namesakes: true };
+    let found = world.sandboxes().find_secrets(&id, &search, None).await.unwrap();
+    let bytes = |paths: &[&str]| paths.iter().map(|path| path.as_bytes().to_vec()).collect::<Vec<_>>();
+    assert_eq!((found.count, found.is_complete), (2, true));
+    assert_eq!(found.files, bytes(&[".env", "src/config"]));
+    assert_eq!((found.links, found.others), (Vec::new(), bytes(&["test/config"])));
+    search.lists_namesakes = false;
+    assert_eq!(world.sandboxes().find_secrets(&id, &search, None).await.unwrap().others, bytes(&[]));
+    search.dir = Directory::parse("/workspace/missing").unwrap();
+    assert_eq!(world.sandboxes().find_secrets(&id, &search, None).await.unwrap().count, 0);
 }
 
 async fn hook_returns_its_exit_code(world: &impl World) {

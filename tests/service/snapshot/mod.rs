@@ -15,6 +15,7 @@ mod list;
 mod manifest;
 mod pin;
 mod provenance;
+mod secrets;
 mod settle;
 mod short_refs;
 mod stored_backup;

@@ -36,7 +36,7 @@ pub use fixture::{ExpectError, FILE, Fixture, backup_id, by_id, by_label, by_ref
 pub use memory::errors::error;
 #[allow(unused_imports)] // Some suites run no hooks.
 pub use memory::{
-    CommandResult, HookCall, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Method, build_archive,
+    CommandResult, HookCall, MemoryDirectoryStore, MemoryLedger, MemoryWorkspaceStore, Method, SECRET, build_archive,
 };
 pub use named_workspaces::{WORKSPACE, address, no_expiry, workspace_args};
 pub use pending::PendingOperation;

@@ -21,6 +21,7 @@ use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun}
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
 use sandbox_snapshotter::model::record::ExpectedMarker;
+use sandbox_snapshotter::model::secret_search::{FoundSecrets, SecretSearch};
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
     Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Provenance, Runtime, SandboxId, SandboxStatus, SnapshotId,
@@ -301,6 +302,7 @@ impl Sandboxes for PlantedSandboxes {
         set_idle_timeout(seconds: Option<u64>) -> ();
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
         ignored_paths(dir: &Directory) -> Vec<String>;
+        find_secrets(search: &SecretSearch, expected: Option<ContainerIdentity>) -> FoundSecrets;
         watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>;
         begin_restore(
             from: Option<&ContainerMarker>,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::{
-    ArchiveFormat, Compression, Directory, FullReason, Label, Provenance, SandboxId, ShortRef, SizeDrop, SnapshotForm,
-    SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, Compression, Directory, FullReason, Label, Provenance, SandboxId, SecretsReport, ShortRef, SizeDrop,
+    SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
@@ -190,6 +190,9 @@ pub struct Manifest {
     pub excludes: Vec<String>,
     /// Whether files that git ignores were left out.
     pub gitignore: bool,
+    /// The files that seemed to contain secrets, if the capture searched for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<SecretsReport>,
     /// How the archive is compressed, if the request set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<Compression>,

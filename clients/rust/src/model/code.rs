@@ -96,8 +96,10 @@ codes! {
     /// The directory cannot be backed up.
     InvalidDirectory = "INVALID_DIRECTORY", Permanent;
     /// A pattern of `excludes`, or a path that git ignores, contains a slash: the SDK would leave out more than it
-    /// names.
+    /// names. Or a file with secrets can't be left out without others.
     ExcludeUnsupported = "EXCLUDE_UNSUPPORTED", Unsupported;
+    /// The sandbox has files that seem to contain secrets, and the call refuses them.
+    SecretsFound = "SECRETS_FOUND", PolicyDenied;
     /// The label is invalid.
     InvalidLabel = "INVALID_LABEL", Permanent;
     /// The ref is not a snapshot ref: it is truncated, has the wrong shape, or has unknown fields.
@@ -247,6 +249,7 @@ impl Code {
                 | Self::InvalidDirectory
                 | Self::InvalidLabel
                 | Self::ExcludeUnsupported
+                | Self::SecretsFound
                 | Self::InvalidRef
                 | Self::ForeignRef
                 | Self::SnapshotNotFound

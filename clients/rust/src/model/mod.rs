@@ -37,6 +37,7 @@ pub mod revive;
 pub mod runtime;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod secrets;
 pub mod short_ref;
 pub mod similar;
 pub mod sse;
@@ -64,5 +65,6 @@ pub use refs::{
 };
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
 pub use runtime::Runtime;
+pub use secrets::{SecretsMode, SecretsReport};
 pub use short_ref::ShortRef;
 pub use time::Timestamp;

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::freeze::FreezeReport;
 use super::ids::quoted;
 use super::{
-    BackupHandle, Error, FullReason, Label, Result, SandboxId, ShortRef, SnapshotForm, SnapshotId, Timestamp, json,
+    BackupHandle, Error, FullReason, Label, Result, SandboxId, SecretsReport, ShortRef, SnapshotForm, SnapshotId,
+    Timestamp, json,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::{always, extends};
@@ -267,6 +268,9 @@ pub struct Capture {
     /// Why the snapshot is full although incremental snapshots are on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<FullReason>,
+    /// The files that seem to contain secrets. Present with the option `secrets`; with `keep`, absent if the search failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<SecretsReport>,
 }
 
 /// The sizes of a snapshot and of the previous one, which was much larger.
@@ -310,6 +314,9 @@ pub struct WorkspaceRef {
     /// if no difference is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stale: Vec<String>,
+    /// The files with secrets that the snapshot left out, in the answer of the call that made the sandbox: at most 100 paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
 }
 
 /// The payload of a workspace ref, which only this provider interprets.
@@ -348,6 +355,7 @@ impl WorkspaceRef {
             capabilities: Capabilities { fs: true, shell: true, code: true, snapshot: true },
             schema_version: SCHEMA_VERSION,
             stale: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
@@ -355,6 +363,17 @@ impl WorkspaceRef {
     #[must_use]
     pub fn with_stale(self, stale: Vec<String>) -> Self {
         Self { stale, ..self }
+    }
+
+    /// Returns the ref with the paths of the files with secrets that the snapshot left out.
+    #[must_use]
+    pub fn with_missing(self, missing: Vec<String>) -> Self {
+        Self { missing, ..self }
+    }
+
+    /// Returns the paths of the files with secrets that are missing in a sandbox that was just made.
+    pub fn missing(&self) -> &[String] {
+        &self.missing
     }
 
     /// Returns how the image of the sandbox differs from that of the snapshot that it was just made from.

@@ -18,8 +18,8 @@ use sandbox_snapshotter::model::record::{
 use sandbox_snapshotter::model::usage::OperationCounts;
 use sandbox_snapshotter::model::{
     ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory,
-    FullReason, Label, LocatedBackup, PendingTask, Policy, Provenance, Runtime, SandboxId, SigningKey, SizeDrop,
-    SnapshotId, Timestamp,
+    FullReason, Label, LocatedBackup, PendingTask, Policy, Provenance, Runtime, SandboxId, SecretsMode, SecretsReport,
+    SigningKey, SizeDrop, SnapshotId, Timestamp,
 };
 use serde_json::json;
 
@@ -209,6 +209,7 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         autosave: false,
         changed_during_capture: None,
         freeze: None,
+        secrets: None,
         suspect: None,
         dependencies: None,
         provenance: None,
@@ -233,6 +234,12 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         autosave: true,
         changed_during_capture: Some(true),
         freeze: Some(FreezeReport { consistent: true, thawed: false }),
+        secrets: Some(SecretsReport {
+            mode: SecretsMode::Exclude,
+            count: 1,
+            paths: vec!["app/.env".into()],
+            excluded: 1,
+        }),
         suspect: SizeDrop::detect(100_000_000, 4096),
         provenance: Provenance::parse("0.12.10 0123456789abcdef 0.1.0 debian:12"),
         dependencies: Some(Dependencies {

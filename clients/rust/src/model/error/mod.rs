@@ -25,6 +25,7 @@ mod revive;
 mod runtime;
 mod sandbox;
 mod sandbox_files;
+mod secrets;
 mod snapshot;
 mod token;
 mod tool;

@@ -15,7 +15,7 @@ use crate::model::named::settings::{DependsOn, Expiry, Hooks};
 use crate::model::named::{Autosave, ImageChoice, StoragePolicy, Tenant, WorkspaceName};
 use crate::model::{
     BackupHandle, CheckpointName, Compression, Consistency, DeltasOnDelete, Directory, Label, Policy, Result, Runtime,
-    SandboxId, SnapshotId,
+    SandboxId, SecretsMode, SnapshotId,
 };
 
 /// The type of a field of a request: of one option, or of several options that requests share.
@@ -158,6 +158,7 @@ options! {
     Label as String, required, |raw| Self::parse(&raw);
     Option<Label> as Option<String>, string, |raw| optional(raw.as_deref(), Label::parse);
     Consistency as Option<String>, string;
+    Option<SecretsMode> as Option<String>, string;
     Runtime as String, required, |raw| Self::parse(&raw);
     Option<Runtime> as Option<String>, string, |raw| optional(raw.as_deref(), Runtime::parse);
     Option<SnapshotId> as Option<String>, string, |raw| optional(raw.as_deref(), SnapshotId::parse);

@@ -10,7 +10,7 @@ use crate::model::freeze::Freeze;
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
-use crate::model::{Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId};
+use crate::model::{Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId, SecretsMode};
 
 request! {
     /// The request to take a snapshot of a sandbox.
@@ -64,6 +64,9 @@ request! {
         /// Whether the snapshot may contain only what changed since a full one; the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub incremental: Option<bool>,
+        /// What to do with files that seem to contain secrets. If absent, they are kept, and not searched for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub secrets: Option<SecretsMode> = |text| text.as_deref().map(SecretsMode::parse).transpose(),
         /// What to do if files change during the capture; `reported` if absent.
         #[serde(skip_serializing_if = "Consistency::is_default")]
         #[cfg_attr(feature = "schema", schemars(extend("default" = "reported")))]
@@ -113,6 +116,7 @@ impl SnapshotRequest {
             adopt: false,
             fresh: false,
             incremental: None,
+            secrets: None,
             consistency: Consistency::default(),
             freeze: None,
             idempotency_key: None,

@@ -1,0 +1,37 @@
+//! Errors about files with secrets.
+
+use crate::model::ids::quoted;
+use crate::model::{Code, Error, SandboxId};
+
+/// The maximum number of paths that a message quotes.
+const MAX_QUOTED: usize = 20;
+
+impl Error {
+    /// [`Code::SecretsFound`], for the files that a search found in a sandbox: the number of all, and the first paths.
+    pub fn secrets_found(id: &SandboxId, count: u64, paths: &[String]) -> Self {
+        Self::new(
+            Code::SecretsFound,
+            format!("{count} files in the sandbox {:?} seem to contain secrets: {}", id.as_str(), list(paths, count)),
+            "Remove the files, pass `secrets: \"exclude\"` to leave them out, or pass `secrets: \"keep\"` if they may be stored.",
+        )
+    }
+
+    /// [`Code::ExcludeUnsupported`], for files with secrets that can't be left out without others.
+    pub fn secrets_not_excludable(why: &str, paths: &[String]) -> Self {
+        let list = if paths.is_empty() { ".".to_owned() } else { format!(": {}", list(paths, 0)) };
+        Self::new(
+            Code::ExcludeUnsupported,
+            format!("Files with secrets can't be left out, because {why}{list}"),
+            "Move or remove the files with secrets, or pass `secrets: \"refuse\"` to see their paths, or `secrets: \"keep\"` to store \
+             them.",
+        )
+    }
+}
+
+/// Quotes the first paths of `count`.
+fn list(paths: &[String], count: u64) -> String {
+    let first: Vec<String> = paths.iter().take(MAX_QUOTED).map(|path| quoted(path)).collect();
+    let more =
+        if paths.len().max(usize::try_from(count).unwrap_or(usize::MAX)) > first.len() { ", and more." } else { "." };
+    format!("{}{more}", first.join(", "))
+}
