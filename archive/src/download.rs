@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::archive::{Archive, Archives, Content};
 use crate::export::Export;
+use crate::left_out::LeftOut;
 use crate::{Entry, Error, Kind, Path, Result, Source};
 
 /// The number of bytes of a file that are returned at once, or up to 1 MiB more.
@@ -28,6 +29,7 @@ pub struct Download<S> {
     entry: Entry,
     form: Form,
     range: Range<u64>,
+    left_out: Option<LeftOut>,
     reading: Option<Reading>,
 }
 
@@ -37,8 +39,9 @@ enum Reading {
 }
 
 impl<S: Source> Download<S> {
-    /// Opens the file or the directory at a path.
-    pub async fn open(archives: Archives<S>, path: Path, form: Form) -> Result<Self> {
+    /// Opens the file or the directory at a path. With `omits_secrets`, a tar leaves out the files that are named like ones with
+    /// secrets. It then visits all files first.
+    pub async fn open(archives: Archives<S>, path: Path, form: Form, omits_secrets: bool) -> Result<Self> {
         let mut archive = archives.open().await?;
         let entry = archive.stat(&path).await?;
         match form {
@@ -47,7 +50,16 @@ impl<S: Source> Download<S> {
             _ => {}
         }
         let range = 0..entry.size;
-        Ok(Self { archive, path, entry, form, range, reading: None })
+        let left_out = match form {
+            Form::Tar if omits_secrets => Some(LeftOut::find(&mut archive, &path).await?),
+            _ => None,
+        };
+        Ok(Self { archive, path, entry, form, range, left_out, reading: None })
+    }
+
+    /// Returns what a tar leaves out; `None` if it has all files.
+    pub fn left_out(&self) -> Option<&LeftOut> {
+        self.left_out.as_ref()
     }
 
     /// Returns the attributes of the file or the directory.
@@ -68,7 +80,9 @@ impl<S: Source> Download<S> {
                     self.archive.read_found(&self.path, &self.entry, self.range.clone()).await?,
                 )),
                 Form::Tar => {
-                    Reading::Tar(Box::new(Export::new(&mut self.archive, &self.path, self.entry.clone()).await?))
+                    let omits_secrets = self.left_out.is_some();
+                    let export = Export::new(&mut self.archive, &self.path, self.entry.clone(), omits_secrets).await?;
+                    Reading::Tar(Box::new(export))
                 }
             });
         }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::archive::{Archive, Content, Walk};
+use crate::left_out::is_left_out;
+use crate::path::join;
+use crate::secrets::is_named_like_secret;
 use crate::tar::write::{Member, pad, write_end, write_header};
 use crate::{Entry, Error, Kind, Path, Result, Source};
 
@@ -20,6 +23,8 @@ pub struct Export {
     entry: Entry,
     walk: Walk,
     links: Links,
+    /// Whether files are left out that are named like ones with secrets.
+    omits_secrets: bool,
     step: Step,
 }
 
@@ -43,9 +48,14 @@ enum Step {
 
 impl Export {
     /// Begins to export a directory, which has the attributes `entry`.
-    pub async fn new<S: Source>(archive: &mut Archive<S>, root: &Path, entry: Entry) -> Result<Self> {
+    pub async fn new<S: Source>(
+        archive: &mut Archive<S>,
+        root: &Path,
+        entry: Entry,
+        omits_secrets: bool,
+    ) -> Result<Self> {
         let walk = archive.walk(root).await?;
-        Ok(Self { root: root.clone(), entry, walk, links: Links::default(), step: Step::Root })
+        Ok(Self { root: root.clone(), entry, walk, links: Links::default(), omits_secrets, step: Step::Root })
     }
 
     /// Returns the next bytes of the tar.
@@ -62,6 +72,9 @@ impl Export {
                 }
                 Step::Entry => {
                     if let Some((path, entry)) = archive.next_entry(&mut self.walk).await? {
+                        if self.omits_secrets && is_left_out(&join(&self.root.joined(), &path), &entry) {
+                            continue;
+                        }
                         self.step = self.begin(archive, &mut out, &path, &entry).await?;
                     } else {
                         write_end(&mut out);
@@ -114,7 +127,8 @@ impl Export {
             }
             Kind::HardLink { target } => {
                 let target = Path::parse(target).map_err(|_| Error::Damaged("a name is not valid"))?;
-                if let Some(names) = self.root.below(&target).filter(|names| !names.is_empty()) {
+                let is_omitted = self.omits_secrets && is_named_like_secret(&target.joined());
+                if let Some(names) = self.root.below(&target).filter(|names| !names.is_empty() && !is_omitted) {
                     write(path, b'1', &names.join(&b'/'), entry);
                 } else {
                     let content = archive.read(&target, 0..u64::MAX).await?;

@@ -27,6 +27,7 @@ mod error;
 mod export;
 mod fields;
 mod hash;
+mod left_out;
 mod listing;
 mod path;
 #[cfg(feature = "protocol")]
@@ -44,6 +45,7 @@ pub use diff::{Certainty, Change, ChangeKind, Compared, DiffError, DiffPage, Dif
 pub use download::{Download, Form};
 pub use entry::{Child, Entry, Kind, MAX_PAGE, Page};
 pub use error::{Error, Result};
+pub use left_out::LeftOut;
 pub use listing::Listing;
 pub use path::{Path, compare};
 pub use source::Source;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diff::{self, Certainty, Difference, Side};
 use crate::download::{Download, Form};
-use crate::{Archives, Child, Compared, Entry, Error, Kind, Listing, Path, Result, Source};
+use crate::{Archives, Child, Compared, Entry, Error, Kind, LeftOut, Listing, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
 pub const MAX_READ: u64 = 1 << 20;
@@ -122,6 +122,15 @@ pub enum Answer {
         /// The name after which the next page begins, unless this is the last one.
         next: Option<Name>,
     },
+    /// To a download of a directory that leaves files out.
+    Export {
+        /// The attributes of the directory.
+        attributes: Attributes,
+        /// The number of files that are left out.
+        count: u64,
+        /// The paths of the first ones in the snapshot.
+        paths: Vec<Name>,
+    },
 }
 
 /// The result of a request.
@@ -194,11 +203,26 @@ pub struct DownloadRequest {
     pub path: String,
     /// What is downloaded.
     pub form: Form,
+    /// Whether a tar leaves out the files that are named like ones with secrets.
+    pub omits_secrets: bool,
 }
 
 /// Opens a download.
 pub async fn open_download<S: Source>(archives: Archives<S>, request: DownloadRequest) -> Result<Download<S>> {
-    Download::open(archives, Path::parse(request.path.as_bytes())?, request.form).await
+    Download::open(archives, Path::parse(request.path.as_bytes())?, request.form, request.omits_secrets).await
+}
+
+/// Describes a download.
+pub fn describe<S: Source>(download: &Download<S>) -> Answer {
+    let attributes = download.entry().into();
+    match download.left_out() {
+        None => Answer::Entry(attributes),
+        Some(LeftOut { count, paths }) => Answer::Export {
+            attributes,
+            count: *count,
+            paths: paths.iter().map(|path| Name::from(&path[..])).collect(),
+        },
+    }
 }
 
 /// A request for the differences between two snapshots, or a snapshot and the files of a container.

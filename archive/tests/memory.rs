@@ -70,7 +70,7 @@ async fn read_all(archives: Archives<Counting>, directory: &str, pages: usize) -
 
 /// Exports an archive as a tar. Returns its size.
 async fn export(archives: Archives<Counting>) -> u64 {
-    let mut download = Download::open(archives, path(""), Form::Tar).await.unwrap();
+    let mut download = Download::open(archives, path(""), Form::Tar, false).await.unwrap();
     let mut size = 0;
     while let Some(bytes) = download.next().await.unwrap() {
         size += bytes.len() as u64;

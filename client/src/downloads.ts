@@ -1,14 +1,18 @@
 // Downloads: files and directories of snapshots as streams.
 
 import type { Control } from './operations.ts';
-import type { Operations, Selection } from './types.ts';
+import type { Operations, SecretsReport, Selection } from './types.ts';
 
 /** The downloads by name, each with its options. */
 export interface Downloads {
   /** The content of a file. */
   'files/download': Operations['files/stat']['options'];
   /** A tar of a directory. */
-  'files/export': Selection & { path?: Operations['files/list']['options']['path'] };
+  'files/export': Selection & {
+    path?: Operations['files/list']['options']['path'];
+    /** What to do with files that are named like files with secrets. Default: `exclude`. */
+    secrets?: 'keep' | 'exclude' | 'refuse';
+  };
 }
 
 /** The options of a call that opens a download. */
@@ -25,6 +29,8 @@ export interface Download {
   etag: string;
   /** The size of the file in bytes; absent for a directory. */
   sizeBytes?: number;
+  /** The files with secrets that the tar of a directory leaves out; absent if it has all files. */
+  secrets?: SecretsReport;
   /** The bytes. An error of the stream means that they are incomplete. */
   body: ReadableStream<Uint8Array>;
 }

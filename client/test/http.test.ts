@@ -210,6 +210,16 @@ describe('a download', () => {
     assert.match(sent[0]?.url ?? '', /\/v1\/files\/export\?/);
   });
 
+  test('of a directory has the files that it leaves out', async () => {
+    const secrets = { mode: 'exclude', count: 1, paths: ['ü/.env'], excluded: 1 };
+    const { client, sent } = over(() =>
+      file({ 'x-secrets': JSON.stringify(secrets).replace('ü', '\\u00fc') }),
+    );
+    const download = await client.files.export({ ...selection, secrets: 'exclude' });
+    assert.deepEqual(download.secrets, secrets);
+    assert.match(sent[0]?.url ?? '', /secrets=exclude/);
+  });
+
   test('that is refused has the error of the Worker', async () => {
     const { client } = over(answer(problem('FILE_NOT_FOUND', 'not_found'), { status: 404 }));
     assert.equal((await failure(client.files.download({ ...selection, path: 'x' }))).code, 'FILE_NOT_FOUND');

@@ -1,8 +1,9 @@
 // Saves files of snapshots and workspaces on the user's machine.
 
-import { SnapshotterError, type FileContent } from '../../client/src/index.ts';
+import { SnapshotterError, type FileContent, type SecretsReport } from '../../client/src/index.ts';
 import type { Address } from './routes.ts';
 import { client } from './session.ts';
+import { announce } from './ui/notice.tsx';
 
 /** A snapshot, and a path in it. */
 export interface FilePlace {
@@ -14,11 +15,18 @@ export interface FilePlace {
 /** Downloads a file, or a directory as a tar, and has the browser save it. The page holds it in memory until then. */
 export async function save({ sandboxId, snapshotId, path }: FilePlace, isDirectory: boolean): Promise<void> {
   const selection = { sandboxId, snapshotId };
-  const { body } = isDirectory
+  const { body, secrets } = isDirectory
     ? await client.files.export({ ...selection, path: path || '/' })
     : await client.files.download({ ...selection, path });
   const name = path.split('/').findLast((part) => part !== '') ?? snapshotId;
   saveAs(await new Response(body).blob(), isDirectory ? `${name}.tar` : name);
+  if (secrets && secrets.excluded > 0) announce(leftOut(secrets));
+}
+
+/** Says which files a tar leaves out. */
+function leftOut({ excluded, paths }: SecretsReport): string {
+  const shown = paths.slice(0, 5).join(', ') + (excluded > 5 ? ', …' : '');
+  return `Files with secrets are left out of the tar: ${shown} (${excluded}). snapshotter export --secrets keep includes them.`;
 }
 
 /** Downloads a file of a workspace part by part, and has the browser save it. */

@@ -108,7 +108,7 @@ async fn sorted_paths(archive: &mut Archive<Memory>, after: &Path, limit: usize)
 
 /// Exports the archive, and reads the export.
 async fn export(archives: &Archives<Memory>) -> Result<()> {
-    let mut download = Download::open(archives.clone(), Path::default(), Form::Tar).await?;
+    let mut download = Download::open(archives.clone(), Path::default(), Form::Tar, false).await?;
     let mut tar = Vec::new();
     while let Some(bytes) = download.next().await? {
         tar.extend_from_slice(&bytes);

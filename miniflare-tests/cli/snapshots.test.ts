@@ -367,6 +367,30 @@ describe('the files of a snapshot', () => {
     ]);
   });
 
+  test('`export` leaves files with secrets out unless they are requested', async () => {
+    await world.exec(
+      'secrets',
+      'mkdir app; touch .env app/server.key app/main.js; ln app/main.js app/other.key',
+    );
+    await cli.print('snapshot', 'create', 'secrets', '--label', 'all', '--secrets', 'keep');
+    const folder = await mkdtemp(join(tmpdir(), 'export-'));
+    const names = (tar: string) => execFileSync('tar', ['-tf', tar]).toString().trim().split('\n').sort();
+    try {
+      const [some, all] = [join(folder, 'some.tar'), join(folder, 'all.tar')];
+      const { secrets } = await cli.json('export', 'secrets', 'all', '--output', some);
+      assert.deepEqual([secrets.count, secrets.excluded], [3, 3]);
+      const { stderr } = await cli.run(['export', 'secrets', 'all', '--output', some, '--force']);
+      assert.match(stderr, /left out: 3 \(\.env, app\/other\.key, app\/server\.key\)\. Pass --secrets keep/);
+      assert.deepEqual(names(some), ['./', 'app/', 'app/main.js']);
+      await cli.print('export', 'secrets', 'all', '--output', all, '--secrets', 'keep');
+      assert.deepEqual(names(all), ['./', '.env', 'app/', 'app/main.js', 'app/other.key', 'app/server.key']);
+      const refused = await cli.code('export', 'secrets', 'all', '--output', '-', '--secrets', 'refuse');
+      assert.equal(refused[0], 'SECRETS_FOUND');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   test('`diff` lists the files that differ from another snapshot', async () => {
     await world.exec(origin, 'echo longer > file; rm -r cache; echo new > new');
     await cli.print('snapshot', 'create', origin, '--label', 'later');

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_executor::block_on;
 use sandbox_snapshotter::model::files::FilePath;
 use sandbox_snapshotter::model::request::{ExportRequest, FileRequest};
-use sandbox_snapshotter::model::{Code, Selection};
+use sandbox_snapshotter::model::{Code, SecretsMode, Selection};
 use sandbox_snapshotter_client::{
     Client, ErrorCode, HttpResponse, StreamTransport, StreamedResponse, Transport, TransportError,
 };
@@ -55,6 +55,7 @@ fn stream() -> StreamedResponse<&'static str> {
         snapshot_id: "snap-abcdefghij012345".into(),
         etag: "\"1\"".into(),
         length: Some(7),
+        secrets: Some(r#"{"mode":"exclude","count":1,"paths":[".env"],"excluded":1}"#.into()),
         body: "content",
     }
 }
@@ -78,11 +79,17 @@ fn download_has_its_options_in_the_query() {
     let client = Client::new(&streams);
     let download = block_on(client.files().download(&file())).unwrap();
     assert_eq!((download.size_bytes, download.body), (Some(7), "content"));
-    let export = block_on(client.files().export(&ExportRequest { selection: selection(), path: None })).unwrap();
-    assert_eq!(export.size_bytes, None);
+    let export = block_on(client.files().export(&ExportRequest {
+        selection: selection(),
+        path: None,
+        secrets: Some(SecretsMode::Exclude),
+    }))
+    .unwrap();
+    assert_eq!((export.size_bytes, export.secrets.unwrap().paths), (None, vec![".env".to_owned()]));
     let sent = streams.sent.borrow();
     assert!(sent[0].starts_with("files/download?") && sent[0].contains("path=src%2Fmain.rs"), "{sent:?}");
     assert!(sent[1].starts_with("files/export?") && sent[1].contains("label=a%20b"), "{sent:?}");
+    assert!(sent[1].contains("secrets=exclude"), "{sent:?}");
 }
 
 #[test]

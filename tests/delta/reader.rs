@@ -139,7 +139,7 @@ async fn assert_missing(archives: Archives<Memory>, expected: &Listing) -> Read<
 }
 
 async fn export(archives: Archives<Memory>) -> Read<Memory> {
-    let mut download = Download::open(archives, parse(Path::new("")), Form::Tar).await?;
+    let mut download = Download::open(archives, parse(Path::new("")), Form::Tar, false).await?;
     let mut tar = Vec::new();
     while let Some(bytes) = download.next().await? {
         tar.extend_from_slice(&bytes);

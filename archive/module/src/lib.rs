@@ -8,7 +8,7 @@ use bytes::Bytes;
 use js_sys::futures::{JsFuture, future_to_promise};
 use js_sys::{Array, Promise, Uint8Array};
 use snapshot_archive::protocol::{
-    self, Answer, DiffRequest, DownloadRequest, Outcome, Request, answer, answer_diff, answer_listing_diff,
+    self, DiffRequest, DownloadRequest, Outcome, Request, answer, answer_diff, answer_listing_diff,
 };
 use snapshot_archive::{Archives, Download, Error, Result, Source};
 use wasm_bindgen::prelude::*;
@@ -99,7 +99,7 @@ pub fn open_download(archives: Vec<ArchiveObject>, heads: Vec<String>, request: 
         let request: DownloadRequest = serde_json::from_str(&request).map_err(to_exception)?;
         let (outcome, download) = match protocol::open_download(snapshot, request).await {
             Ok(download) => {
-                let outcome = Outcome::Answer(Answer::Entry(download.entry().into()));
+                let outcome = Outcome::Answer(protocol::describe(&download));
                 let shared = Rc::new(RefCell::new(Some(download)));
                 (outcome, ArchiveDownload(AssertUnwindSafe(shared)).into())
             }

@@ -57,7 +57,7 @@ fn export_has_each_directory_before_what_is_in_it_and_sorted_paths() {
     let (base, carrier) = changed();
     let tar = block_on(async {
         let archives = carrier.delta(&base.archive(SQUASHFS), &carrier.archive(SQUASHFS));
-        let mut download = Download::open(archives, path(""), Form::Tar).await.unwrap();
+        let mut download = Download::open(archives, path(""), Form::Tar, false).await.unwrap();
         let mut tar = Vec::new();
         while let Some(bytes) = download.next().await.unwrap() {
             tar.extend_from_slice(&bytes);

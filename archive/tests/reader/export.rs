@@ -16,7 +16,7 @@ use crate::support::{FORMATS, Folder, Format, Memory, full, path, random};
 /// Reads a whole download.
 fn download(archive: &Path, at: &str, form: Form) -> Result<Vec<u8>, Error> {
     block_on(async {
-        let mut download = Download::open(full(archive), path(at), form).await?;
+        let mut download = Download::open(full(archive), path(at), form, false).await?;
         let mut bytes = Vec::new();
         while let Some(next) = download.next().await? {
             assert!(!next.is_empty() && next.len() <= (1 << 20) + (320 << 10), "{} bytes", next.len());
@@ -127,7 +127,8 @@ fn download_of_a_range_has_only_its_bytes() {
         assert!(download(&archive, "deep/large", Form::Content).unwrap() == content, "{format:?}");
         for range in [0..1, 131_071..131_073, 1_499_999..1_500_000, 700_000..700_000] {
             let bytes = block_on(async {
-                let mut download = Download::open(full(&archive), path("deep/large"), Form::Content).await.unwrap();
+                let mut download =
+                    Download::open(full(&archive), path("deep/large"), Form::Content, false).await.unwrap();
                 assert_eq!(download.entry().size, 1_500_000);
                 download.set_range(range.clone());
                 let bytes = download.next().await.unwrap().unwrap_or_default();
@@ -147,9 +148,57 @@ fn damaged_archive_ends_an_export_with_an_error() {
     let mut bytes = fs::read(folder.archive(Format::Tar(None))).unwrap();
     bytes.truncate(1_000_000);
     let export = block_on(async {
-        let mut download = Download::open(Archives::Full(Memory(bytes.into())), path(""), Form::Tar).await?;
+        let mut download = Download::open(Archives::Full(Memory(bytes.into())), path(""), Form::Tar, false).await?;
         while download.next().await?.is_some() {}
         Ok(())
     });
     assert!(matches!(export, Err(Error::Damaged(_))), "{export:?}");
+}
+
+#[test]
+fn files_with_secrets_are_left_out_of_a_tar() {
+    let folder = Folder::new();
+    for name in [".env", "app/.env.local", "app/main.js", "app/.env.example", "certs/server.key"] {
+        folder.write(name, name);
+    }
+    symlink(".env", folder.tree().join("link.pem")).unwrap();
+    fs::create_dir(folder.tree().join("dir.key")).unwrap();
+    fs::hard_link(folder.tree().join(".env"), folder.tree().join("other-name")).unwrap();
+    for format in FORMATS {
+        let archive = folder.archive(format);
+        for (at, expected, left_out) in [
+            (
+                "",
+                vec!["./", "app/", "app/.env.example", "app/main.js", "certs/", "dir.key/", "link.pem", "other-name"],
+                vec![".env", "app/.env.local", "certs/server.key"],
+            ),
+            ("app", vec!["./", ".env.example", "main.js"], vec!["app/.env.local"]),
+        ] {
+            let (found, tar) = block_on(async {
+                let mut download = Download::open(full(&archive), path(at), Form::Tar, true).await.unwrap();
+                let found = download.left_out().unwrap().clone();
+                let mut tar = Vec::new();
+                while let Some(next) = download.next().await.unwrap() {
+                    tar.extend_from_slice(&next);
+                }
+                (found, tar)
+            });
+            let mut paths: Vec<String> =
+                found.paths.iter().map(|path| String::from_utf8(path.clone()).unwrap()).collect();
+            paths.sort();
+            assert_eq!(
+                (paths, found.count),
+                (left_out.iter().map(ToString::to_string).collect(), left_out.len() as u64)
+            );
+            let target = Folder::new();
+            target.write("tar", &tar);
+            let listed = Command::new("tar").arg("-tf").arg(target.tree().join("tar")).output().unwrap();
+            assert!(listed.status.success());
+            let mut names: Vec<&str> = std::str::from_utf8(&listed.stdout).unwrap().lines().collect();
+            names.sort_unstable();
+            assert_eq!(names, expected, "{at}");
+            let unpacked = Command::new("tar").arg("-xf").arg("tar").current_dir(target.tree()).status().unwrap();
+            assert!(unpacked.success(), "a hard link to a file that is left out is a copy");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::common::{LineageScope, SnapshotSelector};
 use super::files::{FileSelector, split_place};
+use super::secrets::Secrets;
 
 /// `cp`
 #[derive(Args)]
@@ -33,6 +34,9 @@ pub struct Cp {
     /// Replace existing files, and add to existing directories
     #[arg(long, short)]
     pub force: bool,
+    /// What to do with files in a directory of a snapshot that are named like files with secrets [default: exclude]
+    #[arg(long, value_name = "MODE")]
+    pub secrets: Option<Secrets>,
     /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,
@@ -64,7 +68,7 @@ impl Cp {
 
     /// Separates the selection of the snapshot, the path and the local file. Returns `None` for another number of operands.
     pub fn split(self) -> Option<(SnapshotSelector, String, String, bool)> {
-        let Self { operands, reference, force, lineage_scope } = self;
+        let Self { operands, reference, force, lineage_scope, secrets: _ } = self;
         let mut operands = operands.into_iter();
         let (target, snapshot) = match &reference {
             Some(_) => (None, None),
@@ -93,4 +97,7 @@ pub struct Export {
     /// Replace an existing file
     #[arg(long, short)]
     pub force: bool,
+    /// What to do with files that are named like files with secrets [default: exclude]
+    #[arg(long, value_name = "MODE")]
+    pub secrets: Option<Secrets>,
 }

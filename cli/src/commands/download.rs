@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sandbox_snapshotter_client::Download;
-use sandbox_snapshotter_client::model::Selection;
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileType};
 use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest, StatFileRequest};
+use sandbox_snapshotter_client::model::{SecretsMode, Selection};
 use serde_json::{Value, json};
 use tar::Archive;
 
@@ -20,7 +20,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::render::{self, lines};
 use crate::output::sanitize::{sanitize, sanitize_for_terminal};
-use crate::output::{is_terminal, print, print_bytes, print_json};
+use crate::output::secrets::left_out_note;
+use crate::output::{is_terminal, print, print_bytes, print_json, print_warning};
 
 /// The operand for the standard output.
 pub(super) const STDOUT: &str = "-";
@@ -36,7 +37,7 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
     if let Some((target, path, copy)) = command.between() {
         return sandbox_copy::copy(context, &command, target, path, copy);
     }
-    let operands = command.operands.clone();
+    let (operands, secrets) = (command.operands.clone(), command.secrets.map(Into::into));
     let Some((snapshot, path, local, force)) = command.split() else {
         return Err(invalid_operands(&operands));
     };
@@ -47,16 +48,17 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
     let found = context.call_read_only::<FileDescription>("files/stat", &stat)?.value;
     let is_directory = found.attributes.r#type == FileType::Directory;
     if local == STDOUT {
-        let download = if is_directory { open_tar(context, selection, path)? } else { context.download(&request)? };
+        let download =
+            if is_directory { open_tar(context, selection, path, secrets)? } else { context.download(&request)? };
         return write_to_stdout(download.body);
     }
     let target = PathBuf::from(local);
     if is_directory {
         check_target_directory(&target, force)?;
-        let download = open_tar(context, selection, path)?;
-        let snapshot_id = download.snapshot_id.clone();
+        let download = open_tar(context, selection, path, secrets)?;
+        let source = describe(&download);
         unpack(download, &target, force)?;
-        report(context, &json!({ "snapshotId": snapshot_id }), &target, None)
+        report(context, &source, &target, None)
     } else {
         let target = if target.is_dir() { target.join(file_name(&path)?) } else { target };
         check_target_file(&target, force)?;
@@ -91,17 +93,27 @@ fn invalid_operands(operands: &[String]) -> Failure {
 
 /// `export`
 pub fn export(context: &Context, command: Export) -> Result<Exit> {
-    let Export { file, output, force } = command;
+    let Export { file, output, force, secrets } = command;
+    let secrets = secrets.map(Into::into);
     let (selection, path) = select(context, file)?;
     if output == STDOUT {
-        return write_to_stdout(open_tar(context, selection, path)?.body);
+        return write_to_stdout(open_tar(context, selection, path, secrets)?.body);
     }
     let target = PathBuf::from(output);
     check_target_file(&target, force)?;
-    let download = open_tar(context, selection, path)?;
-    let snapshot_id = download.snapshot_id.clone();
+    let download = open_tar(context, selection, path, secrets)?;
+    let source = describe(&download);
     let size = write_file(download.body, download.size_bytes, &target, force)?;
-    report(context, &json!({ "snapshotId": snapshot_id }), &target, Some(size))
+    report(context, &source, &target, Some(size))
+}
+
+/// Returns the snapshot of a tar, and what the tar leaves out.
+fn describe(download: &Download<Body>) -> Value {
+    let mut source = json!({ "snapshotId": download.snapshot_id });
+    if let (Some(report), Some(members)) = (&download.secrets, source.as_object_mut()) {
+        members.insert("secrets".to_owned(), json!(report));
+    }
+    source
 }
 
 /// Prints what was written. `source` has the id of the snapshot or of the sandbox.
@@ -123,8 +135,19 @@ pub(super) fn report(context: &Context, source: &Value, target: &Path, size: Opt
     Ok(Exit::Done)
 }
 
-fn open_tar(context: &Context, selection: Selection, path: FilePath) -> Result<Download<Body>> {
-    context.export(&ExportRequest { selection, path: Some(path) })
+/// Opens the tar of a directory. Prints a note about the files that it leaves out.
+fn open_tar(
+    context: &Context,
+    selection: Selection,
+    path: FilePath,
+    secrets: Option<SecretsMode>,
+) -> Result<Download<Body>> {
+    let download = context.export(&ExportRequest { selection, path: Some(path), secrets })?;
+    // A document in JSON has them.
+    if let (Some(note), false) = (download.secrets.as_ref().and_then(left_out_note), context.output.json) {
+        print_warning(&note);
+    }
+    Ok(download)
 }
 
 pub(super) fn write_to_stdout(mut body: impl Read) -> Result<Exit> {
@@ -269,7 +292,8 @@ mod tests {
 
     fn download(tar: Vec<u8>) -> Download<Body> {
         let snapshot_id = SnapshotId::parse("snap-aaaaaaaaaaaaaaaa").unwrap();
-        Download { snapshot_id, etag: String::new(), size_bytes: None, body: Box::new(Cursor::new(tar)) }
+        let body = Box::new(Cursor::new(tar));
+        Download { snapshot_id, etag: String::new(), size_bytes: None, secrets: None, body }
     }
 
     fn header(name: &[u8], kind: EntryType, size: u64) -> Header {

@@ -18,7 +18,7 @@ pub mod render;
 pub mod retention;
 mod revive;
 pub mod sanitize;
-mod secrets;
+pub mod secrets;
 pub mod snapshots;
 pub mod spinner;
 mod stream;

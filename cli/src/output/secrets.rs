@@ -24,6 +24,13 @@ pub fn missing_text(paths: &[String]) -> String {
     }
 }
 
+/// Returns the note about the files that a tar leaves out; `None` if there are none.
+pub fn left_out_note(report: &SecretsReport) -> Option<String> {
+    let what = first_paths(&report.paths, report.excluded);
+    (report.excluded > 0)
+        .then(|| format!("Files with secrets are left out: {what}. Pass --secrets keep to include them."))
+}
+
 /// Returns the number of paths, and the first of them.
 fn first_paths(paths: &[String], count: u64) -> String {
     let shown = paths.get(..MAX_SHOWN.min(paths.len())).unwrap_or_default();

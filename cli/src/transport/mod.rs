@@ -253,8 +253,9 @@ impl StreamTransport for Call<'_> {
         };
         let etag = header("ETag").unwrap_or_default();
         let length = header("Content-Length").and_then(|length| length.parse().ok());
+        let secrets = header("X-Secrets");
         let body = Box::new(response.into_body().into_reader());
-        Ok(StreamedResponse::Stream { snapshot_id, etag, length, body })
+        Ok(StreamedResponse::Stream { snapshot_id, etag, length, secrets, body })
     }
 }
 

@@ -2,6 +2,7 @@ import { answerLost, foreignAnswer, unreachable, unsendable } from '../failures.
 import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Options } from '../operations.ts';
+import type { SecretsReport } from '../types.ts';
 import type { Call, DownloadCall, ExecCall, Transport } from './transport.ts';
 
 /** The options of the HTTP transport. */
@@ -98,6 +99,8 @@ export function http({
       const body = response.body ?? new ReadableStream({ start: (controller) => controller.close() });
       const download = { snapshotId, etag: response.headers.get('etag') ?? '', body };
       const isFile = call.download === 'files/download' && length !== null;
+      const secrets = response.headers.get('x-secrets');
+      if (secrets !== null) return { ...download, secrets: JSON.parse(secrets) as SecretsReport };
       return isFile ? { ...download, sizeBytes: Number(length) } : download;
     },
     async openExec(call) {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::model::SnapshotId;
 use crate::model::operation::Repeatability;
 use crate::model::request::{ExportRequest, FileRequest};
+use crate::model::{SecretsReport, SnapshotId};
 use crate::operations::Files;
 use crate::transport::{StreamTransport, StreamedResponse};
 use crate::{Client, Error, Options, Result, read_response};
@@ -18,6 +18,8 @@ pub struct Download<B> {
     pub etag: String,
     /// The size of the file in bytes; `None` for a directory.
     pub size_bytes: Option<u64>,
+    /// The files with secrets that the tar of a directory leaves out; `None` if it has all files.
+    pub secrets: Option<SecretsReport>,
     /// The bytes, as the transport has them. An error means that they are incomplete.
     pub body: B,
 }
@@ -41,11 +43,12 @@ impl<T: StreamTransport> Client<T> {
         let mut attempts = 1;
         loop {
             let error = match self.transport.open(name, &query).await {
-                Ok(StreamedResponse::Stream { snapshot_id, etag, length, body }) => {
+                Ok(StreamedResponse::Stream { snapshot_id, etag, length, secrets, body }) => {
                     let snapshot_id = SnapshotId::parse(&snapshot_id)
                         .map_err(|_| Error::foreign_answer("the download names no snapshot"))?;
                     let size_bytes = length.filter(|_| name == "files/download");
-                    return Ok(Download { snapshot_id, etag, size_bytes, body });
+                    let secrets = secrets.and_then(|report| serde_json::from_str(&report).ok());
+                    return Ok(Download { snapshot_id, etag, size_bytes, secrets, body });
                 }
                 Ok(StreamedResponse::Other(response)) => match read_response(&response, Repeatability::Idempotent) {
                     Ok(_) => Error::foreign_answer("the answer is no download"),

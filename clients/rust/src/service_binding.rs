@@ -106,7 +106,8 @@ impl StreamTransport for ServiceBinding {
         if let (200, Some(snapshot_id)) = (response.status_code(), header("X-Snapshot-Id")) {
             let etag = header("ETag").unwrap_or_default();
             let length = header("Content-Length").and_then(|length| length.parse().ok());
-            return Ok(StreamedResponse::Stream { snapshot_id, etag, length, body: response });
+            let secrets = header("X-Secrets");
+            return Ok(StreamedResponse::Stream { snapshot_id, etag, length, secrets, body: response });
         }
         let body = response.text().await.map_err(|error| self.transport_error(&error))?;
         Ok(StreamedResponse::Other(HttpResponse { status: response.status_code(), body }))

@@ -38,6 +38,8 @@ pub enum StreamedResponse<B> {
         etag: String,
         /// The header `Content-Length`.
         length: Option<u64>,
+        /// The header `X-Secrets`.
+        secrets: Option<String>,
         /// The body.
         body: B,
     },

@@ -7,7 +7,7 @@ use worker::{Env, Request, Response, ResponseBuilder};
 use super::conditions::{Conditions, Selected};
 use super::file_name::content_disposition;
 use super::query::to_options;
-use super::{Download, Opened, open};
+use super::{Download, Opened, open, secrets};
 use crate::api::access_log::log_refusal;
 use crate::api::auth;
 use crate::model::archive::Form;
@@ -80,6 +80,10 @@ fn build(form: Form, download: &Download, conditions: &Conditions, event: &Event
         .with_header("X-Correlation-Id", event.correlation_id)?
         .with_header("X-Snapshot-Id", download.snapshot_id.as_str())?
         .with_header("Accept-Ranges", if size.is_some() { "bytes" } else { "none" })?;
+    let builder = match &download.secrets {
+        Some(report) => builder.with_header(secrets::HEADER, &secrets::to_header(report))?,
+        None => builder,
+    };
     let builder = match &selected {
         Selected::NotModified => builder.with_status(304),
         Selected::NotSatisfiable => {

@@ -5,6 +5,7 @@
 //!
 //! - [`conditions`]: `If-None-Match`, `If-Range` and `Range`
 //! - [`query`]: the options in the query of a URL
+//! - [`secrets`]: the header about files that are left out
 //! - [`file_name`]: the name under which a browser saves the download
 //! - `http`, `rpc`: the responses
 
@@ -13,6 +14,7 @@ pub mod file_name;
 pub(super) mod http;
 pub mod query;
 pub(super) mod rpc;
+pub mod secrets;
 
 use std::panic::AssertUnwindSafe;
 
@@ -26,10 +28,10 @@ use super::operations::{Request, Target, requests};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::downloads::OpenedDownload;
 use crate::cloudflare::runtime::WorkerClock;
-use crate::model::archive::{Answer, DownloadRequest, Form, Outcome};
+use crate::model::archive::{Answer, DownloadRequest, Form, Name, Outcome};
 use crate::model::files::{FileAttributes, FilePath};
 use crate::model::request::{ExportRequest, FileRequest, StatFileRequest};
-use crate::model::{Error, Result, Selection, SnapshotId};
+use crate::model::{Error, Result, SecretsMode, SecretsReport, Selection, SnapshotId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
@@ -56,6 +58,8 @@ pub(super) struct Download {
     pub attributes: FileAttributes,
     /// The version of the download.
     pub etag: String,
+    /// The files with secrets that a tar leaves out; `None` if it has all files.
+    pub secrets: Option<SecretsReport>,
     pub opened: OpenedDownload,
 }
 
@@ -89,30 +93,47 @@ async fn try_open(
     let deployment = Deployment::open(env, ctx)?;
     let ports = deployment.ports();
     ports.check_bindings(true)?;
-    let (selection, path) = decode(form, &options?)?;
+    let (selection, path, secrets) = decode(form, &options?)?;
     *target = Some(Target::Sandbox(selection.selector.origin_id().clone()));
     let reads = StatFileRequest { source: selection.clone().into(), path: path.clone() };
     access.authorize(&**ports, &Request::Sandbox(requests::Sandbox::StatFile(reads))).await?;
     let snapshot = ports.sandbox_ledgers()?.locate_snapshot(&selection).await?;
     let id = snapshot.location.id();
-    let request = DownloadRequest { path: path.as_str().to_owned(), form };
+    let omits_secrets = secrets != SecretsMode::Keep;
+    let request = DownloadRequest { path: path.as_str().to_owned(), form, omits_secrets };
     let opened = ports.backups()?.open_download(&snapshot.location, &request).await;
     let opened = opened.map_err(|failure| from_storage(failure, &format!("reading the archive of the backup {id}")))?;
     let (outcome, opened) = opened.map_err(missing_archive)?;
-    let attributes = match outcome {
-        Outcome::Answer(Answer::Entry(attributes)) => to_attributes(&attributes),
+    let (attributes, secrets) = match outcome {
+        Outcome::Answer(Answer::Entry(attributes)) => (to_attributes(&attributes), None),
+        Outcome::Answer(Answer::Export { attributes, count, paths }) => {
+            let paths = SecretsReport::first_paths(paths.iter().map(Name::as_bytes));
+            if secrets == SecretsMode::Refuse && count > 0 {
+                opened.close();
+                return Err(Error::secrets_in_export(&snapshot.snapshot_id, count, &paths));
+            }
+            (to_attributes(&attributes), Some(SecretsReport { mode: secrets, count, paths, excluded: count }))
+        }
         other => return Err(error_of(other, &snapshot.snapshot_id, id, &path)),
     };
     // The tar of a directory can change with a release, and the content of a file can't.
-    let version = if form == Form::Content { "" } else { concat!("tar-", env!("CARGO_PKG_VERSION"), "-") };
+    let version = match (form, &secrets) {
+        (Form::Content, _) => "",
+        (Form::Tar, Some(_)) => concat!("tar-", env!("CARGO_PKG_VERSION"), "-"),
+        (Form::Tar, None) => concat!("tar-", env!("CARGO_PKG_VERSION"), "-secrets-"),
+    };
     let etag = format!("\"{version}{}-{}\"", snapshot.snapshot_id, opened.etag());
-    Ok(Download { snapshot_id: snapshot.snapshot_id, path, attributes, etag, opened })
+    Ok(Download { snapshot_id: snapshot.snapshot_id, path, attributes, etag, secrets, opened })
 }
 
-fn decode(form: Form, options: &Value) -> Result<(Selection, FilePath)> {
+fn decode(form: Form, options: &Value) -> Result<(Selection, FilePath, SecretsMode)> {
     match form {
-        Form::Content => FileRequest::decode(options).map(|request| (request.selection, request.path)),
-        Form::Tar => ExportRequest::decode(options)
-            .map(|request| (request.selection, request.path.unwrap_or_else(FilePath::root))),
+        Form::Content => {
+            FileRequest::decode(options).map(|request| (request.selection, request.path, SecretsMode::Keep))
+        }
+        Form::Tar => ExportRequest::decode(options).map(|request| {
+            let path = request.path.unwrap_or_else(FilePath::root);
+            (request.selection, path, request.secrets.unwrap_or(SecretsMode::Exclude))
+        }),
     }
 }

@@ -45,8 +45,11 @@ fn describe(download: &Download, size: Option<u64>) -> Value {
         "path": download.path,
         "etag": download.etag,
     });
-    if let (Some(size), Some(members)) = (size, description.as_object_mut()) {
-        members.insert("sizeBytes".to_owned(), text::to_value(&size).unwrap_or_default());
+    if let Some(members) = description.as_object_mut() {
+        let size = size.and_then(|size| text::to_value(&size).ok());
+        members.extend(size.map(|size| ("sizeBytes".to_owned(), size)));
+        let secrets = download.secrets.as_ref().and_then(|report| text::to_value(report).ok());
+        members.extend(secrets.map(|secrets| ("secrets".to_owned(), secrets)));
     }
     description
 }

@@ -13,6 +13,10 @@ const MEDIA_TYPE: &str = "application/octet-stream";
 /// Codes of requests with a body, which downloads do not have.
 const OF_BODIES: [Code; 3] = [Code::PayloadTooLarge, Code::UnsupportedMediaType, Code::Aborted];
 
+/// The description of the option `secrets`.
+const SECRETS: &str = "What to do with files that are named like files with secrets: `exclude` leaves them out and is the default, \
+    `keep` exports them, and `refuse` fails with `SECRETS_FOUND`.";
+
 /// Returns the paths.
 pub fn paths(shared: &mut Responses) -> Map<String, Value> {
     let file = Route {
@@ -32,7 +36,7 @@ pub fn paths(shared: &mut Responses) -> Map<String, Value> {
         path: "The path of the directory; the directory that the snapshot contains if absent.",
         example: "src",
         has_ranges: false,
-        codes: codes_of_downloads(),
+        codes: [codes_of_downloads(), vec![Code::SecretsFound]].concat(),
     };
     [("/v1/files/download", file), ("/v1/files/export", tar)]
         .into_iter()
@@ -64,7 +68,13 @@ impl Route {
             }
         }
         let mut add = |status: &str, description: &str, extra: &[&str], has_content: bool| {
-            let headers = response_headers(extra);
+            let mut headers = response_headers(extra);
+            if let (false, Some(headers)) = (self.has_ranges, headers.as_object_mut()) {
+                let description =
+                    "The files that the tar leaves out, as JSON: a `SecretsReport`. Absent with `secrets=keep`.";
+                let header = json!({ "description": description, "schema": { "type": "string" } });
+                headers.insert("X-Secrets".to_owned(), header);
+            }
             let response = if has_content && method == "get" {
                 let schema = json!({ "type": "string", "contentMediaType": MEDIA_TYPE });
                 let content = json!({ MEDIA_TYPE: { "schema": schema } });
@@ -115,6 +125,13 @@ impl Route {
             parameter("query", "allowCrossLineage", "`true` allows snapshots of other lineages.", false),
             parameter("header", "If-None-Match", "The `ETag` of a version that the client has.", false),
         ];
+        if !self.has_ranges {
+            let mut secrets = parameter("query", "secrets", SECRETS, false);
+            if let Some(schema) = secrets.get_mut("schema").and_then(Value::as_object_mut) {
+                schema.insert("enum".to_owned(), json!(["keep", "exclude", "refuse"]));
+            }
+            parameters.push(secrets);
+        }
         if self.has_ranges {
             parameters.push(parameter("header", "Range", "One range of bytes.", false));
             parameters.push(parameter("header", "If-Range", "The `ETag` of the version that the range is of.", false));

@@ -1,7 +1,7 @@
 //! Errors about files with secrets.
 
 use crate::model::ids::quoted;
-use crate::model::{Code, Error, SandboxId};
+use crate::model::{Code, Error, SandboxId, SnapshotId};
 
 /// The maximum number of paths that a message quotes.
 const MAX_QUOTED: usize = 20;
@@ -13,6 +13,15 @@ impl Error {
             Code::SecretsFound,
             format!("{count} files in the sandbox {:?} seem to contain secrets: {}", id.as_str(), list(paths, count)),
             "Remove the files, pass `secrets: \"exclude\"` to leave them out, or pass `secrets: \"keep\"` if they may be stored.",
+        )
+    }
+
+    /// [`Code::SecretsFound`], for the files in a snapshot that are named like ones with secrets.
+    pub fn secrets_in_export(id: &SnapshotId, count: u64, paths: &[String]) -> Self {
+        Self::new(
+            Code::SecretsFound,
+            format!("{count} files in the snapshot {id} are named like files with secrets: {}", list(paths, count)),
+            "Omit `secrets` to leave them out, or pass `secrets: \"keep\"` to export them.",
         )
     }
 

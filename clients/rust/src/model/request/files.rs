@@ -8,7 +8,7 @@ use super::{check_page, check_range};
 use crate::model::files::{FileCursor, FilePath};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs};
-use crate::model::{Directory, Error, Result, Runtime, SandboxId};
+use crate::model::{Directory, Error, Result, Runtime, SandboxId, SecretsMode};
 
 request! {
     /// The request for a page of the files in a directory.
@@ -89,6 +89,9 @@ request! {
         pub selection: Selection,
         /// The path of the directory; the directory that the snapshot contains if absent.
         pub path: Option<FilePath>,
+        /// What to do with files that are named like ones with secrets: `exclude` if absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub secrets: Option<SecretsMode> = |text| text.as_deref().map(SecretsMode::parse).transpose(),
     }
 }
 
