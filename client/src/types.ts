@@ -2273,6 +2273,8 @@ export interface ForkedWorkspaces {
   mayHaveLost: boolean;
   /** The result of each fork, in the order of their numbers. */
   forks: Fork[];
+  /** The files that seem to contain secrets, if the call searched for them. */
+  secrets?: SecretsReport;
 }
 
 /** The result of one fork: a value or an error. */
@@ -2317,6 +2319,16 @@ export interface ForkWorkspaceOptions extends WorkspaceAddress {
    * 1.0 have.
    */
   runtime?: 'sdk-0.12' | 'container';
+  /**
+   * What to do with files that seem to contain secrets: `exclude` leaves them out of the forks. The
+   * workspace must be active, and there must be no `from`. If absent, they are copied, and not searched
+   * for.
+   *
+   * - `keep`: They are kept, and reported.
+   * - `exclude`: They are left out, and reported.
+   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
+   */
+  secrets?: 'keep' | 'exclude' | 'refuse';
 }
 
 /** The request to update a workspace: to change its settings, or to go back to an earlier snapshot. */

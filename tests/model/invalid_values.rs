@@ -91,7 +91,7 @@ fn valid_options() -> Vec<(Operation, Value)> {
             Operation::ForkWorkspace,
             merged(&[
                 name.clone(),
-                json!({ "newName": "new", "count": 1, "copyEnv": true, "runtime": "sdk-0.12", "idempotencyKey": "key" }),
+                json!({ "newName": "new", "count": 1, "copyEnv": true, "secrets": "exclude", "runtime": "sdk-0.12", "idempotencyKey": "key" }),
             ]),
         ),
         (Operation::UpdateWorkspace, merged(&[name.clone(), settings, json!({ "acceptStale": true })])),

@@ -134,12 +134,15 @@ fn forms(operation: Operation) -> Vec<Value> {
             &start(),
             &json!({ "fingerprint": "v1", "from": "snap-abcdefghij012345", "idempotencyKey": "k" }),
         ])],
-        Operation::ForkWorkspace => vec![with(&[
-            &workspace,
-            &json!({
-                "newName": "other", "count": 2, "from": "latest", "copyEnv": true, "runtime": "container", "idempotencyKey": "k",
-            }),
-        ])],
+        Operation::ForkWorkspace => vec![
+            with(&[
+                &workspace,
+                &json!({
+                    "newName": "other", "count": 2, "from": "latest", "copyEnv": true, "runtime": "container", "idempotencyKey": "k",
+                }),
+            ]),
+            with(&[&workspace, &json!({ "secrets": "exclude" })]),
+        ],
         Operation::MigrateWorkspace => vec![with(&[&workspace, &json!({ "runtime": "container" })])],
         Operation::UpdateWorkspace => vec![with(&[
             &workspace,

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime};
 use super::duration::DurationArg;
+use super::secrets::Secrets;
 use super::settings::Settings;
 use sandbox_snapshotter_client::model::Runtime;
 use sandbox_snapshotter_client::model::named::settings::OnDiverged;
@@ -265,6 +266,9 @@ pub struct Fork {
     /// Copy the environment variables, which may be secrets, to the forks
     #[arg(long)]
     pub copy_env: bool,
+    /// What to do with files that seem to contain secrets [default: copy them, and search for none]
+    #[arg(long, value_name = "MODE", conflicts_with = "from")]
+    pub secrets: Option<Secrets>,
     /// The runtime of the forks.
     #[command(flatten)]
     pub runtime: RuntimeOption,

@@ -150,6 +150,7 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
         count: command.count,
         from,
         copy_env: command.copy_env,
+        secrets: command.secrets.map(Into::into),
         runtime: command.runtime.runtime,
         idempotency_key: key_or_new(command.key)?,
         ..ForkRequest::of(address)

@@ -13,6 +13,7 @@ use super::render::{
     count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
 };
 use super::sanitize::sanitize_for_terminal;
+use super::secrets::secrets_text;
 use super::snapshots::{check_mark, names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
@@ -165,7 +166,11 @@ impl Show for ForkedWorkspaces<StartedWorkspace> {
         let rows = table(["WORKSPACE", "STATE", "SANDBOX"], rows);
         let origin = sanitize_for_terminal(self.origin_id.as_str());
         let loss = if self.may_have_lost { "Newer files of the workspace may be lost.\n" } else { "" };
-        format!("{rows}All forks start from {} of {origin}.\n{loss}", self.snapshot_id)
+        let secrets = match secrets_text(self.secrets.as_ref()) {
+            text if text.is_empty() => text,
+            text => format!("Files with secrets are {}.\n", sanitize_for_terminal(&text)),
+        };
+        format!("{rows}All forks start from {} of {origin}.\n{loss}{secrets}", self.snapshot_id)
     }
 }
 

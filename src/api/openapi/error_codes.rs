@@ -127,6 +127,9 @@ const START: &[Code] = &[
     Code::HookFailed,
 ];
 
+/// The codes of a search for files with secrets.
+const SECRETS: &[Code] = &[Code::ExcludeUnsupported, Code::SecretsFound];
+
 /// The codes of choosing the image of a named workspace.
 const IMAGE: &[Code] = &[Code::ImageNotFound];
 
@@ -275,7 +278,9 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
     };
     let bucket: &[Code] = if operation.needs_bucket() { &[Code::R2BindingMissing] } else { &[] };
     let exec: &[&[Code]] = if runs_in_container(operation) { EXEC } else { &[] };
-    let matches = |code: &Code| [COMMON, bucket].iter().chain(parts).chain(exec).any(|part| part.contains(code));
+    let search: &[Code] = if operation == Operation::ForkWorkspace { SECRETS } else { &[] };
+    let matches =
+        |code: &Code| [COMMON, bucket, search].iter().chain(parts).chain(exec).any(|part| part.contains(code));
     Code::ALL.iter().copied().filter(matches).collect()
 }
 

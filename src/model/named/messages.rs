@@ -13,7 +13,7 @@ use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::exec::StartedForExec;
 use crate::model::record::ParentLink;
 use crate::model::request::StopSnapshot;
-use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId, Timestamp};
+use crate::model::{DerivationKind, Runtime, SandboxId, SecretsReport, SnapshotId, Timestamp};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,6 +240,16 @@ pub struct ForkSource {
     /// Whether files of the workspace may be lost that were newer than the snapshot.
     #[serde(default = "unproved")]
     pub may_have_lost: bool,
+    /// The files that seem to contain secrets, if the capture searched for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<SecretsReport>,
+}
+
+impl ForkSource {
+    /// Returns a snapshot that was taken before.
+    pub const fn known(key: SnapshotKey, may_have_lost: bool) -> Self {
+        Self { key, may_have_lost, secrets: None }
+    }
 }
 
 /// The default of `may_have_lost` in messages and rows of earlier releases.

@@ -155,7 +155,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     self.check_image(&active, image, request.runtime).await?;
                 }
                 let key = request.idempotency_key.as_deref().map(|key| format!("{}/{key}", self.address.name));
-                let ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost } =
+                let ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost, .. } =
                     self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await?;
                 (Selection::by_id(origin_id, snapshot_id), may_have_lost)
             }

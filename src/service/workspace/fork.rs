@@ -10,7 +10,7 @@ use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot};
 use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
 use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
-use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
+use crate::model::{Error, Result, SandboxId, SecretsMode, ShortId, SnapshotId, SnapshotRequest, TakenSnapshot};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::{CancellationToken, draw_random};
 
@@ -22,6 +22,15 @@ const FORK_RETENTION_MILLIS: i64 = 48 * 3600 * 1000;
 
 /// The number of fork calls that the record keeps.
 const MAX_STORED_FORK_CALLS: usize = 16;
+
+/// What the files of forks are.
+#[derive(Clone, Copy, Default)]
+struct ForkedFiles<'a> {
+    /// The snapshot that has them; `None` for the present files.
+    from: Option<&'a ForkFrom>,
+    /// What happens to files with secrets among the present files.
+    secrets: Option<SecretsMode>,
+}
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Creates other workspaces that start with the files of this one. The failure of one fork does not affect the
@@ -38,12 +47,15 @@ impl<P: Ports> NamedWorkspace<P> {
             let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
             let runtime = request.runtime.map(|runtime| format!(" {runtime}")).unwrap_or_default();
             let from = request.from.as_ref().map(|from| format!(" {from}")).unwrap_or_default();
-            KeyedCall { key, payload_hash: format!("{} {} {new_name}{runtime}{from}", request.count, request.copy_env) }
+            let secrets = request.secrets.map(|mode| format!(" {mode:?}")).unwrap_or_default();
+            let payload_hash = format!("{} {} {new_name}{runtime}{from}{secrets}", request.count, request.copy_env);
+            KeyedCall { key, payload_hash }
         });
         let record = self.existing()?;
         self.check_image(&record.sandbox_id, record.settings.image, request.runtime).await?;
-        let (ForkSource { key, may_have_lost }, settings) =
-            self.idempotent_source(call, request.from.as_ref(), request.copy_env, abort).await?;
+        let files = ForkedFiles { from: request.from.as_ref(), secrets: request.secrets };
+        let (ForkSource { key, may_have_lost, secrets }, settings) =
+            self.idempotent_source(call, files, request.copy_env, abort).await?;
         let SnapshotKey { origin_id, snapshot_id } = key;
         let make = async |name: WorkspaceName| {
             let create = self.child_request(&name, (&origin_id, &snapshot_id), &settings, &request);
@@ -55,7 +67,7 @@ impl<P: Ports> NamedWorkspace<P> {
             Fork { name, value, error }
         };
         let forks = stream::iter(names).map(make).buffered(MAX_CONCURRENT).collect().await;
-        Ok(ForkedWorkspaces { snapshot_id, origin_id, may_have_lost, forks })
+        Ok(ForkedWorkspaces { snapshot_id, origin_id, may_have_lost, secrets, forks })
     }
 
     /// Returns the snapshot from which another workspace starts with the present files of this one.
@@ -63,7 +75,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let permit = self.acquire_fork_permit()?;
         let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
         let operation = |this: Self, abort| async move {
-            this.idempotent_source(call, None, false, &abort).await.map(|(origin, _)| origin)
+            this.idempotent_source(call, ForkedFiles::default(), false, &abort).await.map(|(origin, _)| origin)
         };
         self.run_to_completion(permit, CancellationToken::never(), operation).await
     }
@@ -73,7 +85,7 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn idempotent_source(
         &self,
         call: Option<KeyedCall>,
-        from: Option<&ForkFrom>,
+        files: ForkedFiles<'_>,
         copy_env: bool,
         abort: &CancellationToken,
     ) -> Result<(ForkSource, Settings)> {
@@ -91,8 +103,8 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             return Ok((known.snapshot.clone(), known.settings.clone()));
         }
-        let origin = match from {
-            None => self.current_snapshot(&record).await?,
+        let origin = match files.from {
+            None => self.current_snapshot(&record, files.secrets).await?,
             Some(ForkFrom::Latest) => {
                 let newest = self.newest_snapshot(&record).await?;
                 let newest = newest.ok_or_else(|| Error::no_snapshot_to_fork(&self.address.name))?;
@@ -100,7 +112,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 ForkSource { may_have_lost: newest.may_have_lost && record.state != State::Active, ..newest }
             }
             Some(ForkFrom::Snapshot(snapshot)) => {
-                ForkSource { key: self.find_snapshot(&record, snapshot.snapshot_id()).await?, may_have_lost: false }
+                ForkSource::known(self.find_snapshot(&record, snapshot.snapshot_id()).await?, false)
             }
         };
         let at = self.now();
@@ -116,7 +128,7 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Returns a snapshot of the present files. Takes a new one if the sandbox runs; otherwise returns the newest.
-    async fn current_snapshot(&self, record: &NamedRecord) -> Result<ForkSource> {
+    async fn current_snapshot(&self, record: &NamedRecord, secrets: Option<SecretsMode>) -> Result<ForkSource> {
         let ledgers = self.ports.sandbox_ledgers()?;
         let id = &record.sandbox_id;
         let condition =
@@ -128,11 +140,18 @@ impl<P: Ports> NamedWorkspace<P> {
             let now = self.now();
             self.update_record(|record| record.active_at = now)?;
             let dir = Some(record.settings.dir.clone());
-            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
-            let taken = ledgers.take_snapshot(&request).await?.snapshot;
+            let request = SnapshotRequest { dir, fresh: true, secrets, ..SnapshotRequest::of(id.clone()) };
+            let TakenSnapshot { snapshot: taken, capture, .. } = ledgers.take_snapshot(&request).await?;
             let (origin_id, snapshot_id) = (taken.origin_id().clone(), taken.snapshot_id().clone());
-            self.update_record(|record| record.note_saved(taken.created_at()))?;
-            return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false });
+            let secrets = capture.secrets;
+            // Without all files, the workspace is not saved.
+            if secrets.as_ref().is_none_or(|report| report.excluded == 0) {
+                self.update_record(|record| record.note_saved(taken.created_at()))?;
+            }
+            return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false, secrets });
+        }
+        if secrets.is_some() {
+            return Err(Error::fork_not_searchable(&self.address.name));
         }
         self.newest_snapshot(record).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))
     }
@@ -141,9 +160,9 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn newest_snapshot(&self, record: &NamedRecord) -> Result<Option<ForkSource>> {
         self.ensure_in_archive(record).await?;
         let newest = self.ports.sandbox_ledgers()?.newest_snapshot(&record.sandbox_id).await?;
-        Ok(newest.map(|NewestSnapshot { snapshot, may_have_lost }| ForkSource {
-            key: SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id },
-            may_have_lost: may_have_lost || record.may_have_lost_elsewhere(),
+        Ok(newest.map(|NewestSnapshot { snapshot, may_have_lost }| {
+            let key = SnapshotKey { origin_id: snapshot.origin_id, snapshot_id: snapshot.id };
+            ForkSource::known(key, may_have_lost || record.may_have_lost_elsewhere())
         }))
     }
 

@@ -30,7 +30,7 @@ impl<P: Ports> NamedWorkspace<P> {
             return Ok(WorkspaceDescription::from(&known));
         }
         // The source is resolved without the operation lock: the other workspace may be waiting for this one.
-        let ForkSource { key, may_have_lost } = self.resolve_promoted(&known, &request).await?;
+        let ForkSource { key, may_have_lost, .. } = self.resolve_promoted(&known, &request).await?;
         let _lock = self.lock_operation(abort).await?;
         self.in_process.next_sequence();
         let record = self.existing()?;
@@ -59,7 +59,7 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn resolve_promoted(&self, record: &NamedRecord, request: &PromoteRequest) -> Result<ForkSource> {
         let name = match &request.from {
             PromoteFrom::Snapshot(id) => {
-                return Ok(ForkSource { key: self.find_snapshot(record, id).await?, may_have_lost: false });
+                return Ok(ForkSource::known(self.find_snapshot(record, id).await?, false));
             }
             PromoteFrom::Workspace(name) if *name == self.address.name => {
                 return Err(Error::workspace_promotes_itself());

@@ -142,6 +142,7 @@ pub async fn fork(world: Rc<World>) {
         count: 1 + u32::try_from(world.rng.below(3)).unwrap(),
         from: None,
         copy_env: false,
+        secrets: None,
         runtime: None,
         idempotency_key: (!world.rng.one_in(3)).then(|| format!("fork-{:x}", world.rng.next_u64())),
     };

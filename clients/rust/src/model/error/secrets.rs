@@ -1,6 +1,7 @@
 //! Errors about files with secrets.
 
 use crate::model::ids::quoted;
+use crate::model::named::WorkspaceName;
 use crate::model::{Code, Error, SandboxId, SnapshotId};
 
 /// The maximum number of paths that a message quotes.
@@ -13,6 +14,15 @@ impl Error {
             Code::SecretsFound,
             format!("{count} files in the sandbox {:?} seem to contain secrets: {}", id.as_str(), list(paths, count)),
             "Remove the files, pass `secrets: \"exclude\"` to leave them out, or pass `secrets: \"keep\"` if they may be stored.",
+        )
+    }
+
+    /// [`Code::SandboxNotRunning`], for a fork of a workspace whose files can't be searched.
+    pub fn fork_not_searchable(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!("The workspace {:?} is not running, so its files can't be searched for secrets.", name.as_str()),
+            "Start the workspace first, or omit `secrets` to fork it with all files.",
         )
     }
 

@@ -7,7 +7,9 @@ use super::settings::{DependsOn, Expiry, Hooks};
 use super::{Address, Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
-use crate::model::{Code, Directory, Error, Policy, Runtime, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
+use crate::model::{
+    Code, Directory, Error, Policy, Runtime, SandboxId, SecretsReport, SnapshotId, Timestamp, WorkspaceRef,
+};
 
 /// A named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,6 +163,9 @@ pub struct ForkedWorkspaces<Workspace = Value> {
     /// stop.
     #[serde(default)]
     pub may_have_lost: bool,
+    /// The files that seem to contain secrets, if the call searched for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<SecretsReport>,
     /// The result of each fork, in the order of their numbers.
     pub forks: Vec<Fork<Workspace>>,
 }

@@ -19,7 +19,7 @@ use crate::model::schema::{
     AnySnapshotId, LatestOrSnapshot, NO_CONTROL, WorkspaceOrSnapshot, closed, extends, needs, replaces_label, some_of,
     zero_or,
 };
-use crate::model::{Error, Label, Result, Runtime, SnapshotId, json};
+use crate::model::{Error, Label, Result, Runtime, SecretsMode, SnapshotId, json};
 
 impl Address {
     /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
@@ -224,6 +224,10 @@ request! {
         pub from: Option<ForkFrom>,
         /// Whether to copy the environment variables, which may be secrets, to the forks.
         pub copy_env: bool,
+        /// What to do with files that seem to contain secrets: `exclude` leaves them out of the forks. The workspace must be
+        /// active, and there must be no `from`. If absent, they are copied, and not searched for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub secrets: Option<SecretsMode> = |text| text.as_deref().map(SecretsMode::parse).transpose(),
         /// The runtime of the forks; that of the workspace if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
@@ -232,6 +236,7 @@ request! {
         pub idempotency_key: Option<String> = check_key,
     }
     refuse refuse_memory;
+    rule Self::check_secrets;
 }
 
 impl ForkRequest {
@@ -240,7 +245,26 @@ impl ForkRequest {
 
     /// Returns a request for one fork with a generated name.
     pub const fn of(address: Address) -> Self {
-        Self { address, new_name: None, count: 1, from: None, copy_env: false, runtime: None, idempotency_key: None }
+        Self {
+            address,
+            new_name: None,
+            count: 1,
+            from: None,
+            copy_env: false,
+            secrets: None,
+            runtime: None,
+            idempotency_key: None,
+        }
+    }
+
+    fn check_secrets(&self) -> Result<()> {
+        if self.secrets.is_none() || self.from.is_none() {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(
+            "`secrets` and `from` exclude each other: only present files are searched",
+            "Omit `from` while the workspace is active, or fork from a snapshot that was taken with `secrets`.",
+        ))
     }
 
     fn check_count(count: Option<u64>) -> Result<u32> {
