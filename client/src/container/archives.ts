@@ -21,7 +21,7 @@ export interface Expected {
   /** The id of the container. Without it: the one that runs, or a new one. */
   expectedContainer?: string;
   /** The `lastChange` of its state, which no other container of the sandbox has. */
-  expectedLastChange?: number;
+  expectedLastChange?: number | undefined;
   /** In milliseconds. Default: 3,600,000. */
   timeout?: number;
 }
