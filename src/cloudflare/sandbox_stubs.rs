@@ -9,7 +9,7 @@ use worker::ObjectNamespace;
 
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
-use super::sandbox_command::{CommandOutput, NO_SESSION, completed, stdout_of};
+use super::sandbox_command::{CommandOutput, NO_SESSION, WORKING_DIRECTORY, completed, stdout_of};
 use super::value::from_js;
 use super::{scripts, stub};
 use crate::model::exec::OutputStream;
@@ -67,10 +67,10 @@ impl SandboxStubs {
         expected: Option<ContainerIdentity>,
     ) -> Result<CommandOutput, Failure> {
         let command = [PRELUDE, command].concat();
-        let options = match expected {
-            Some(expected) => json!({ "origin": "internal", "timeout": millis, "expectedLastChange": expected }),
-            None => json!({ "origin": "internal", "timeout": millis }),
-        };
+        let mut options = json!({ "origin": "internal", "cwd": WORKING_DIRECTORY, "timeout": millis });
+        if let (Some(expected), Some(options)) = (expected, options.as_object_mut()) {
+            options.insert("expectedLastChange".to_owned(), json!(expected));
+        }
         let arguments = [json!(command), json!(NO_SESSION), options];
         completed(&command, millis, self.call(id, "execWithSessionToken", &arguments).await)
     }
@@ -83,7 +83,7 @@ impl SandboxStubs {
         millis: u32,
         env: &BTreeMap<String, String>,
     ) -> Result<String, Failure> {
-        let options = json!({ "origin": "internal", "timeout": millis, "env": env });
+        let options = json!({ "origin": "internal", "cwd": WORKING_DIRECTORY, "timeout": millis, "env": env });
         let arguments = [json!(command), json!(NO_SESSION), options];
         stdout_of(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
     }

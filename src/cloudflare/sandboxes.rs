@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::command_stream::CommandStream;
 use super::sandbox_command::{
-    COMMAND_TIMEOUT_MILLIS, NO_SESSION, name_settings, redact_command, redact_env, unreadable,
+    COMMAND_TIMEOUT_MILLIS, NO_SESSION, WORKING_DIRECTORY, name_settings, redact_command, redact_env, unreadable,
 };
 use super::sandbox_stubs::SandboxStubs;
 use super::sdk_session::SdkSession;
@@ -351,8 +351,10 @@ impl Sandboxes for SandboxStubs {
         let millis = command.timeout_seconds.saturating_mul(1000).saturating_add(EXEC_MARGIN_MILLIS);
         // Only the class of the client reads the identity.
         let options = match container {
-            ExecContainer::Identified(identity) => json!({ "timeout": millis, "expectedLastChange": identity }),
-            _ => json!({ "timeout": millis }),
+            ExecContainer::Identified(identity) => {
+                json!({ "cwd": WORKING_DIRECTORY, "timeout": millis, "expectedLastChange": identity })
+            }
+            _ => json!({ "cwd": WORKING_DIRECTORY, "timeout": millis }),
         };
         let script = scripts::run_command(container, command);
         let arguments = stub::js_arguments(&[json!(script), json!(NO_SESSION), options])?;

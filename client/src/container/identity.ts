@@ -83,12 +83,17 @@ export class ContainerIdentity {
     return this.#starting && stored.id && !stored.ready ? stored : this.#observe();
   }
 
-  /** Returns whether a command runs in the container. `running` and `inspect` report only later that it ended. */
+  /** Returns whether the container answers. `running` and `inspect` report only later that it ended. */
   answers(): Promise<boolean> {
     return run(this.#container, ['true']).then(
       ({ exitCode }) => !exitCode,
-      () => false,
+      ({ code }) => code === 'TOOL_MISSING',
     );
+  }
+
+  /** Has the next call write the id of the container again: a command may have deleted its file. */
+  refresh(): void {
+    this.#store({ ...this.stored, ready: false });
   }
 
   async #observe(): Promise<ContainerRun> {

@@ -253,6 +253,7 @@ export class ContainerSandbox
     };
     const target = { container: this.#ctx.container as Container, state };
     const result = await (async () => work(target))().catch(async (thrown) => {
+      if (thrown.code === 'OPERATION_INTERRUPTED') this.#identity.refresh();
       await check();
       throw thrown;
     });

@@ -9,7 +9,7 @@ use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunn
 use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, Settings, State};
-use crate::model::{Code, Result, SandboxId, SnapshotRequest};
+use crate::model::{Code, Error, Result, SandboxId, SnapshotRequest};
 use crate::ports::{Ports, SandboxLedgerClient};
 
 /// The number of calls with an idempotency key that the record keeps.
@@ -38,6 +38,15 @@ impl<P: Ports> NamedWorkspace<P> {
             && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? == Condition::Running)
     }
 
+    /// As [`is_running`](Self::is_running), for a workspace that continues in another sandbox. The present one may be broken: it
+    /// does not answer, or its container can't run commands any more. It is stopped, with a snapshot, as soon as that is possible.
+    pub(super) async fn is_running_to_leave(&self, record: &NamedRecord) -> Result<bool> {
+        match self.is_running(record).await {
+            Err(error) if is_of_broken_sandbox(&error) => Ok(false),
+            is_running => is_running,
+        }
+    }
+
     /// Returns the request to start a sandbox with changed settings.
     pub(super) fn restart_request(
         &self,
@@ -57,11 +66,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Captures the present files if the sandbox runs: a new sandbox replaces it only when they are in a snapshot. Returns
     /// whether it runs.
     pub(super) async fn save_before_switch(&self, record: &NamedRecord) -> Result<bool> {
-        let is_running = match self.is_running(record).await {
-            // A sandbox that does not answer is stopped, with a snapshot, as soon as it answers.
-            Err(error) if error.code() == Code::SandboxTimeout => false,
-            is_running => is_running?,
-        };
+        let is_running = self.is_running_to_leave(record).await?;
         if is_running {
             let dir = Some(record.settings.dir.clone());
             let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
@@ -144,4 +149,11 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         Ok(())
     }
+}
+
+fn is_of_broken_sandbox(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        Code::SandboxTimeout | Code::SandboxFailed | Code::SandboxUnsupported | Code::OperationInterrupted
+    )
 }

@@ -8,7 +8,7 @@ use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::CheckImageRequest;
 use crate::model::named::{NamedRecord, Settings};
 use crate::model::request::UpdateRequest;
-use crate::model::{Code, Result, Runtime, SandboxId};
+use crate::model::{Result, Runtime, SandboxId};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
@@ -33,11 +33,9 @@ impl<P: Ports> NamedWorkspace<P> {
         if changed.image != record.settings.image {
             self.prepare_image(&record, changed.image.clone()).await?;
         }
-        let is_running = match self.is_running(&record).await {
-            // This allows a caller to leave a sandbox that does not answer. It is stopped, with a snapshot, as soon as
-            // it answers.
-            Err(error) if error.code() == Code::SandboxTimeout && request.current_snapshot_id.is_some() => false,
-            is_running => is_running?,
+        let is_running = match request.current_snapshot_id {
+            Some(_) => self.is_running_to_leave(&record).await?,
+            None => self.is_running(&record).await?,
         };
         let start_request = is_running.then(|| self.restart_request(&record, &changed, request.accept_stale));
         let Some(snapshot_id) = &request.current_snapshot_id else {

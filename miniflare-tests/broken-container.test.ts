@@ -1,0 +1,107 @@
+// An agent breaks the container of its workspace, and goes back to a snapshot.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { PUBLISHED_CLASS, World } from './world.ts';
+
+let world: World;
+before(async () => {
+  world = await World.start();
+});
+after(() => world[Symbol.asyncDispose]());
+
+/** A workspace with a snapshot, whose file was changed since. */
+class Workspace {
+  readonly name: string;
+  sandboxId = '';
+  snapshotId = '';
+
+  private constructor(name: string) {
+    this.name = name;
+  }
+
+  static async create(name: string): Promise<Workspace> {
+    const workspace = new Workspace(name);
+    ({ sandboxId: workspace.sandboxId } = await workspace.call('workspaces/getOrCreate'));
+    await workspace.exec('echo first >file');
+    const { ref } = await workspace.snapshot();
+    workspace.snapshotId = ref.snapshotId;
+    await workspace.exec('echo second >file');
+    return workspace;
+  }
+
+  call(operation: string, options: object = {}): Promise<any> {
+    return world.rpc(operation, { name: this.name, ...options });
+  }
+
+  snapshot(options: object = {}): Promise<any> {
+    return world.rpc('snapshot', { sandboxId: this.sandboxId, ...options });
+  }
+
+  /** Runs a command, which must succeed, and returns its output. */
+  async exec(command: string, options: object = {}): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.call('exec', { command, ...options });
+    assert.equal(exitCode, 0, stderr);
+    return stdout;
+  }
+
+  async assertRollsBack() {
+    await this.call('workspaces/update', { currentSnapshotId: this.snapshotId });
+    assert.equal(await this.exec('cat file'), 'first\n');
+    const { sandboxId } = await this.call('workspaces/getByName');
+    assert.notEqual(sandboxId, this.sandboxId);
+  }
+}
+
+for (const [what, command] of [
+  ['deleted', 'cd / && rm -r /workspace'],
+  ['replaced by a file', 'cd / && rm -r /workspace && echo x >/workspace'],
+] as const) {
+  test(`after its directory was ${what}, a workspace goes back to a snapshot`, async () => {
+    const workspace = await Workspace.create(`rollback-${what.replaceAll(' ', '-')}`);
+    await workspace.exec(command);
+    await workspace.assertRollsBack();
+  });
+
+  test(`after its directory was ${what}, nothing is captured, and a command can create it`, async () => {
+    const workspace = await Workspace.create(`repair-${what.replaceAll(' ', '-')}`);
+    await workspace.exec(command);
+    const inDirectory = await world.failure(workspace.call('exec', { command: 'rm -rf *' }));
+    assert.equal(inDirectory.code, 'INVALID_DIRECTORY', 'it does not run elsewhere');
+    for (const call of [workspace.snapshot(), workspace.call('workspaces/stop')]) {
+      const { code, message } = await world.failure(call);
+      assert.match(code ?? '', /^(INVALID_DIRECTORY|BACKUP_FAILED)$/, message);
+    }
+    assert.equal((await workspace.call('workspaces/getOrCreate')).how, 'running');
+    await workspace.exec('rm -f workspace; mkdir workspace; echo third >workspace/file', { cwd: '/' });
+    assert.equal(await workspace.exec('cat file'), 'third\n');
+    await workspace.snapshot();
+    await workspace.call('workspaces/stop');
+    assert.equal(await workspace.exec('cat file'), 'third\n');
+  });
+}
+
+test('after the files of the service in the container were deleted, the present files can be kept', async () => {
+  const workspace = await Workspace.create('runtime-files');
+  await workspace.exec('rm -rf /run/* /tmp/*');
+  assert.equal((await world.failure(workspace.call('workspaces/start'))).code, 'WORKSPACE_DIVERGED');
+  const { how } = await workspace.call('workspaces/start', { onDiverged: 'adopt' });
+  assert.equal(how, 'adopted');
+  // The class notices with the first call that its file is missing, and writes it again.
+  const stop = () => workspace.call('workspaces/stop');
+  await stop().catch(stop);
+  assert.equal(await workspace.exec('cat file'), 'second\n');
+});
+
+test(
+  'a workspace whose container has no programs any more goes back to a snapshot',
+  { skip: PUBLISHED_CLASS && 'the programs of these containers are read-only' },
+  async () => {
+    const workspace = await Workspace.create('no-programs');
+    await workspace.exec('rm -rf /usr/bin/* /bin/*');
+    const { code, message } = await world.failure(workspace.call('exec', { command: 'true' }));
+    assert.equal(code, 'SANDBOX_UNSUPPORTED', message);
+    await workspace.assertRollsBack();
+  },
+);
