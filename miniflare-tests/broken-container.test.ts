@@ -62,6 +62,18 @@ for (const [what, command] of [
     const workspace = await Workspace.create(`rollback-${what.replaceAll(' ', '-')}`);
     await workspace.exec(command);
     await workspace.assertRollsBack();
+    const { status } = await world.sandbox(workspace.sandboxId, 'getState');
+    assert.equal(status === 'stopped', what === 'deleted', 'what is left of the files is not destroyed');
+  });
+
+  test(`after its directory was ${what}, a workspace continues with a fork`, async () => {
+    const workspace = await Workspace.create(`promote-${what.replaceAll(' ', '-')}`);
+    const newName = `${workspace.name}-fork`;
+    await workspace.call('workspaces/fork', { newName, from: 'latest' });
+    await world.rpc('workspaces/stop', { name: newName });
+    await workspace.exec(command);
+    await workspace.call('workspaces/promote', { from: newName });
+    assert.equal(await workspace.exec('cat file'), 'first\n');
   });
 
   test(`after its directory was ${what}, nothing is captured, and a command can create it`, async () => {

@@ -31,7 +31,7 @@ export const COLUMNS: [Column, ...Column[]] = [
     name: 'container',
     mode: 'container',
     fast: suites(
-      '{diff-sandbox,freeze,full-disk,main-job,provenance,restore-files,revive}',
+      '{broken-container,diff-sandbox,freeze,full-disk,main-job,provenance,restore-files,revive}',
       'exec/{background,workspaces}',
       'workspaces/{lifecycle,recovery,stop}',
     ),
@@ -41,7 +41,7 @@ export const COLUMNS: [Column, ...Column[]] = [
 /** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery, and of a whole project. */
 export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,coalescing,concurrent-calls,diff,diff-sandbox,downloads,excludes,failures,fidelity,freeze,full-disk,idempotency,import,incremental,ledger,lineage,main-job,provenance,recovery,restore-files,retention,revive,short-refs,sweep,unanswered';
+    'abort,adopt,broken-container,coalescing,concurrent-calls,diff,diff-sandbox,downloads,excludes,failures,fidelity,freeze,full-disk,idempotency,import,incremental,ledger,lineage,main-job,provenance,recovery,restore-files,retention,revive,short-refs,sweep,unanswered';
   return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*', 'mcp/project');
 }
 

@@ -63,18 +63,25 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
-    /// Captures the present files if the sandbox runs: a new sandbox replaces it only when they are in a snapshot. Returns
-    /// whether it runs.
+    /// Captures the present files if the sandbox runs: a new sandbox replaces it only when they are in a snapshot, or when it has
+    /// no directory to capture. Returns whether it runs.
     pub(super) async fn save_before_switch(&self, record: &NamedRecord) -> Result<bool> {
         let is_running = self.is_running_to_leave(record).await?;
-        if is_running {
-            let dir = Some(record.settings.dir.clone());
-            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
-            self.ports.sandbox_ledgers()?.take_snapshot(&request).await?;
-        } else {
-            self.ensure_in_archive(record).await?;
+        match self.save_files(record, is_running).await {
+            Err(error) if is_running && error.code() == Code::InvalidDirectory => {}
+            saved => saved?,
         }
         Ok(is_running)
+    }
+
+    /// Captures the present files if the sandbox runs, or verifies that an archive has them.
+    pub(super) async fn save_files(&self, record: &NamedRecord, is_running: bool) -> Result<()> {
+        if !is_running {
+            return self.ensure_in_archive(record).await.map(drop);
+        }
+        let dir = Some(record.settings.dir.clone());
+        let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
+        self.ports.sandbox_ledgers()?.take_snapshot(&request).await.map(drop)
     }
 
     /// Continues the workspace in the next sandbox, and describes it.

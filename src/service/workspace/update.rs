@@ -64,7 +64,7 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn prepare_image(&self, record: &NamedRecord, image: Option<String>) -> Result<()> {
         self.check_image(&record.sandbox_id, image, None).await?;
         if record.started_at.is_some() && !record.stored_in().has_archive() {
-            self.save_before_switch(record).await?;
+            self.save_files(record, self.is_running_to_leave(record).await?).await?;
         }
         Ok(())
     }
