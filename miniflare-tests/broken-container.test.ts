@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
+import { modeOfRun } from '../scripts/local.ts';
 import { PUBLISHED_CLASS, World } from './world.ts';
 
 let world: World;
@@ -117,3 +118,33 @@ test(
     await workspace.assertRollsBack();
   },
 );
+
+for (const [what, command] of [
+  ['were unmounted', 'cd / && umount -l /workspace'],
+  [
+    'lost the program that shows them',
+    'cd / && pkill -KILL fuse-overlayfs && until ! ls /workspace; do :; done 2>/dev/null',
+  ],
+] as const)
+  test(
+    `where the restored files ${what}, no empty directory is captured or handed out`,
+    { skip: modeOfRun() !== 'production' && 'only there, restored files are mounted' },
+    async () => {
+      const workspace = await Workspace.create(`overlay-${what.replaceAll(' ', '-')}`);
+      await workspace.call('workspaces/stop');
+      await workspace.exec('echo third >file');
+      const { lastSnapshot } = await workspace.call('workspaces/getByName');
+      await workspace.exec(command);
+      const codeOf = async (call: Promise<unknown>) => (await world.failure(call)).code ?? '';
+      assert.match(await codeOf(workspace.snapshot()), /^(INVALID_DIRECTORY|BACKUP_FAILED)$/);
+      assert.equal(await codeOf(workspace.call('workspaces/getOrCreate')), 'WORKSPACE_DIVERGED');
+      assert.match(await codeOf(workspace.call('workspaces/stop')), /^(INVALID_DIRECTORY|BACKUP_FAILED)$/);
+      const { lastSnapshot: last } = await workspace.call('workspaces/getByName');
+      assert.deepEqual(last, lastSnapshot);
+      const started = await workspace.call('workspaces/start', { onDiverged: 'discard' });
+      assert.deepEqual([started.how, started.mayHaveLost], ['restored', true]);
+      assert.equal(await workspace.exec('cat file'), 'second\n');
+      await workspace.exec(command);
+      await workspace.assertRollsBack();
+    },
+  );

@@ -69,6 +69,7 @@ pub(super) fn read_content(text: &str) -> Option<DirectoryContent> {
         "missing" => DirectoryContent::Missing,
         "link" => DirectoryContent::Symlink,
         "other" => DirectoryContent::NotDirectory,
+        "unmounted" => DirectoryContent::Unmounted,
         _ => return None,
     })
 }
