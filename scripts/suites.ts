@@ -22,7 +22,7 @@ export const COLUMNS: [Column, ...Column[]] = [
     name: '0.12-production',
     mode: 'production',
     fast: suites(
-      '{adopt,coalescing,diff-sandbox,import,main-job,restore-files,revive,sweep}',
+      '{adopt,broken-container,coalescing,diff-sandbox,import,main-job,restore-files,revive,sweep}',
       'exec/{background,workspaces}',
       'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
     ),
