@@ -1,7 +1,7 @@
 //! The objects that a request reaches. The `match` of each kind of request is total, so a new operation must say it.
 
 use crate::model::named::{Address, Tenant};
-use crate::model::operation::{Request, requests};
+use crate::model::operation_request::{Request, requests};
 use crate::model::request::{
     CallToolRequest, CreateRequest, ExecTarget, FileSource, ForkFrom, ForkRequest, GrantRequest, LineageScope,
     ListCommandsRequest, PromoteFrom, SandboxFiles, Selection, SnapshotText, Source, ToolTarget, Toolset,
