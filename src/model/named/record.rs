@@ -3,12 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{
-    LastSnapshot, RestoredFrom, StartOutcome, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem,
-};
+use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::binding::LastRestore;
 use super::messages::{EnsuredRunning, ForkSource};
-use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy};
+use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
 use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
