@@ -11,7 +11,7 @@
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
 //! - `freeze`: the freezes of files during captures
 //! - `exec`: the commands of callers; `background`: those that run in the background
-//! - `bucket`: the backups in R2
+//! - `bucket`: the bucket in R2; `backups`: the backups in it
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
 //! - `objects`: the Durable Objects that run the service, and their ports
 //! - `object_clients`: calls between these objects
@@ -21,6 +21,7 @@
 
 mod alarm;
 mod background;
+mod backups;
 mod bucket;
 mod checkpoints;
 mod commands;
@@ -47,7 +48,7 @@ mod workspace_store;
 mod world;
 
 pub use alarm::Alarm;
-pub use bucket::{Backup, Capture, build_archive};
+pub use backups::{Backup, Capture, build_archive};
 pub use commands::{CommandResult, HookCall};
 pub use containers::{Container, Files, Image, Sandbox, is_under};
 pub use deltas::{DeltaState, Inventory};
