@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Director
 use sandbox_snapshotter::ports::Sandboxes;
 
 use super::Case;
-use super::container::put_marker;
+use super::markers::put_marker;
 use super::sandboxes::probe;
 use super::world::{World, work_dir};
 
