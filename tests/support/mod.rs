@@ -3,8 +3,8 @@
 //! - `world`: everything outside of the service: its state, its clock and its randomness
 //! - `scheduler`: what a test decides: when calls take effect, which of them fail, and the time
 //! - `methods`: the methods of the ports
-//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10; `sandbox_session`: that of a session;
-//!   `sandbox_calls`: how both reach the object and its container
+//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10; `caller_commands`: what callers do in their
+//!   containers; `sandbox_session`: the port of a session; `sandbox_calls`: how all reach the object and its container
 //! - `namespaces`: the Durable Object namespaces of the sandboxes, one for each binding
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `deltas`: the scripts of incremental snapshots in containers
@@ -23,6 +23,7 @@ mod alarm;
 mod background;
 mod backups;
 mod bucket;
+mod caller_commands;
 mod checkpoints;
 mod commands;
 mod containers;

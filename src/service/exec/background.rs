@@ -16,7 +16,7 @@ use crate::model::request::{
     CommandOutputRequest, EndCommandRequest, ExecTarget, ListCommandsRequest, StartCommandRequest,
 };
 use crate::model::{Code, Error, Result, SandboxId, ShortId};
-use crate::ports::{NamedWorkspaceClient, Ports, Sandboxes};
+use crate::ports::{CallerCommands, NamedWorkspaceClient, Ports};
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::draw_random;
 

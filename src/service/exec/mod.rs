@@ -33,7 +33,7 @@ use crate::model::exec_call::{
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ExecRequest, ReviveRequest};
 use crate::model::{Error, Result, SandboxId, ShortId};
-use crate::ports::{InputOf, Ports, RunningCommand, Sandboxes};
+use crate::ports::{CallerCommands, InputOf, Ports, RunningCommand};
 
 /// The prefix of the files with the inputs of commands. They are outside of every directory that can be captured.
 pub(super) const INPUT_FILE: &str = "/run/sandbox-snapshotter.input.";

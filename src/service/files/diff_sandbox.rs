@@ -20,7 +20,7 @@ use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal, Li
 use crate::model::files::FilePath;
 use crate::model::request::{DiffRequest, ExecTarget, FileSource, NestedFiles, NestedSelection, SandboxFiles};
 use crate::model::{Code, Directory, Error, Result, SandboxId, ShortId};
-use crate::ports::{BackupStore, NamedWorkspaceClient, Ports, SandboxLedgerClient, Sandboxes};
+use crate::ports::{BackupStore, CallerCommands, NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::{During, from_sandbox, from_storage};
 use crate::service::calls::retry::retry;
 use crate::service::exec::attempts::{in_container, prepare};

@@ -13,7 +13,7 @@ use crate::model::request::{
     SandboxFiles, StatFileRequest, WriteFileRequest,
 };
 use crate::model::{Directory, Error, Result, SandboxId, ShortId};
-use crate::ports::{InputOf, Ports, Sandboxes};
+use crate::ports::{CallerCommands, InputOf, Ports};
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::draw_random;
 use crate::service::exec::attempts::{Destination, in_container, in_sandbox, prepare};

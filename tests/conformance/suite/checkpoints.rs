@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::checkpoint_call::{
 };
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Directory, DirectoryContent, SandboxId};
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::{CallerCommands, Sandboxes};
 
 use super::Case;
 use super::markers::put_marker;
