@@ -6,7 +6,7 @@
 //!   one request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
 //!   commands; [`command_stream`]: the output of the commands of callers
-//! - [`backups`]: the R2 bucket; `archive_reader`: the content of archives in it; `digest`: their SHA-256
+//! - [`backups`]: the R2 bucket; `backup_keys`: the keys in it; `archive_reader`: the content of archives in it; `digest`: their SHA-256
 //! - [`downloads`]: files and directories of archives as streams
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`workspace_store`]: the tables of a `NamedWorkspace` object; [`directory_store`]: the tables of a Directory
@@ -21,6 +21,7 @@
 //! - `js_error`: failures from JavaScript exceptions
 
 mod archive_reader;
+pub(crate) mod backup_keys;
 pub mod backups;
 pub mod caller_commands;
 pub(crate) mod checkpoints;
