@@ -18,7 +18,7 @@ use crate::model::diff::{DiffCursor, ListingPosition, SnapshotDiff};
 use crate::model::exec_call::{ExecContainer, PreparedExec};
 use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal, ListingBytes, Omitted};
 use crate::model::files::FilePath;
-use crate::model::request::{DiffRequest, ExecTarget, FileSource, NestedFiles, NestedSelection, SandboxFiles};
+use crate::model::request::{DiffRequest, FileSource, NestedFiles, NestedSelection, SandboxFiles, SandboxTarget};
 use crate::model::{Code, Directory, Error, Result, SandboxId, ShortId};
 use crate::ports::{BackupStore, CallerCommands, NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::{During, from_sandbox, from_storage};
@@ -101,9 +101,10 @@ struct Running<'a, P> {
 impl<'a, P: Ports> Running<'a, P> {
     /// Returns the selected sandbox, which must be running, and of the lineage of the snapshot.
     async fn find(ports: &'a Rc<P>, files: SandboxFiles, snapshot: &LocatedSnapshot) -> Result<Self> {
-        let id = match files.target()? {
-            ExecTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await,
-            ExecTarget::Sandbox(id) => Ok(id),
+        let SandboxFiles { selection, dir } = files;
+        let id = match selection.target()? {
+            SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await,
+            SandboxTarget::Sandbox(id) => Ok(id),
         };
         let not_running = |error: Error, id: Option<&SandboxId>| match (error.code(), id) {
             (Code::SandboxNotRunning, Some(id)) => Error::diff_not_running(id),
@@ -111,15 +112,15 @@ impl<'a, P: Ports> Running<'a, P> {
             _ => error,
         };
         let id = id.map_err(|error| not_running(error, None))?;
-        let prepared = prepare(&**ports, &id, files.runtime, &files.lineage_scope).await;
+        let prepared = prepare(&**ports, &id, &selection).await;
         let prepared = prepared.map_err(|error| not_running(error, Some(&id)))?;
         let root_id = ports.sandbox_ledgers()?.root_id(&id).await;
         let root_id = root_id.map_err(|failure| from_storage(failure, "reading the lineage of the sandbox"))?;
-        if root_id != snapshot.root_id && !files.lineage_scope.allow_cross_lineage {
+        if root_id != snapshot.root_id && !selection.lineage_scope.allow_cross_lineage {
             return Err(Error::diff_of_lineages(&snapshot.root_id, &root_id));
         }
         let captured = snapshot.capture.as_ref().map(|capture| &capture.dir);
-        let dir = files.dir.as_ref().or(captured).unwrap_or(&prepared.dir).clone();
+        let dir = dir.as_ref().or(captured).unwrap_or(&prepared.dir).clone();
         Ok(Self { ports, id, prepared, dir })
     }
 

@@ -26,12 +26,12 @@ pub mod types {
         ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest,
         CreateTokenRequest, CurrentTokenRequest, DeleteCheckpointRequest, DeleteRequest, DiffCheckpointRequest,
         DiffRequest, EndCommandRequest, ExecRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
-        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest,
-        ListRequest, ListTokensRequest, ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest,
+        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
+        ListTokensRequest, ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest,
         PromoteRequest, ReadFileRequest, RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest,
-        RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest,
-        SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
-        UpdateRequest, UsageRequest, WriteFileRequest,
+        RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, SandboxSelection, Selection,
+        SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest,
+        SweepRequest, Toolset, UpdateRequest, UsageRequest, WriteFileRequest,
     };
     pub use crate::model::revive::RevivedSandbox;
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
@@ -195,7 +195,7 @@ macro_rules! operations {
                 StartCommand = "commands/start", fn start(StartCommandRequest) -> CommandDescription,
                     in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
                 /// Lists the background commands of a running sandbox, newest first.
-                ListCommands = "commands/list", fn list(ListCommandsRequest) -> CommandList,
+                ListCommands = "commands/list", fn list(SandboxSelection) -> CommandList,
                     in Entrypoint, permission: WORK, needs_bucket: false, repeat: Idempotent;
                 /// Returns a part of an output of a background command, while it runs and after it has ended.
                 ReadCommandOutput = "commands/output", fn output(CommandOutputRequest) -> CommandOutput,
