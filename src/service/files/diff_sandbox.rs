@@ -142,17 +142,10 @@ impl<'a, P: Ports> Running<'a, P> {
         let mut paths: Vec<Vec<u8>> = uncertain.map(|change| change.path.as_bytes().to_vec()).collect();
         let mut present = BTreeMap::new();
         while !paths.is_empty() {
-            let mut size = 0;
-            let fits = |path: &&Vec<u8>| {
-                size += path.len() + 1;
-                size <= MAX_HASHED_PATHS
-            };
-            let count = paths.iter().take_while(fits).count().max(1);
-            let rest = paths.split_off(count);
-            let action = FileAction::Hash { paths: paths.clone(), limit: MAX_COMPARED };
+            let batch = take_batch(&mut paths);
+            let action = FileAction::Hash { paths: batch.clone(), limit: MAX_COMPARED };
             let FileOutcome::Hashes(hashes) = self.call(action).await? else { return Err(Error::internal()) };
-            present.extend(paths.into_iter().zip(hashes));
-            paths = rest;
+            present.extend(batch.into_iter().zip(hashes));
         }
         let mut compared: Vec<Change> = changes.into_iter().flat_map(|change| compare_hash(change, &present)).collect();
         compared.sort_by(|left, right| compare_paths(left.path.as_bytes(), right.path.as_bytes()));
@@ -176,6 +169,17 @@ impl<'a, P: Ports> Running<'a, P> {
         let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, dir.as_str()))?;
         outcome.map_err(|refusal| error_of(refusal, id, dir, &FilePath::root(), &call.action))
     }
+}
+
+/// Takes the paths of one command: at least one.
+fn take_batch(paths: &mut Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let mut size = 0;
+    let fits = |path: &&Vec<u8>| {
+        size += path.len() + 1;
+        size <= MAX_HASHED_PATHS
+    };
+    let count = paths.iter().take_while(fits).count().max(1);
+    paths.drain(..count.min(paths.len())).collect()
 }
 
 /// Returns what remains of a difference after the hash of the file in the archive was compared with that in the container.
@@ -224,6 +228,18 @@ mod tests {
 
     fn changed(differences: &[Difference]) -> ChangeKind {
         ChangeKind::Changed(differences.to_vec())
+    }
+
+    #[test]
+    fn paths_are_hashed_in_commands_of_limited_size() {
+        let batches = |count, length| {
+            let mut paths = vec![vec![b'x'; length]; count];
+            let next = || Some(take_batch(&mut paths).len()).filter(|length| *length > 0);
+            std::iter::from_fn(next).collect::<Vec<_>>()
+        };
+        assert_eq!(batches(128, 383), [128], "48 KiB with their separators");
+        assert_eq!(batches(128, 384), [127, 1]);
+        assert_eq!(batches(2, 48 * 1024), [1, 1], "a long path has a command of its own");
     }
 
     #[test]
