@@ -218,6 +218,9 @@ fn delete_effect(snapshot: &Summary, of_deltas: Option<DeltasOnDelete>) -> Strin
 fn label(context: &Context, command: &LabelArgs) -> Result<Exit> {
     let (new_label, replace) = (parse_label(&command.to)?, command.replace);
     let selection = context.select_snapshot(&command.selector)?;
+    if let Some(target) = &command.selector.target {
+        context.check_new_label(target, &new_label, &selection)?;
+    }
     context.show::<Summary>(&context.call_mutating("label", &LabelRequest { selection, new_label, replace })?)
 }
 
