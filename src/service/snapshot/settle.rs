@@ -64,7 +64,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         purpose: &CapturePurpose,
         expected: Option<ContainerIdentity>,
     ) -> Option<CaptureWatch> {
-        if !matches!(purpose, CapturePurpose::Caller) {
+        if !matches!(purpose, CapturePurpose::Caller | CapturePurpose::Workspace(_)) {
             return None;
         }
         let watched = self.sandboxes().ok()?.watch_changes(&self.id, ChangeCursor::Capture, expected).await;

@@ -68,7 +68,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
                 if request.snapshot {
-                    self.capture_for_stop(&marker, request.storage, request.options.as_ref(), &mut stopped).await?;
+                    let capture = (request.options.as_ref(), request.cause());
+                    self.capture_for_stop(&marker, request.storage, capture, &mut stopped).await?;
                 }
             }
         }
