@@ -135,8 +135,13 @@ impl Context {
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target)?;
         let all = sandboxes.clone();
-        *self.snapshot_search.borrow_mut() =
-            Some(SnapshotSearch { target: target.to_owned(), snapshot: snapshot.to_owned(), sandboxes: all.clone() });
+        let (searched_in, searched) = (target.to_owned(), snapshot.to_owned());
+        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
+            target: searched_in,
+            snapshot: searched,
+            sandboxes: all.clone(),
+            may_be_path: false,
+        });
         // In the last sandbox, an id or the only label is found, or reported, by the command itself.
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
