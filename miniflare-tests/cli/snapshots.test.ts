@@ -107,10 +107,7 @@ describe('`snapshot list`', () => {
       rest[0] ?? '',
       new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +call +kept +ready, pinned$`),
     );
-    assert.match(
-      rest[1] ?? '',
-      /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +call +in 30 days +ready$/,
-    );
+    assert.match(rest[1] ?? '', /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +call +in 30 days +ready$/);
     assert.equal((await cli.print('snapshot', 'list', origin, '--quiet')).split('\n')[0], two);
   });
 
@@ -202,7 +199,10 @@ describe('one snapshot', () => {
   test('is deleted, and does not exist afterwards', async () => {
     assert.equal(await cli.print('snapshot', 'delete', origin, id, '--yes'), `Deleted ${id}\n`);
     assert.deepEqual(await cli.code('snapshot', 'show', origin, 'first'), ['SNAPSHOT_NOT_FOUND', 3]);
-    assert.deepEqual(await cli.json('snapshot', 'delete', origin, id, '--yes'), { snapshotId: id, removed: false });
+    assert.deepEqual(await cli.json('snapshot', 'delete', origin, id, '--yes'), {
+      snapshotId: id,
+      removed: false,
+    });
   });
 
   test('with dependents is deleted only with `--force`', async () => {

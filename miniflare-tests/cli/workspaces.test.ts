@@ -307,7 +307,9 @@ describe('a name instead of a sandbox id', () => {
   test('continues from a label, and names the snapshot with the files before', async () => {
     await workspaceWithFormerSandbox();
     const rolledBack = await cli.print('workspace', 'rollback', name, 'present');
-    const [, before = ''] = /\nfiles +rolled back to present\nsaved before +(snap-\w{16})\n$/.exec(rolledBack)!;
+    const [, before = ''] = /\nfiles +rolled back to present\nsaved before +(snap-\w{16})\n$/.exec(
+      rolledBack,
+    )!;
     assert.equal((await cli.json('snapshot', 'show', `@${name}`, before)).cause, 'beforeRollback');
     const promoted = await cli.print('workspace', 'promote', name, '--from', 'former');
     assert.match(promoted, /\nfiles +promoted from former\nsaved before +snap-/);
