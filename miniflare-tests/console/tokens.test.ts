@@ -9,7 +9,7 @@ const fixture = new ConsoleFixture();
 
 test('an access token is created, shown once, and revoked', async () => {
   await using tab = await fixture.signedIn();
-  await tab.link('Tokens').click();
+  await tab.link('Access tokens').click();
   await tab.button('New token…').click();
   await tab.field('Label').fill('dashboard');
   await tab.button('Create').click();
@@ -17,7 +17,7 @@ test('an access token is created, shown once, and revoked', async () => {
   await using other = await fixture.open();
   await other.signIn(token);
   await other.page.getByTitle('Workspaces: all of the tenant default').waitFor();
-  assert.equal(await other.link('Tokens').count(), 0, 'the token has no permission for them');
+  assert.equal(await other.link('Access tokens').count(), 0, 'the token has no permission for them');
   await tab.button('Close').click();
   await tab.button('Revoke dashboard…').click();
   await tab.button('Revoke').click();

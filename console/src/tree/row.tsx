@@ -152,7 +152,7 @@ function SnapshotContent({
           text={stateLabel}
         />
       )}
-      {sign && <RowBadge {...sign} />}
+      {sign && <RowBadge {...sign} short={sign.text} />}
       {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (

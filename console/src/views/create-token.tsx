@@ -1,6 +1,6 @@
 // Creates an access token, and shows it once.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import type { CreatedToken, Permission } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
@@ -27,20 +27,28 @@ export function CreateToken({ tenant, onClose }: { tenant: string; onClose: () =
   const [workspaces, setWorkspaces] = useState('');
   const [expirationSeconds, setExpiration] = useState<number>();
   const [created, setCreated] = useState<CreatedToken>();
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
   const creating = useAction(
     { operation: 'create token', subject: `tokens of ${tenant}`, title: 'Creating a token' },
     async () => {
       const options = { label: text(label), workspaces: lines(workspaces), expirationSeconds };
-      setCreated(await client.tokens.create({ tenant, permissions: [...permissions], ...defined(options) }));
+      const token = await client.tokens.create({
+        tenant,
+        permissions: [...permissions],
+        ...defined(options),
+      });
+      if (isOpen.current) return setCreated(token);
+      // The user closed the dialog.
+      return { message: <Secret of={token} /> };
     },
   );
   if (created)
     return (
       <Dialog title="The new token" onClose={onClose}>
         <p>
-          <Id of={created.token} what="token" />
+          <Secret of={created} />
         </p>
-        <p>It is a secret, and is not shown again.</p>
         <div class="buttons end">
           <Button onClick={onClose}>Close</Button>
         </div>
@@ -80,5 +88,13 @@ export function CreateToken({ tenant, onClose }: { tenant: string; onClose: () =
         onValue={setExpiration}
       />
     </ActionDialog>
+  );
+}
+
+function Secret({ of: { token } }: { of: CreatedToken }) {
+  return (
+    <>
+      <Id of={token} what="token" /> It is a secret, and is not shown again.
+    </>
   );
 }

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 
 import { DEFAULT_TENANT, go, href, place, placeOf } from '../routes.ts';
-import { access, permits } from '../permissions.ts';
+import { access } from '../permissions.ts';
 import { signOut } from '../session.ts';
 import { theme, THEMES, type Theme } from '../theme.ts';
 import { Button } from '../ui/button.tsx';
@@ -16,10 +16,6 @@ export function Header() {
   const at = place.value;
   const tenant = 'tenant' in at ? at.tenant : DEFAULT_TENANT;
   const home = href({ at: 'workspaces', tenant });
-  const link = (page: 'workspaces' | 'usage' | 'tokens') => ({
-    href: href({ at: page, tenant }),
-    'aria-current': at.at === page ? ('page' as const) : undefined,
-  });
   return (
     <header class="top">
       <a class="brand" href={home}>
@@ -27,9 +23,9 @@ export function Header() {
         <span>Sandbox snapshots</span>
       </a>
       <nav aria-label="Main">
-        <a {...link('workspaces')}>Workspaces</a>
-        <a {...link('usage')}>Usage</a>
-        {permits('tokens/list') && <a {...link('tokens')}>Tokens</a>}
+        <a href={home} aria-current={at.at === 'workspaces' ? 'page' : undefined}>
+          Workspaces
+        </a>
         <a class="docs" href="/docs" target="_blank" rel="noopener">
           HTTP API
         </a>

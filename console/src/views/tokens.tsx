@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { Token } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { useLive } from '../live.ts';
+import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { ActionDialog } from '../ui/dialog.tsx';
@@ -23,6 +24,11 @@ export function TokensView({ tenant }: { tenant: string }) {
   return (
     <>
       <header class="page-head">
+        <p class="kind">
+          <a href={href({ at: 'workspaces', tenant })}>
+            Workspaces of <Name of={tenant} />
+          </a>
+        </p>
         <h1>Access tokens</h1>
         <Button needs="tokens/create" variant="primary" icon="add" onClick={() => setDialog('create')}>
           New token…
@@ -33,7 +39,7 @@ export function TokensView({ tenant }: { tenant: string }) {
           tokens.length === 0 ? (
             <p class="empty">No access tokens yet.</p>
           ) : (
-            <table class="files panel">
+            <table class="files labeled panel">
               <caption class="unseen">Access tokens of {tenant}</caption>
               <thead>
                 <tr>

@@ -8,6 +8,7 @@ import { useOnce } from '../once.ts';
 import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import { Failure } from '../ui/failure.tsx';
+import { Name } from '../ui/name.tsx';
 
 /** The maximum number of workspaces. */
 const LIMIT = 500;
@@ -20,6 +21,11 @@ export function UsageView({ tenant }: { tenant: string }) {
   return (
     <>
       <header class="page-head">
+        <p class="kind">
+          <a href={href({ at: 'workspaces', tenant })}>
+            Workspaces of <Name of={tenant} />
+          </a>
+        </p>
         <h1>Usage</h1>
       </header>
       {value ? <Table of={value} /> : !failure && <p class="empty">Loading…</p>}
@@ -32,7 +38,7 @@ function Table({ of }: { of: Usage }) {
   const { tenant, workspaces, pricesOf, leavesOut, cursor } = of;
   return (
     <>
-      <table class="files panel">
+      <table class="files labeled panel">
         <caption class="unseen">Usage of the workspaces of {tenant}</caption>
         <thead>
           <tr>
@@ -55,7 +61,7 @@ function Table({ of }: { of: Usage }) {
         </tbody>
       </table>
       <p class="hint">
-        US dollars by Cloudflare’s list prices of {pricesOf}, without {leavesOut.join('; ')}.
+        US dollars by Cloudflare’s list prices of {pricesOf}. Left out: {leavesOut.join(' ')}
         {cursor && ` These are the first ${LIMIT} workspaces.`}
       </p>
     </>
