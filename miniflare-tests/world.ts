@@ -316,7 +316,7 @@ export class World implements AsyncDisposable {
   }
 
   /** Creates a backup with the SDK, as an application does. By default it is of /workspace. */
-  backUp(id: string, options: object = {}): Promise<{ id: string; dir: string }> {
+  backUp(id: string, options: object = {}): Promise<{ id: string; dir: string; format?: string }> {
     const modeOptions = this.mode === 'production' ? {} : { localBucket: true };
     return this.sandbox(id, 'createBackup', { dir: '/workspace', ...modeOptions, ...options });
   }

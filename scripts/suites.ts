@@ -22,7 +22,7 @@ export const COLUMNS: [Column, ...Column[]] = [
     name: '0.12-production',
     mode: 'production',
     fast: suites(
-      '{adopt,coalescing,diff-sandbox,import,main-job,restore-files,revive,sweep}',
+      '{adopt,broken-container,coalescing,diff-sandbox,import,main-job,restore-files,revive,sweep}',
       'exec/{background,workspaces}',
       'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
     ),
@@ -31,7 +31,7 @@ export const COLUMNS: [Column, ...Column[]] = [
     name: 'container',
     mode: 'container',
     fast: suites(
-      '{diff-sandbox,freeze,main-job,provenance,restore-files,revive}',
+      '{broken-container,diff-sandbox,freeze,full-disk,main-job,provenance,restore-files,revive}',
       'exec/{background,workspaces}',
       'workspaces/{lifecycle,recovery,stop}',
     ),
@@ -41,8 +41,8 @@ export const COLUMNS: [Column, ...Column[]] = [
 /** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery, and of a whole project. */
 export function matrixSuites(): string[] {
   const names =
-    'abort,adopt,coalescing,concurrent-calls,diff,diff-sandbox,downloads,excludes,failures,fidelity,freeze,idempotency,import,incremental,ledger,lineage,main-job,provenance,recovery,restore-files,retention,revive,secrets,short-refs,sweep,unanswered';
-  return suites(`{${names}}`, '{checkpoints,exec,workspaces}/*', 'mcp/project');
+    'abort,adopt,broken-container,coalescing,concurrent-calls,diff,diff-sandbox,downloads,excludes,failures,fidelity,freeze,full-disk,idempotency,import,ledger,lineage,main-job,provenance,recovery,restore-files,retention,revive,secrets,short-refs,sweep,unanswered';
+  return suites(`{${names}}`, '{checkpoints,exec,incremental,workspaces}/*', 'mcp/project');
 }
 
 /** Returns the suites whose names match one of these patterns. */

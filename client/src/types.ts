@@ -83,7 +83,7 @@ export interface Operations {
   /** Starts a command in the background of a sandbox, or of a workspace, which is started if it is not running. */
   'commands/start': { options: StartCommandOptions; answer: CommandDescription };
   /** Lists the background commands of a running sandbox, newest first. */
-  'commands/list': { options: CommandsOptions; answer: CommandList };
+  'commands/list': { options: SandboxSelection; answer: CommandList };
   /** Returns a part of an output of a background command, while it runs and after it has ended. */
   'commands/output': { options: CommandOutputOptions; answer: CommandOutput };
   /** Ends a background command, with all processes of its session. Changes nothing if it has ended. */
@@ -217,11 +217,6 @@ export interface Capture {
    */
   rescue?: boolean;
   /**
-   * The files that seem to contain secrets. Present with the option `secrets`; with `keep`, absent if
-   * the search failed.
-   */
-  secrets?: SecretsReport;
-  /**
    * Present if the snapshot is so much smaller than the previous one that files may be missing by
    * mistake. Retention protects the previous snapshot until the next snapshot, or for 7 days.
    */
@@ -293,30 +288,6 @@ export type FullReason =
   | 'clock'
   | 'disk'
   | 'failed';
-
-/** The files in which a search found secrets. Contains their paths, and never their content. */
-export interface SecretsReport {
-  /**
-   * What happened to them.
-   *
-   * - `keep`: They are kept, and reported.
-   * - `exclude`: They are left out, and reported.
-   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
-   */
-  mode: 'keep' | 'exclude' | 'refuse';
-  /** The number of files that were found. */
-  count: number;
-  /**
-   * Their paths, relative to the captured directory: at most 100, and 16 KiB. Bytes that are not UTF-8
-   * are replaced.
-   */
-  paths: string[];
-  /**
-   * The number of files that the archive leaves out. With symbolic links of the same names, this may be
-   * more than `count`.
-   */
-  excluded: number;
-}
 
 /** The sizes of a snapshot and of the previous one, which was much larger. */
 export interface SizeDrop {
@@ -400,14 +371,6 @@ export interface SnapshotOptions extends LineageScope {
    */
   runtime?: 'sdk-0.12' | 'container';
   /**
-   * What to do with files that seem to contain secrets. If absent, they are kept, and not searched for.
-   *
-   * - `keep`: They are kept, and reported.
-   * - `exclude`: They are left out, and reported.
-   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
-   */
-  secrets?: 'keep' | 'exclude' | 'refuse';
-  /**
    * Whether to start a sandbox that is not running, and to capture it as it starts, without any of its
    * files. If the sandbox was captured or restored before, the result is a rescue snapshot.
    * @default false
@@ -470,11 +433,6 @@ export interface WorkspaceRef {
   capabilities: Capabilities;
   /** The version of this format. */
   schemaVersion: 1;
-  /**
-   * The files with secrets that the snapshot left out, in the answer of the call that made the sandbox:
-   * at most 100 paths.
-   */
-  missing?: string[];
   /**
    * How the image of the sandbox differs from that of the snapshot, in the answer of the call that made
    * the sandbox; empty if no difference is known.
@@ -670,6 +628,8 @@ export interface Summary {
   autosave?: boolean;
   /** The full snapshot that a delta is based on. */
   base?: string;
+  /** Why it was taken. Absent if that is not known, as for most snapshots of earlier releases. */
+  cause?: SnapshotCause;
   /** When R2 was last checked for it; absent if it was not checked. */
   checkedAt?: string;
   /** The deltas that are based on it. */
@@ -724,6 +684,33 @@ export interface Summary {
   /** Why it cannot be restored, or why that is unknown; absent if it can. */
   why?: string;
 }
+
+/**
+ * Why a snapshot was taken.
+ *
+ * - `caller`: A caller of `snapshot` requested it.
+ * - `stop`: Its sandbox was stopped.
+ * - `autosave`: It is an automatic save.
+ * - `fork`: It has the present files of a workspace for its forks, or for a promotion to another
+ * workspace.
+ * - `beforeRollback`: It has the files of a workspace from before a rollback.
+ * - `beforePromotion`: It has the files of a workspace from before a promotion.
+ * - `beforeStart`: It has the files of a workspace from before a start from a snapshot.
+ * - `beforeImage`: It has the files of a workspace from before a change of its image.
+ * - `rescue`: It is a rescue snapshot.
+ * - `import`: `import` added it.
+ */
+export type SnapshotCause =
+  | 'caller'
+  | 'stop'
+  | 'autosave'
+  | 'fork'
+  | 'beforeRollback'
+  | 'beforePromotion'
+  | 'beforeStart'
+  | 'beforeImage'
+  | 'rescue'
+  | 'import';
 
 /** What the container of a snapshot ran on, as far as it is known. What is not known is absent. */
 export interface Provenance {
@@ -808,8 +795,6 @@ export interface Manifest extends Summary {
   parent?: ParentSnapshot;
   /** When and why the snapshot was removed, if it was. */
   removal?: Removal;
-  /** The files that seemed to contain secrets, if the capture searched for them. */
-  secrets?: SecretsReport;
   /** The time until which the SDK restores the backup. */
   usableUntil?: string;
 }
@@ -1173,6 +1158,8 @@ export interface TreeSnapshot {
   autosave?: boolean;
   /** The full snapshot that a delta is based on. */
   base?: string;
+  /** Why it was taken. Absent if that is not known, as for most snapshots of earlier releases. */
+  cause?: SnapshotCause;
   /** When it was taken. */
   createdAt?: string;
   /** When it expires. */
@@ -1377,22 +1364,12 @@ export interface StartedForExec {
 }
 
 /** The request to run a command in a sandbox, or in the sandbox of a named workspace. */
-export type ExecOptions = LineageScope &
+export type ExecOptions = SandboxSelection &
   (
     | {
-        name: unknown;
         command: unknown;
       }
     | {
-        name: unknown;
-        argv: unknown;
-      }
-    | {
-        sandboxId: unknown;
-        command: unknown;
-      }
-    | {
-        sandboxId: unknown;
         argv: unknown;
       }
   ) & {
@@ -1413,14 +1390,36 @@ export type ExecOptions = LineageScope &
      * @default 1048576
      */
     maxOutputBytes?: number;
-    /** The name of the workspace. If it is not running, it is started first. */
-    name?: string;
     /**
      * Whether to revive the sandbox of `sandboxId` first if its files are gone, as `revive` does with its
-     * default options. A workspace is always started.
+     * default options: the sandbox need not be running. A workspace is always started.
      * @default false
      */
     revive?: boolean;
+    /** The standard input. If absent, it is empty. */
+    stdin?: string;
+    /**
+     * The time limit, in seconds. Then the command is killed, with all processes of its group.
+     * @default 60
+     */
+    timeoutSeconds?: number;
+  };
+
+/** The selection of a running sandbox, or of a named workspace. */
+export type SandboxSelection = LineageScope &
+  (
+    | {
+        name: unknown;
+      }
+    | {
+        sandboxId: unknown;
+      }
+  ) & {
+    /**
+     * The name of the workspace. If it is not running, it is started first, but not to list, read or end
+     * its commands.
+     */
+    name?: string;
     /**
      * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
      * absent.
@@ -1430,17 +1429,10 @@ export type ExecOptions = LineageScope &
      * 1.0 have.
      */
     runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox. It must be running, unless `revive` is set. */
+    /** The id of the sandbox, which must be running. */
     sandboxId?: string;
-    /** The standard input. If absent, it is empty. */
-    stdin?: string;
     /** The tenant of the workspace; the default tenant if absent. */
     tenant?: string;
-    /**
-     * The time limit, in seconds. Then the command is killed, with all processes of its group.
-     * @default 60
-     */
-    timeoutSeconds?: number;
   };
 
 /** What a workspace, or the workspaces of a tenant, use. */
@@ -1697,6 +1689,11 @@ export interface Workspace {
   history: Transition[];
   /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
+  /**
+   * The snapshot with the files that the workspace had before its last rollback, promotion or start from
+   * a snapshot. Absent if there was none, or if the former sandbox has no snapshot of these files.
+   */
+  formerSnapshotId?: string;
   /** The name of the image from which the next container starts; the default of its class if absent. */
   image?: string;
   /**
@@ -1934,7 +1931,6 @@ export type Code =
   | 'INVALID_SANDBOX_ID'
   | 'INVALID_DIRECTORY'
   | 'EXCLUDE_UNSUPPORTED'
-  | 'SECRETS_FOUND'
   | 'INVALID_LABEL'
   | 'INVALID_REF'
   | 'FOREIGN_REF'
@@ -2273,8 +2269,6 @@ export interface ForkedWorkspaces {
   mayHaveLost: boolean;
   /** The result of each fork, in the order of their numbers. */
   forks: Fork[];
-  /** The files that seem to contain secrets, if the call searched for them. */
-  secrets?: SecretsReport;
 }
 
 /** The result of one fork: a value or an error. */
@@ -2319,16 +2313,6 @@ export interface ForkWorkspaceOptions extends WorkspaceAddress {
    * 1.0 have.
    */
   runtime?: 'sdk-0.12' | 'container';
-  /**
-   * What to do with files that seem to contain secrets: `exclude` leaves them out of the forks. The
-   * workspace must be active, and there must be no `from`. If absent, they are copied, and not searched
-   * for.
-   *
-   * - `keep`: They are kept, and reported.
-   * - `exclude`: They are left out, and reported.
-   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
-   */
-  secrets?: 'keep' | 'exclude' | 'refuse';
 }
 
 /** The request to update a workspace: to change its settings, or to go back to an earlier snapshot. */
@@ -2614,22 +2598,12 @@ export interface BackgroundCommand {
 export type CommandState = 'running' | 'exited' | 'killed';
 
 /** The request to start a background command in a sandbox, or in the sandbox of a named workspace. */
-export type StartCommandOptions = LineageScope &
+export type StartCommandOptions = SandboxSelection &
   (
     | {
-        name: unknown;
         command: unknown;
       }
     | {
-        name: unknown;
-        argv: unknown;
-      }
-    | {
-        sandboxId: unknown;
-        command: unknown;
-      }
-    | {
-        sandboxId: unknown;
         argv: unknown;
       }
   ) & {
@@ -2645,23 +2619,8 @@ export type StartCommandOptions = LineageScope &
     cwd?: string;
     /** Environment variables for this command, in addition to those of the workspace. */
     env?: Record<string, string>;
-    /** The name of the workspace. If it is not running, it is started first. */
-    name?: string;
-    /**
-     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-     * absent.
-     *
-     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-     * 1.0 have.
-     */
-    runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
-    sandboxId?: string;
     /** The standard input. If absent, it is empty. */
     stdin?: string;
-    /** The tenant of the workspace; the default tenant if absent. */
-    tenant?: string;
     /**
      * The time limit, in seconds. Then the command is killed, with all processes of its session.
      * @default 3600
@@ -2676,33 +2635,6 @@ export interface CommandList {
   /** The commands that run, and up to 16 that ended, newest first. */
   commands: BackgroundCommand[];
 }
-
-/** The selection of the background commands of a sandbox, or of a named workspace. */
-export type CommandsOptions = LineageScope &
-  (
-    | {
-        name: unknown;
-      }
-    | {
-        sandboxId: unknown;
-      }
-  ) & {
-    /** The name of the workspace. If it is not running, it is not started. */
-    name?: string;
-    /**
-     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-     * absent.
-     *
-     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-     * 1.0 have.
-     */
-    runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
-    sandboxId?: string;
-    /** The tenant of the workspace; the default tenant if absent. */
-    tenant?: string;
-  };
 
 /** A part of an output of a background command. */
 export interface CommandOutput extends CommandDescription {
@@ -2727,7 +2659,7 @@ export interface CommandOutput extends CommandDescription {
 export type OutputStream = 'stdout' | 'stderr';
 
 /** The request for a part of an output of a background command. */
-export type CommandOutputOptions = CommandsOptions & {
+export type CommandOutputOptions = SandboxSelection & {
   /** The id of the command. */
   commandId: string;
   /**
@@ -2753,7 +2685,7 @@ export type CommandOutputOptions = CommandsOptions & {
 };
 
 /** The request to end a background command. */
-export type EndCommandOptions = CommandsOptions & {
+export type EndCommandOptions = SandboxSelection & {
   /** The id of the command. */
   commandId: string;
   /**
@@ -2889,33 +2821,10 @@ export type WriteFileOptions = SandboxFiles & {
 };
 
 /** The selection of the files of a running sandbox, or of a named workspace. */
-export type SandboxFiles = LineageScope &
-  (
-    | {
-        name: unknown;
-      }
-    | {
-        sandboxId: unknown;
-      }
-  ) & {
-    /** The directory that the paths are relative to; the directory of the workspace if absent. */
-    dir?: string;
-    /** The name of the workspace. If it is not running, it is started first. */
-    name?: string;
-    /**
-     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-     * absent.
-     *
-     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-     * 1.0 have.
-     */
-    runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
-    sandboxId?: string;
-    /** The tenant of the workspace; the default tenant if absent. */
-    tenant?: string;
-  };
+export type SandboxFiles = SandboxSelection & {
+  /** The directory that the paths are relative to; the directory of the workspace if absent. */
+  dir?: string;
+};
 
 /** The request to create a directory in a running sandbox. */
 export type MakeDirectoryOptions = SandboxFiles & {

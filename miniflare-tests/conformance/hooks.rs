@@ -11,7 +11,8 @@ use sandbox_snapshotter::ports::{Clock, Sandboxes};
 
 use crate::real::Real;
 use crate::suite::Case;
-use crate::suite::container::{hook, put_first_marker};
+use crate::suite::container::hook;
+use crate::suite::markers::put_first_marker;
 use crate::suite::sandboxes::status_of;
 use crate::suite::world::{World, work_dir};
 

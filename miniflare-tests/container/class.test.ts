@@ -151,6 +151,24 @@ test('the same container is recognized after the object ended', async () => {
   assert.equal(await world.exec('restarts', 'cat file'), '1\n');
 });
 
+test('a container whose id can not be read at once is not taken for another one', async () => {
+  const id = await world.sandbox('unread', 'startContainer');
+  const { lastChange } = await world.sandbox('unread', 'getState');
+  await world.exec('unread', 'echo kept >file');
+  await world.crash(); // workerd loses the label.
+  for (const failures of [1, 2, 3]) {
+    let left = failures;
+    fault = () => {
+      if (left-- > 0) throw new Error('the disk is full');
+    };
+    while (left > 0) await world.sandbox('unread', 'getState').catch(() => {});
+    fault = undefined;
+    const state = await world.sandbox('unread', 'getState');
+    assert.deepEqual([state.containerId, state.lastChange], [id, lastChange], `${failures} failures`);
+  }
+  assert.equal(await world.exec('unread', 'cat file'), 'kept\n');
+});
+
 test('an object that ended during a start starts one container', async () => {
   const started = Promise.withResolvers<void>();
   fault = async (command) => {

@@ -101,6 +101,8 @@ def replace_value(path, name, value):
     """Returns the value of a field in place of a generated one."""
     if value is None:
         return None
+    if (path, name) == ("/v1/diff", "to") and isinstance(value, dict) and set(value) <= {"sandboxId"}:
+        return {"sandboxId": SANDBOX}  # The present files.
     if name == "name":
         own = VALUES.get(f"{path} name") or NEW_NAMES.get(path)
         group = next((found for part, found in NAMES.items() if part in path), None)

@@ -13,6 +13,9 @@ use crate::model::{Failure, Provenance, SandboxId};
 /// change the sessions of the sandbox.
 pub(super) const NO_SESSION: &str = "__DISABLE_SESSION__";
 
+/// The working directory of the Worker's own commands. The directory of the sandbox may have been deleted.
+pub(super) const WORKING_DIRECTORY: &str = "/";
+
 /// The time limit of the Worker's own commands, in milliseconds.
 pub(super) const COMMAND_TIMEOUT_MILLIS: u32 = 10_000;
 

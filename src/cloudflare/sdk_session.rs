@@ -15,7 +15,9 @@ use worker::ObjectNamespace;
 
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
-use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, CommandOutput, NO_SESSION, completed, name_settings, unreadable};
+use super::sandbox_command::{
+    COMMAND_TIMEOUT_MILLIS, CommandOutput, NO_SESSION, WORKING_DIRECTORY, completed, name_settings, unreadable,
+};
 use super::scripts::{self, delta, shell_quote};
 use super::stub;
 use super::value::from_js;
@@ -68,7 +70,7 @@ impl SdkSession<'_> {
 
     /// As [`run`](Self::run), with what the class of the sandbox tells about the container.
     async fn output(&self, command: &str, millis: u32) -> Result<CommandOutput, Failure> {
-        let options = json!({ "origin": "internal", "timeout": millis });
+        let options = json!({ "origin": "internal", "cwd": WORKING_DIRECTORY, "timeout": millis });
         completed(command, millis, self.call("exec", &[json!([PRELUDE, command].concat()), options]).await)
     }
 }

@@ -77,6 +77,8 @@ pub enum DirectoryContent {
     Symlink,
     /// Something other than a directory.
     NotDirectory,
+    /// A directory whose restored files were mounted, and are no more.
+    Unmounted,
 }
 
 /// The result of an update of a container marker.

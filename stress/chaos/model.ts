@@ -33,6 +33,8 @@ export interface KnownSnapshot {
   /** Whether a caller has requested its deletion. */
   mayBeDeleted: boolean;
   isDeleted: boolean;
+  /** Whether it is a rescue snapshot, which does not count as the newest one of its sandbox. */
+  isRescue: boolean;
   /** Whether the content is unknown: it was captured with `wake`, and the machine went down meanwhile. */
   isUnknown: boolean;
 }

@@ -97,7 +97,8 @@ async function checkLists(round: Round, ledgers: Map<string, Summary[]>) {
 /** Rules 3, 4 and 6: callers got all sandboxes of a snapshot. Each is a dependent until it has its own snapshot. */
 async function checkDependents(round: Round) {
   const ids = (sandboxes: { id: string }[]) => sandboxes.map(({ id }) => id).sort();
-  const hasOwn = (id: string) => round.snapshots.some(({ ref }) => ref.ref.originId === id);
+  const hasOwn = (id: string) =>
+    round.snapshots.some(({ ref, isRescue }) => ref.ref.originId === id && !isRescue);
   await forEach(present(round), async (known) => {
     const { derived, dependents }: Manifest = await round.environment.world.rpc('manifest', {
       ref: known.ref,

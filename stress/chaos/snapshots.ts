@@ -69,13 +69,14 @@ export function snapshotCall(round: Round, random: Random, origin: Origin): Repe
     isKeyed: true,
     mayBeDeleted: () => false,
     mayFail: () => origin.isLost || origin.wasRewritten || origin.versions.length === 0,
-    onAnswer: ({ capture: _, ...ref }: TakenSnapshot) => {
+    onAnswer: ({ capture, ...ref }: TakenSnapshot) => {
       const trees = origin.versions.slice(first);
       const shared = round.snapshots.find((known) => known.ref.ref.snapshotId === ref.ref.snapshotId);
       if (shared) shared.trees = shared.trees.filter((tree) => trees.includes(tree));
       else {
         const isUnknown = wake && downs !== round.downs;
-        round.snapshots.push({ ref, trees, mayBeDeleted: false, isDeleted: false, isUnknown });
+        const isRescue = capture.rescue === true;
+        round.snapshots.push({ ref, trees, mayBeDeleted: false, isDeleted: false, isRescue, isUnknown });
       }
     },
   };

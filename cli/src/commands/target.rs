@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
+use sandbox_snapshotter_client::model::answer::{SnapshotState, Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope};
+use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope, SandboxSelection, SandboxTarget};
 use sandbox_snapshotter_client::model::{
     Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
 };
@@ -18,21 +18,11 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 
-/// A sandbox or a named workspace.
-pub enum Target {
-    /// A sandbox, by its id.
-    Sandbox(SandboxId),
-    /// A named workspace.
-    Named(Address),
-}
-
-impl Target {
-    /// Parses a sandbox's id, `@name` or `@tenant/name`.
-    pub fn parse(text: &str) -> Result<Self> {
-        match text.strip_prefix('@') {
-            Some(name) => Ok(Self::Named(parse_address(name)?)),
-            None => Ok(Self::Sandbox(SandboxId::parse(text)?)),
-        }
+/// Parses a sandbox's id, `@name` or `@tenant/name`.
+pub fn parse_target(text: &str) -> Result<SandboxTarget> {
+    match text.strip_prefix('@') {
+        Some(name) => Ok(SandboxTarget::Named(parse_address(name)?)),
+        None => Ok(SandboxTarget::Sandbox(SandboxId::parse(text)?)),
     }
 }
 
@@ -46,18 +36,23 @@ pub fn parse_address(text: &str) -> Result<Address> {
 }
 
 impl Context {
+    /// Selects a sandbox or a named workspace, within the caller's lineage.
+    pub fn selection(&self, target: &str, scope: &common::LineageScope) -> Result<SandboxSelection> {
+        Ok(SandboxSelection { lineage_scope: self.lineage_scope(scope)?, ..parse_target(target)?.into() })
+    }
+
     /// Returns the selected sandbox; for a named workspace, its present one.
     pub fn sandbox(&self, target: &str) -> Result<SandboxId> {
-        match Target::parse(target)? {
-            Target::Sandbox(id) => Ok(id),
-            Target::Named(address) => Ok(self.workspace(&address)?.sandbox_id),
+        match parse_target(target)? {
+            SandboxTarget::Sandbox(id) => Ok(id),
+            SandboxTarget::Named(address) => Ok(self.workspace(&address)?.sandbox_id),
         }
     }
 
     /// As [`sandbox`](Self::sandbox). Fails if the server knows nothing of the sandbox.
     pub fn known_sandbox(&self, target: &str) -> Result<SandboxId> {
         let id = self.sandbox(target)?;
-        if let Target::Sandbox(id) = Target::parse(target)? {
+        if let SandboxTarget::Sandbox(id) = parse_target(target)? {
             self.lineage_of_known(&LineageRequest { check: true, ..LineageRequest::of(id) })?;
         }
         Ok(id)
@@ -102,9 +97,9 @@ impl Context {
 
     /// Returns the selected sandboxes; for a named workspace, its present and all former ones, the present one first.
     pub fn sandboxes(&self, target: &str) -> Result<Vec<SandboxId>> {
-        match Target::parse(target)? {
-            Target::Sandbox(id) => Ok(vec![id]),
-            Target::Named(address) => {
+        match parse_target(target)? {
+            SandboxTarget::Sandbox(id) => Ok(vec![id]),
+            SandboxTarget::Named(address) => {
                 let WorkspaceDescription { sandbox_id, former_sandbox_ids, .. } = self.workspace(&address)?;
                 Ok(std::iter::once(sandbox_id).chain(former_sandbox_ids).collect())
             }
@@ -130,12 +125,18 @@ impl Context {
         Ok(Selection { selector, lineage_scope })
     }
 
-    /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes.
+    /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes. A label that
+    /// snapshots of several sandboxes have selects the newest one.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target)?;
         let all = sandboxes.clone();
-        *self.snapshot_search.borrow_mut() =
-            Some(SnapshotSearch { target: target.to_owned(), snapshot: snapshot.to_owned(), sandboxes: all.clone() });
+        let (searched_in, searched) = (target.to_owned(), snapshot.to_owned());
+        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
+            target: searched_in,
+            snapshot: searched,
+            sandboxes: all.clone(),
+            may_be_path: false,
+        });
         // In the last sandbox, an id or the only label is found, or reported, by the command itself.
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
@@ -159,10 +160,32 @@ impl Context {
         {
             found.push((last.clone(), summary));
         }
-        if found.len() > 1 {
-            return Err(ambiguous_label(target, snapshot, found.iter().map(|(_, summary)| summary)));
+        // A capture in progress gets the label once it is complete. Of equally old snapshots, that of the newest sandbox is first.
+        found.reverse();
+        let newest = found.into_iter().max_by_key(|(_, summary)| (is_ready(summary), summary.created_at));
+        Ok(newest.map_or(last, |(selector, _)| selector))
+    }
+
+    /// Verifies that a label selects the snapshot that is to get it, although snapshots of other sandboxes of the workspace may have
+    /// it.
+    pub fn check_new_label(&self, target: &str, label: &Label, selection: &Selection) -> Result<()> {
+        let Selection { selector, lineage_scope } = selection;
+        for sandbox_id in self.sandboxes(target)?.into_iter().filter(|id| id != selector.origin_id()) {
+            let other = Selector::Label { sandbox_id, label: label.clone() };
+            let Some(other) = self.find_summary(&other, lineage_scope)? else { continue };
+            let own = self.find_summary(selector, lineage_scope)?;
+            if own.is_some_and(|own| own.created_at < other.created_at) {
+                let (label, id) = (label.as_str(), other.snapshot_id);
+                let message = format!(
+                    "{id}, a newer snapshot of {target}, has the label {label:?}, so the label would still select it."
+                );
+                let remediation = format!(
+                    "Use another label. Or give that one another label before: `snapshotter snapshot label {target} {id} --to LABEL`."
+                );
+                return Err(Failure::local(Exit::Conflict, Code::LabelTaken.as_str(), message, remediation));
+            }
         }
-        Ok(found.pop().map_or(last, |(selector, _)| selector))
+        Ok(())
     }
 
     /// Returns the selected snapshot, or `None` if it does not exist.
@@ -176,12 +199,8 @@ impl Context {
     }
 }
 
-/// Returns the failure of a label that several snapshots have: it is unique in a sandbox, not in a workspace.
-fn ambiguous_label<'a>(target: &str, label: &str, found: impl Iterator<Item = &'a Summary>) -> Failure {
-    let snapshots: Vec<_> = found.map(|found| format!("{} of {}", found.snapshot_id, found.created_at)).collect();
-    let message =
-        format!("{} snapshots of {target} have the label {label:?}: {}.", snapshots.len(), snapshots.join(", "));
-    Failure::invalid("LABEL_AMBIGUOUS", message, "Pass the id of one of them.")
+fn is_ready(snapshot: &Summary) -> bool {
+    snapshot.state == SnapshotState::Ready
 }
 
 /// Returns the argument that selects a workspace: `@name`, or `@tenant/name` for another tenant than the default one.
@@ -220,13 +239,13 @@ mod tests {
 
     #[test]
     fn a_name_has_a_leading_at_and_an_optional_tenant() {
-        let named = |text| match Target::parse(text) {
-            Ok(Target::Named(address)) => address.to_string(),
+        let named = |text| match parse_target(text) {
+            Ok(SandboxTarget::Named(address)) => address.to_string(),
             _ => panic!("{text} must be a name"),
         };
         assert_eq!(named("@notebook"), "default/notebook");
         assert_eq!(named("@customer-7/notebook"), "customer-7/notebook");
-        assert!(matches!(Target::parse("notebook"), Ok(Target::Sandbox(_))));
+        assert!(matches!(parse_target("notebook"), Ok(SandboxTarget::Sandbox(_))));
     }
 
     #[test]
@@ -243,7 +262,7 @@ mod tests {
             [("", "INVALID_SANDBOX_ID"), ("@", "INVALID_WORKSPACE_NAME"), ("@a/b/c", "INVALID_WORKSPACE_NAME")]
         {
             assert_eq!(
-                Target::parse(text).err().and_then(|failure| failure.code().map(str::to_owned)),
+                parse_target(text).err().and_then(|failure| failure.code().map(str::to_owned)),
                 Some(code.into())
             );
         }

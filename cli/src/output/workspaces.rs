@@ -5,8 +5,10 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
+use sandbox_snapshotter_client::model::named::{Autosave, State, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
+
+use serde::Deserialize;
 
 use super::Show;
 use super::render::{
@@ -15,6 +17,7 @@ use super::render::{
 use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
 use super::snapshots::{check_mark, names, next_page_hint};
+use super::style::{FAINT, styled};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
 
@@ -60,10 +63,11 @@ impl Show for WorkspaceDescription {
             ("restored from", restored_from(self.restored_from.as_ref())),
             ("may be lost", possible_loss(self.may_have_lost)),
             ("active", exact_time(self.active_at, now)),
-            ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("stops", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("unsaved since", self.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
+            ("saved before", self.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
             ("platform snapshot", platform_snapshot(self, now)),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
             (
@@ -114,7 +118,7 @@ impl Show for StartedWorkspace {
             ("may be lost", possible_loss(described.may_have_lost)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
-            ("ends", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
         ];
         details(rows) + &hooks(&self.hook_runs)
     }
@@ -196,7 +200,17 @@ impl Show for WorkspacePage {
         };
         let header = ["NAME", "SIZE", "STATE", "SINCE", "SAVED", "RUNTIME", "SANDBOX"];
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
-        format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
+        // The list has no snapshots that a caller took.
+        let is_unknown = |entry: &WorkspaceEntry| entry.last_saved_at.is_none() && entry.state == State::Active;
+        let hint = if self.workspaces.iter().any(is_unknown) {
+            styled(
+                FAINT,
+                "SIZE and SAVED are about stops and automatic saves. `snapshotter snapshot list @NAME` lists all snapshots.\n",
+            )
+        } else {
+            String::new()
+        };
+        format!("{rows}{hint}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
 
@@ -238,31 +252,40 @@ impl Show for TurnEnded {
     }
 }
 
-impl Show for DeletedWorkspace {
+/// A deleted workspace, with the tenant in its name.
+#[derive(Debug, Deserialize)]
+pub struct Deleted {
+    /// The result.
+    #[serde(flatten)]
+    pub workspace: DeletedWorkspace,
+    /// The name, with the tenant unless it is the default one.
+    #[serde(skip)]
+    pub name: String,
+}
+
+impl Show for Deleted {
     fn ids(&self) -> Vec<String> {
-        vec![self.name.to_string()]
+        vec![self.workspace.name.to_string()]
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let result = if self.removed { "Deleted" } else { "Already deleted:" };
-        let snapshots = count(self.removed_snapshots, "snapshot", "snapshots");
+        let DeletedWorkspace { removed, removed_snapshots, kept, platform_data_until, pending, .. } = &self.workspace;
+        let result = if *removed { "Deleted" } else { "Already deleted:" };
+        let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
         let mut text = format!("{result} {}, with {snapshots}.\n", self.name);
-        if !self.kept.is_empty() {
-            let rows = self.kept.iter().map(|kept| {
+        if !kept.is_empty() {
+            let rows = kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };
                 [kept.snapshot_id.to_string(), kept.origin_id.to_string(), names(&kept.dependents), pinned.to_owned()]
             });
             text += &table(["KEPT SNAPSHOT", "SANDBOX", "NEEDED BY", ""], rows);
         }
-        if let Some(until) = self.platform_data_until {
-            let until = exact_time(until, now);
+        if let Some(until) = platform_data_until {
+            let until = exact_time(*until, now);
             text += &lines([format!("The platform may keep snapshots of its disk until {until}.")]);
         }
-        if !self.pending.is_empty() {
-            text += &lines([format!(
-                "The snapshots of {} are deleted later.",
-                sanitize_for_terminal(&names(&self.pending))
-            )]);
+        if !pending.is_empty() {
+            text += &lines([format!("The snapshots of {} are deleted later.", sanitize_for_terminal(&names(pending)))]);
         }
         text
     }
@@ -311,7 +334,7 @@ fn hooks(runs: &[HookRun]) -> String {
 }
 
 /// Returns the name, with the tenant if it is not the default one.
-fn address(described: &WorkspaceDescription) -> String {
+pub(super) fn address(described: &WorkspaceDescription) -> String {
     let WorkspaceDescription { name, tenant, .. } = described;
     if tenant.as_str() == sandbox_snapshotter_client::model::named::Tenant::DEFAULT {
         name.to_string()

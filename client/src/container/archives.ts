@@ -21,7 +21,7 @@ export interface Expected {
   /** The id of the container. Without it: the one that runs, or a new one. */
   expectedContainer?: string;
   /** The `lastChange` of its state, which no other container of the sandbox has. */
-  expectedLastChange?: number;
+  expectedLastChange?: number | undefined;
   /** In milliseconds. Default: 3,600,000. */
   timeout?: number;
 }
@@ -62,18 +62,32 @@ export interface Target {
   state: ContainerRun;
 }
 
-/** Stores the files of a directory as a backup. */
+/** Stores the files of a directory as a backup: as squashfs where the image and the disk allow it, or as tar. */
 export async function capture(
+  target: Target,
+  backups: Backups,
+  options: BackupOptions,
+): Promise<BackupHandle> {
+  const { state } = target;
+  if (!state.tools.includes('mksquashfs')) return store(target, backups, options);
+  return store(target, backups, options, true).catch((thrown: Partial<SandboxError>) => {
+    if (thrown.code === 'NO_SPACE') return store(target, backups, options);
+    throw thrown;
+  });
+}
+
+async function store(
   { container, state }: Target,
   backups: Backups,
   options: BackupOptions,
+  squashfs?: boolean,
 ): Promise<BackupHandle> {
   const { dir, name, ttl = DEFAULT_TTL_SECONDS, excludes = [], compression = {}, gitignore } = options;
   const { timeout = DEFAULT_TIMEOUT_MS } = options;
   if (!(ttl > 0)) throw new SandboxError('INVALID_BACKUP_CONFIG', `ttl must be positive, got ${ttl}.`);
   if (gitignore) requireTool(state, 'git');
   requireTool(state, 'timeout');
-  const { format, script, command } = archiver(state, compression);
+  const { format, script, command } = archiver(state, compression, squashfs);
   const patterns = excludes.flatMap((pattern) => toPatterns(pattern, format === 'squashfs'));
   const argv = sh(script, state.id as string, dir, gitignore ? '1' : '0', ...command);
 
@@ -88,7 +102,8 @@ export async function capture(
     };
     const stdout = process.stdout as ReadableStream<Uint8Array>;
     const stored = await backups.putArchive(id, stdout, verify, signal);
-    const [tree = 0, entries = 1] = (await stderr).split(' ').map(Number);
+    // The platform may print before.
+    const [, tree = 0, entries = 1] = (/(\d+) ?(\d+)?\n$/.exec(await stderr) ?? []).map(Number);
     const own = format !== 'squashfs' && { format };
     const metadata: Metadata = {
       id,
@@ -149,12 +164,13 @@ export function checkDirectory(dir: string): void {
     throw new SandboxError('INVALID_BACKUP_CONFIG', `dir must be in ${ROOTS.join(', ')}, got ${dir}.`);
 }
 
-/** Returns the archive format that an image supports, and its command: squashfs, which the SDK 0.12 can restore, or tar. */
+/** Returns the archive format, its script and its command: squashfs, which the SDK 0.12 can restore, or tar, which needs no space. */
 function archiver(
   state: ContainerRun,
   { format = 'lz4', threads }: NonNullable<BackupOptions['compression']>,
+  squashfs?: boolean,
 ) {
-  if (state.tools.includes('mksquashfs')) {
+  if (squashfs) {
     const command = ['-comp', format, ...(threads === undefined ? [] : ['-processors', String(threads)])];
     return { format: 'squashfs' as const, script: CAPTURE_SQUASHFS, command };
   }

@@ -83,12 +83,17 @@ export class ContainerIdentity {
     return this.#starting && stored.id && !stored.ready ? stored : this.#observe();
   }
 
-  /** Returns whether a command runs in the container. `running` and `inspect` report only later that it ended. */
+  /** Returns whether the container answers. `running` and `inspect` report only later that it ended. */
   answers(): Promise<boolean> {
     return run(this.#container, ['true']).then(
       ({ exitCode }) => !exitCode,
-      () => false,
+      ({ code }) => code === 'TOOL_MISSING',
     );
+  }
+
+  /** Has the next call write the id of the container again: a command may have deleted its file. */
+  refresh(): void {
+    this.#store({ ...this.stored, ready: false });
   }
 
   async #observe(): Promise<ContainerRun> {
@@ -119,11 +124,16 @@ export class ContainerIdentity {
     throw new SandboxError('CONTAINER_REPLACED', 'The container was replaced.');
   }
 
-  /** Returns whether the container has an id: by its label, or by its file where workerd has lost the label. */
+  /**
+   * Returns whether the container has an id: by its label, or by its file where workerd has lost the label. Throws where the
+   * file can't be read: nothing shows that it is another container.
+   */
   async #hasId({ labels }: ContainerInfo, id: string): Promise<boolean> {
     const label = labels[LABEL];
     if (label !== undefined) return label === id;
-    const { stdout } = await run(this.#container, ['cat', ID_FILE]).catch(() => ({ stdout: '' })); // It ended.
+    const read = sh(`[ ! -e ${ID_FILE} ] || cat ${ID_FILE}`);
+    const { exitCode, stdout, stderr } = await run(this.#container, read);
+    if (exitCode) throw notReady(stderr);
     return stdout.trim() === id;
   }
 
@@ -192,8 +202,7 @@ export class ContainerIdentity {
     if (state.ready) return state;
     const mark = sh(MARK, state.id as string, this.#dir);
     const { exitCode, stdout, stderr } = await run(this.#container, mark);
-    if (exitCode)
-      throw new SandboxError('CONTAINER_UNAVAILABLE', `The container is not ready: ${stderr.trim()}`);
+    if (exitCode) throw notReady(stderr);
     if (this.stored.id !== state.id) throw new SandboxError('OPERATION_INTERRUPTED', 'The container ended.');
     const [id, ...tools] = stdout.trim().split('\n');
     return this.#store({ ...state, id: id as string, ready: true, tools });
@@ -210,6 +219,9 @@ export class ContainerIdentity {
     return run;
   }
 }
+
+const notReady = (stderr: string) =>
+  new SandboxError('CONTAINER_UNAVAILABLE', `The container is not ready: ${stderr.trim()}`);
 
 /** Throws unless the image has the programs. */
 export function requireTool(state: ContainerRun, ...tools: Tool[]): void {

@@ -39,10 +39,18 @@ export interface Ran {
 }
 
 /**
+ * Creates the folder `$w` of a script, from a template of mktemp. Where the disk is full, it is in memory: commands still run that
+ * free space.
+ */
+export const scratch = (template = '') =>
+  `{ w=$(mktemp -d ${template}) && printf %65536s >"$w/1" || { rm -rf "$w"; w=$(mktemp -dp /run); } || exit 126; } 2>/dev/null`;
+
+/**
  * Runs a script with a shell. Its output goes to files that have no name, so that the call does not wait for processes
  * that the script leaves behind with its output open.
  */
-const COLLECT = `d=$(mktemp -d) && exec 3>"$d/1" 4<"$d/1" 5>"$d/2" 6<"$d/2" && rm -rf "$d" || exit 126
+const COLLECT = `${scratch()}
+exec 3>"$w/1" 4<"$w/1" 5>"$w/2" 6<"$w/2" && rm -rf "$w" || exit 126
 cd -- "$1" || exit 126; shift
 "$@" >&3 2>&5 3>&- 4<&- 5>&- 6<&-; c=$?
 head -c ${MAX_OUTPUT_BYTES + 1} <&4; head -c ${MAX_OUTPUT_BYTES + 1} <&6 >&2; exit $c`;

@@ -179,8 +179,7 @@ export class ContainerSandbox
 
   execStream(command: string, options: StreamOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const { cwd = this.#dir, timeout, expectedLastChange } = options;
-    const expected = expectedLastChange === undefined ? {} : { expectedLastChange };
-    return this.#inContainer(expected, async ({ container, state }) => {
+    return this.#inContainer({ expectedLastChange }, async ({ container, state }) => {
       if (timeout !== undefined) requireTool(state, 'timeout');
       const env = this.#variables(options.env);
       return streamCommand(container, command, SHELL, { cwd, env, timeout }, () => this.#inactivity.touch());
@@ -198,15 +197,11 @@ export class ContainerSandbox
 
   async #execute(argv: string[], options: ProgramOptions = {}): Promise<Ran & Pick<ContainerRun, 'image'>> {
     const { cwd = this.#dir, timeout, stdin, expectedLastChange } = options;
-    const expected = expectedLastChange === undefined ? {} : { expectedLastChange };
     const startedAt = Date.now();
-    const ran = await this.#inContainer(expected, async ({ container, state }) => {
+    const ran = await this.#inContainer({ expectedLastChange }, async ({ container, state }) => {
       if (timeout !== undefined) requireTool(state, 'timeout');
-      const { image } = state;
-      return {
-        image,
-        ...(await run(container, argv, { cwd, env: this.#variables(options.env), timeout, stdin })),
-      };
+      const env = this.#variables(options.env);
+      return { image: state.image, ...(await run(container, argv, { cwd, env, timeout, stdin })) };
     });
     // `timeout` kills a command that ignores its first signal.
     const late = timeout !== undefined && Date.now() - startedAt >= timeout;
@@ -258,6 +253,7 @@ export class ContainerSandbox
     };
     const target = { container: this.#ctx.container as Container, state };
     const result = await (async () => work(target))().catch(async (thrown) => {
+      if (thrown.code === 'OPERATION_INTERRUPTED') this.#identity.refresh();
       await check();
       throw thrown;
     });

@@ -1,5 +1,6 @@
 /** The scripts that capture and restore a directory. They need a POSIX shell, and the programs of Debian's base image. */
 import { ASSERT_CONTAINER } from './identity.ts';
+import { scratch } from './process.ts';
 
 /**
  * The folder of archives in a container. It is outside of every directory that can be captured. Captures and restores run one
@@ -21,10 +22,10 @@ const BEGIN = `${ASSERT_CONTAINER}
 fail() { echo "$2" >&2; exit "$1"; }
 failed() { fail 1 "$(tail -n 3 "$w/log")"; }
 need() {
-  free=$(($(stat -f -c '%a * %S / 1024' "$1")))
+  free=$(($(stat -f -c '%a * %S / 1024' "$1" || echo 0)))
   [ "$free" -gt "$2" ] || fail ${NO_SPACE} "$2 kB are needed in $1, and $free kB are free"
 }
-rm -rf ${WORK_DIR}; mkdir -p ${WORK_DIR} && w=$(mktemp -d ${WORK_DIR}/XXXXXX) || exit 1
+rm -rf ${WORK_DIR}; mkdir -p ${WORK_DIR} 2>/dev/null; ${scratch(`${WORK_DIR}/XXXXXX`)}
 trap 'rm -rf "$w" "$new"' EXIT; trap 'exit 1' TERM
 `;
 

@@ -6,8 +6,8 @@
 
 use base64ct::{Base64, Encoding};
 
-use super::container::READ_AGE;
-use super::{FILE_NAMES, READ_MARKER, shell_quote};
+use super::{FILE_NAMES, READ_AGE, READ_MARKER, shell_quote};
+use crate::model::Directory;
 use crate::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, MAX_COMMANDS, Program};
 use crate::model::named::ContainerMarker;
 
@@ -75,7 +75,7 @@ acquire() {{
   return 1
 }}
 our_tries=0; until acquire; do [ $((our_tries += 1)) -le {MAX_TRIES} ] || refuse busy; sleep 0.05; done
-cd -- {dir}; cd -- {cwd} || refuse directory
+{enter} || refuse directory
 {PASS}exec 5> >(exec >&3 3>&- 4>&- 8>&- 9<&-; pass "$our_file.out"); our_out=$!
 exec 6> >(exec >&4 3>&- 4>&- 5>&- 8>&- 9<&-; pass "$our_file.err"); our_err=$!
 say started
@@ -93,11 +93,16 @@ case $our_code in 124 | 137 | 143)
 esac
 {AWAIT_READERS}say exit $our_code $our_over"#,
         check = check_container(container),
-        dir = shell_quote(dir.as_str()),
-        cwd = shell_quote(cwd.as_deref().unwrap_or(".")),
+        enter = enter(dir, cwd.as_deref().unwrap_or(".")),
         input = open_input(stdin),
         words = words(program, env.iter()),
     )
+}
+
+/// Returns the commands that change to the working directory, which can be relative to `dir`.
+fn enter(dir: &Directory, cwd: &str) -> String {
+    let cwd_in = if cwd.starts_with('/') { String::new() } else { format!("cd -- {} && ", shell_quote(dir.as_str())) };
+    format!("{cwd_in}cd -- {}", shell_quote(cwd))
 }
 
 /// Returns the words of a command, quoted.
@@ -170,7 +175,6 @@ done
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Directory;
 
     fn command(program: Program) -> ContainerCommand {
         ContainerCommand {
@@ -189,7 +193,7 @@ mod tests {
         let script = run_command(&ExecContainer::Ready, &command(Program::Shell("echo 'it'\n$x".into())));
         let quoted = r"timeout -k 5 7 'env' 'A=it'\''s $(x)' 'bash' '-c' '--' 'echo '\''it'\''";
         assert!(script.contains(&format!("{quoted}\n$x' <&9")), "{script}");
-        assert!(script.contains(r"cd -- '/workspace/it'\''s'; cd -- '.' || refuse directory"), "{script}");
+        assert!(script.contains(r"cd -- '/workspace/it'\''s' && cd -- '.' || refuse directory"), "{script}");
         let argv = Program::Argv(vec!["a b".into(), "-n".into()]);
         assert!(run_command(&ExecContainer::Ready, &command(argv)).contains(" 'a b' '-n' <&9"));
     }

@@ -67,6 +67,9 @@ use crate::model::{ContainerId, Directory};
 pub(super) const FILE_NAMES: &str = "run=/run/sandbox-snapshotter; replaced_note=$run.took-place marker=$run.stamp \
      watch_file=$run.looked disk_token=/var/lib/sandbox-snapshotter.disk\n";
 
+/// Sets `$up` to the uptime of the system, in seconds, and `$start` to the start of PID 1, in ticks.
+const READ_AGE: &str = "read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }; start=${20}\n";
+
 /// Sets `$now` to the container marker; empty where there is none.
 const READ_MARKER: &str = "now=; [ -f \"$marker\" ] && IFS= read -r now <\"$marker\"\n";
 
@@ -107,8 +110,10 @@ fi
 "#;
 
 /// Sets `$place` to the kind of `$d`: `missing`, `link`, `other`, `empty` or `full`. A mounted directory counts as
-/// `full`.
-const DETECT_CONTENT: &str = r#"if [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
+/// `full`; `unmounted` is one whose files a restore had mounted, and whose mount is gone or can't be read.
+const DETECT_CONTENT: &str = r#"mounted=; [ -f "$run.mounted" ] && IFS= read -r mounted <"$run.mounted"
+if [ "$mounted" = "$d" ] && { [ -z "$kind" ] || { [ -z "$upper" ] && ! find "$d" -maxdepth 0 -empty >/dev/null; }; }; then place=unmounted
+elif [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
 elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
 elif ! cd -L -- "$d"; then place=other
 else
@@ -156,7 +161,7 @@ mod tests {
         for script in [
             probe(&odd),
             list_directory(&odd),
-            changed_since_watch(&odd, ChangeCursor::Idle),
+            changed_since_watch(&odd, &ChangeCursor::Idle),
             changed_since_save(&odd, None, "k"),
             run_hook(&ready(), &odd, &hook),
         ] {

@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
 use super::binding::{LastRestore, SavedIn, WorkspaceBinding, is_zero};
-use super::record::SnapshotKey;
 use super::settings::{Hook, Settings, StartSettings};
 use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::exec::StartedForExec;
 use crate::model::record::ParentLink;
 use crate::model::request::StopSnapshot;
-use crate::model::{DerivationKind, Runtime, SandboxId, SecretsReport, SnapshotId, Timestamp};
+use crate::model::{DerivationKind, Runtime, SandboxId, SecretsReport, SnapshotCause, SnapshotId, Timestamp};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,6 +111,9 @@ pub struct StopSandboxRequest {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "former")]
     pub superseded: bool,
+    /// Why the workspace continues in another sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SnapshotCause>,
     /// The nonce of the restore that an answer reports besides the one to its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_restore: Option<String>,
@@ -129,8 +131,14 @@ impl StopSandboxRequest {
             env: BTreeMap::new(),
             version: 0,
             superseded: false,
+            cause: None,
             reported_restore: None,
         }
+    }
+
+    /// Returns why its snapshot is taken.
+    pub fn cause(&self) -> SnapshotCause {
+        self.cause.unwrap_or(SnapshotCause::Stop)
     }
 }
 
@@ -228,6 +236,16 @@ pub struct NewestSnapshot {
     /// Whether the sandbox may have held newer files.
     #[serde(default = "unproved")]
     pub may_have_lost: bool,
+}
+
+/// The key of a snapshot: its ledger and its id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotKey {
+    /// The sandbox that the snapshot was taken of.
+    pub origin_id: SandboxId,
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
 }
 
 /// The snapshot from which other workspaces start with the present files of a workspace.

@@ -3,13 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{
-    LastSnapshot, RestoredFrom, StartOutcome, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem,
-};
+use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::binding::LastRestore;
-use super::messages::{EnsuredRunning, ForkSource};
-use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy};
-use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
+use super::messages::{EnsuredRunning, ForkSource, SnapshotKey};
+use super::{Address, FormerFiles, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
+use crate::model::{Runtime, SandboxId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -18,6 +16,8 @@ const MAX_HISTORY: usize = 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RestoreReport {
+    /// No answer to a start has reported it yet.
+    Due,
     /// The answer to the start reported it. That answer may have been lost.
     #[default]
     First,
@@ -31,6 +31,11 @@ impl RestoreReport {
     #[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde requires.
     fn is_first(&self) -> bool {
         *self == Self::First
+    }
+
+    /// Returns whether at most one answer has reported it, which may have been lost.
+    const fn may_be_unknown(self) -> bool {
+        matches!(self, Self::Due | Self::First)
     }
 }
 
@@ -120,6 +125,9 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "forks")]
     pub fork_calls: Vec<ForkCall>,
+    /// The files that the workspace had before its last rollback, promotion or start from a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_files: Option<FormerFiles>,
     /// The promotions with an idempotency key, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promotions: Vec<KeyedCall>,
@@ -131,16 +139,6 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "againAt")]
     pub next_check_at: Option<Timestamp>,
-}
-
-/// The key of a snapshot: its ledger and its id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SnapshotKey {
-    /// The sandbox that the snapshot was taken of.
-    pub origin_id: SandboxId,
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
 }
 
 /// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same answer and is not refused.
@@ -258,6 +256,15 @@ impl NamedRecord {
         self.last_snapshot = archive.or_else(|| self.last_snapshot.take());
     }
 
+    /// Records what the stop of a former sandbox stored, if it stored anything.
+    pub fn note_former_snapshot(&mut self, id: &SandboxId, archive: Option<LastSnapshot>) {
+        if let (Some(former), Some(archive)) = (&mut self.former_files, archive)
+            && former.sandbox_id == *id
+        {
+            former.snapshot_id = Some(archive.id);
+        }
+    }
+
     /// Records the restore of a start, unless the container was running with its files and is recorded already.
     pub fn record_start(&mut self, ensured: &EnsuredRunning) {
         self.restore_unconfirmed = false;
@@ -284,13 +291,14 @@ impl NamedRecord {
     fn record_restore(&mut self, restore: Option<&LastRestore>) {
         let may_have_lost = |restore: Option<&LastRestore>| restore.is_some_and(|restore| restore.may_have_lost);
         // The next start reports nothing if it adopts files or is empty.
-        self.unreported_loss |=
-            self.restore_report == RestoreReport::First && may_have_lost(self.last_restore.as_ref());
+        self.unreported_loss |= self.restore_report.may_be_unknown() && may_have_lost(self.last_restore.as_ref());
         self.last_restore = restore.cloned();
         if let Some(restore) = restore {
             self.last_saved_at = Some(restore.created_at);
         }
-        if restore.is_some() || self.restore_report == RestoreReport::Again {
+        if restore.is_some() {
+            self.restore_report = RestoreReport::Due;
+        } else if self.restore_report == RestoreReport::Again {
             self.restore_report = RestoreReport::First;
         }
         self.unreported_loss &= !may_have_lost(restore);
@@ -299,7 +307,7 @@ impl NamedRecord {
     /// Records that the answer to a stop, which begins, is to report a possible loss.
     pub fn begin_reported_stop(&mut self) {
         let may_have_lost = self.last_restore.as_ref().is_some_and(|restore| restore.may_have_lost);
-        if may_have_lost && self.restore_report == RestoreReport::First {
+        if may_have_lost && self.restore_report.may_be_unknown() {
             self.restore_report = RestoreReport::DueByStop;
         }
     }
@@ -362,6 +370,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
             last_snapshot: record.last_snapshot.clone(),
+            former_snapshot_id: record.former_files.as_ref().and_then(|former| former.snapshot_id.clone()),
             platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
             may_have_lost: record

@@ -283,6 +283,7 @@ pub(in crate::service) fn check_directory(dir: &Directory, content: DirectoryCon
         DirectoryContent::Missing => "does not exist",
         DirectoryContent::Symlink => "is reached through a symbolic link, and a backup would contain only the link",
         DirectoryContent::NotDirectory => "is not a directory",
+        DirectoryContent::Unmounted => return Err(Error::unmounted_directory(dir)),
     };
     Err(Error::not_a_directory(dir, problem))
 }

@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 
 use super::delete::clear_record;
 use super::{CoalesceKey, NamedWorkspace};
-use crate::model::named::answer::{StartedWorkspace, Transition};
-use crate::model::named::messages::{ForkSource, FoundSnapshot};
-use crate::model::named::record::{KeyedCall, RestoreReport, SnapshotKey, Task};
+use crate::model::named::answer::StartedWorkspace;
+use crate::model::named::messages::{ForkSource, FoundSnapshot, SnapshotKey};
+use crate::model::named::record::{KeyedCall, RestoreReport, Task};
 use crate::model::named::settings::StartSettings;
-use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State};
+use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, Transition};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, SnapshotText, Source, StartRequest};
 use crate::model::{Directory, Error, Result, Runtime, SandboxId, Selection, json};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient, WorkspaceStore};
@@ -27,11 +27,13 @@ struct CreationSource {
 }
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Creates the workspace, with its first sandbox. Starts it if this call already created it.
+    /// Creates the workspace, with its first sandbox. Starts it if this call already created it: the answer does not count as a
+    /// further report of a restore, because a call is repeated if its answer was lost. Nor does a fork pass the answer on before
+    /// all other forks are created.
     pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
         let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
         let operation = |this: Self, abort| async move { this.run_create(request, &abort).await };
-        self.report(self.run_to_completion(permit, abort, operation).await?)
+        self.run_to_completion(permit, abort, operation).await
     }
 
     /// Starts the workspace, or creates it if it does not exist.
@@ -276,6 +278,7 @@ impl<P: Ports> NamedWorkspace<P> {
             problem: None,
             creation,
             fork_calls: Vec::new(),
+            former_files: None,
             promotions: Vec::new(),
             tasks: previous.map(|previous| previous.tasks).unwrap_or_default(),
             next_check_at: None,

@@ -6,11 +6,13 @@ use sha2::{Digest, Sha256};
 
 use super::NamedWorkspace;
 use crate::model::named::answer::{Fork, ForkedWorkspaces};
-use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot};
-use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
+use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot, SnapshotKey};
+use crate::model::named::record::{ForkCall, KeyedCall};
 use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, WorkspaceName};
-use crate::model::request::{CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
-use crate::model::{Error, Result, SandboxId, SecretsMode, ShortId, SnapshotId, SnapshotRequest, TakenSnapshot};
+use crate::model::request::{CapturePurpose, CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
+use crate::model::{
+    Error, Result, SandboxId, SecretsMode, ShortId, SnapshotCause, SnapshotId, SnapshotRequest, TakenSnapshot,
+};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::{CancellationToken, draw_random};
 
@@ -140,7 +142,8 @@ impl<P: Ports> NamedWorkspace<P> {
             let now = self.now();
             self.update_record(|record| record.active_at = now)?;
             let dir = Some(record.settings.dir.clone());
-            let request = SnapshotRequest { dir, fresh: true, secrets, ..SnapshotRequest::of(id.clone()) };
+            let purpose = CapturePurpose::Workspace(SnapshotCause::Fork);
+            let request = SnapshotRequest { dir, fresh: true, secrets, purpose, ..SnapshotRequest::of(id.clone()) };
             let TakenSnapshot { snapshot: taken, capture, .. } = ledgers.take_snapshot(&request).await?;
             let (origin_id, snapshot_id) = (taken.origin_id().clone(), taken.snapshot_id().clone());
             let secrets = capture.secrets;

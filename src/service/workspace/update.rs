@@ -8,7 +8,7 @@ use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::CheckImageRequest;
 use crate::model::named::{NamedRecord, Settings};
 use crate::model::request::UpdateRequest;
-use crate::model::{Code, Result, Runtime, SandboxId};
+use crate::model::{Result, Runtime, SandboxId, SnapshotCause};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
@@ -33,11 +33,9 @@ impl<P: Ports> NamedWorkspace<P> {
         if changed.image != record.settings.image {
             self.prepare_image(&record, changed.image.clone()).await?;
         }
-        let is_running = match self.is_running(&record).await {
-            // This allows a caller to leave a sandbox that does not answer. It is stopped, with a snapshot, as soon as
-            // it answers.
-            Err(error) if error.code() == Code::SandboxTimeout && request.current_snapshot_id.is_some() => false,
-            is_running => is_running?,
+        let is_running = match request.current_snapshot_id {
+            Some(_) => self.is_running_to_leave(&record).await?,
+            None => self.is_running(&record).await?,
         };
         let start_request = is_running.then(|| self.restart_request(&record, &changed, request.accept_stale));
         let Some(snapshot_id) = &request.current_snapshot_id else {
@@ -56,6 +54,7 @@ impl<P: Ports> NamedWorkspace<P> {
             settings: changed,
             start: start_request,
             cause: format!("it was rolled back to the snapshot {snapshot_id}"),
+            saved_because: SnapshotCause::BeforeRollback,
             promotion: None,
         };
         self.continue_from(&record, next).await
@@ -66,7 +65,8 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn prepare_image(&self, record: &NamedRecord, image: Option<String>) -> Result<()> {
         self.check_image(&record.sandbox_id, image, None).await?;
         if record.started_at.is_some() && !record.stored_in().has_archive() {
-            self.save_before_switch(record).await?;
+            let is_running = self.is_running_to_leave(record).await?;
+            self.save_files(record, is_running, SnapshotCause::BeforeImage).await?;
         }
         Ok(())
     }

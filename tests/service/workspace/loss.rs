@@ -222,7 +222,7 @@ fn loss_is_reported_after_a_crash_during_a_change_of_the_active_workspace() {
         (Operation::StartWorkspace, json!({ "fingerprint": "v2" })),
         (Operation::UpdateWorkspace, json!({ "env": { "A": "1" } })),
     ] {
-        let fixture = Fixture::with_stopped_workspace();
+        let fixture = Fixture::with_stopped_workspace_options(&json!({ "expiry": { "idleSeconds": 60 } }));
         fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
         fixture.write_workspace_file(WORKSPACE, "second");
         fixture.world.reset_calls();
@@ -235,6 +235,9 @@ fn loss_is_reported_after_a_crash_during_a_change_of_the_active_workspace() {
         fixture.crash_during(work);
         fixture.world.clear_faults();
         assert_eq!(start(&fixture, WORKSPACE), running(Some(true)), "{operation:?}");
+        // The answer of this start, the first report, may have been lost.
+        fixture.advance_with_alarms(HOUR);
+        assert_eq!(start(&fixture, WORKSPACE), restored(true), "{operation:?}");
     }
 }
 
@@ -332,6 +335,21 @@ fn fork_reports_the_loss_of_the_forked_workspace() {
     assert_eq!(forked["mayHaveLost"], false);
     assert_eq!(outcome(&forked["forks"][0]["value"]), restored(false));
     assert_eq!(forked["forks"][0]["value"]["restoredFrom"]["snapshotId"], forked["snapshotId"]);
+}
+
+#[test]
+fn loss_that_only_repeated_forks_reported_is_reported_again() {
+    let fixture = Fixture::with_workspace_options(&json!({ "expiry": { "idleSeconds": 60 } }));
+    let fork = || fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy", "idempotencyKey": "k" })).unwrap();
+    fork();
+    fixture.write_workspace_file("copy", "second");
+    fixture.world.end_container(&fixture.sandbox_of("copy"));
+    // The copy has answered to the workspace that forks. The answers to the caller may have been lost.
+    assert_eq!(outcome(&fork()["forks"][0]["value"]), restored(true));
+    assert_eq!(outcome(&fork()["forks"][0]["value"]), running(Some(true)));
+    fixture.advance_with_alarms(10 * MINUTE);
+    assert_eq!(fixture.state("copy"), "stopped");
+    assert_eq!(start(&fixture, "copy"), restored(true));
 }
 
 #[test]

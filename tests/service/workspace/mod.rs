@@ -2,6 +2,7 @@
 
 mod alarm;
 mod autosave;
+mod causes;
 mod concurrent_calls;
 mod create;
 mod delete;
@@ -9,6 +10,7 @@ mod directory;
 mod faults_at_every_call;
 mod fork;
 mod fork_secrets;
+mod get_or_create;
 mod image;
 mod loss;
 mod migrate;

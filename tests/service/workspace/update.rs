@@ -96,6 +96,32 @@ fn revert_captures_the_old_sandbox_and_can_itself_be_reverted() {
 }
 
 #[test]
+fn revert_leaves_a_sandbox_that_can_run_no_command_and_captures_it_when_it_can() {
+    for failure in [Failure::protocol("the sandbox", "no output"), Failure::new("ToolMissingError", "no /bin/sh")] {
+        let (fixture, first) = with_two_snapshots();
+        let old = fixture.sandbox_of(WORKSPACE);
+        let before = fixture.snapshots_of(&old).len();
+        fixture.world.before(Method::Probe).fail_with(failure);
+        fixture.revert_workspace(WORKSPACE, &first).unwrap();
+        assert!(fixture.world.running_sandboxes().contains(&old), "its files are in no snapshot");
+        fixture.world.clear_faults();
+        fixture.advance_with_alarms(10 * MINUTE);
+        assert_eq!(fixture.snapshots_of(&old).len(), before + 1);
+        assert!(!fixture.world.running_sandboxes().contains(&old));
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+        fixture.assert_nothing_pending();
+    }
+}
+
+#[test]
+fn other_updates_of_a_sandbox_that_can_run_no_command_fail() {
+    let (fixture, _) = with_two_snapshots();
+    fixture.world.before(Method::Probe).fail_with(Failure::protocol("the sandbox", "no output"));
+    fixture.update_workspace(WORKSPACE, &json!({ "persistent": false })).expect_code(Code::SandboxFailed);
+}
+
+#[test]
 fn revert_captures_the_old_sandbox_even_when_not_persistent() {
     let (fixture, first) = with_two_snapshots();
     let old = fixture.sandbox_of(WORKSPACE);

@@ -23,11 +23,13 @@ pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<S
         sandbox.notes.own_ended_at = Some(simulation.now());
     }
     // An operation may have checked the container for the last time before it fails.
-    let last_checked_at = requested_at.or(Some(sandbox.notes.destroy_requested_at).filter(|at| *at > since));
+    let last_request = sandbox.notes.destroy_requests.last_key_value().map(|(at, _)| *at);
+    let last_checked_at = requested_at.or(last_request.filter(|at| *at > since));
     let is_unfinished = container.marker.as_ref().is_some_and(ContainerMarker::is_restoring);
+    let begun_at = requested_at.map_or(since, |requested_at| sandbox.notes.busy_since(since, requested_at));
     // A file that is written while a start or a stop works on the container, at the same time, may be lost.
     let is_excused = |at: i64| {
-        (at >= since && !container.notes.is_handed_out)
+        (at >= begun_at && !container.notes.is_handed_out)
             || (is_unfinished && at >= container.notes.marker_call_at)
             || last_checked_at.is_some_and(|checked_at| at >= checked_at || (is_own && at >= container.watched_at))
     };

@@ -18,10 +18,11 @@ pub(super) enum SandboxCondition {
     Unfinished,
     /// The container started by itself, without the workspace's files.
     ColdStarted,
-    /// The container started by itself, without the workspace's files, and other files were written since.
+    /// The container started by itself, without the workspace's files, and other files were written since; or the restored
+    /// files are not mounted any more.
     Diverged {
-        /// The marker that the container carries: of a start that adopts these files, or of an abandoned start whose
-        /// call arrived late.
+        /// The marker that the container carries: of a start that adopts these files, of an abandoned start whose call
+        /// arrived late, or of the start whose files are not mounted any more.
         marker: Option<ContainerMarker>,
     },
 }
@@ -62,6 +63,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             let probe = sandboxes.probe(&self.id, &start.dir).await.map_err(failed)?;
             Ok(match probe.marker {
+                Some(marker)
+                    if self.is_own_marker(&marker)? && probe.directory_content == DirectoryContent::Unmounted =>
+                {
+                    SandboxCondition::Diverged { marker: Some(marker) }
+                }
                 Some(marker) if self.is_own_marker(&marker)? => {
                     let now = self.now();
                     self.update_start(|start| {

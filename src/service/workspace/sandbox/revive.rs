@@ -16,7 +16,7 @@ use crate::model::named::settings::{OnDiverged, StartSettings};
 use crate::model::record::{StartState, WorkspaceRecord};
 use crate::model::request::ReviveRequest;
 use crate::model::revive::RevivedSandbox;
-use crate::model::{Directory, Error, Result, Status, WorkspaceRef};
+use crate::model::{Directory, DirectoryContent, Error, Result, Status, WorkspaceRef};
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::in_process::{Revival, RevivalChoices};
@@ -143,8 +143,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let probe = self.sandboxes()?.probe(&self.id, &self.config.default_dir).await;
             probe.map_err(self.failed(During::Probe))
         };
-        let Some(marker) = self.retry(probe).await?.marker else { return Ok(None) };
-        if !self.is_own_marker(&marker)? {
+        let probe = self.retry(probe).await?;
+        let Some(marker) = probe.marker else { return Ok(None) };
+        if !self.is_own_marker(&marker)? || probe.directory_content == DirectoryContent::Unmounted {
             return Ok(None);
         }
         let restore = if workspace.start.is_some() { self.restore_into(&marker)? } else { None };

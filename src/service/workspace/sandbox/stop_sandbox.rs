@@ -7,7 +7,7 @@ use super::ensure_running::SLEEP_MARGIN_SECONDS;
 use crate::model::named::binding::{SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::request::StopSnapshot;
-use crate::model::{Code, Result};
+use crate::model::{Code, DirectoryContent, Error, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -68,7 +68,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
                 if request.snapshot {
-                    self.capture_for_stop(&marker, request.storage, request.options.as_ref(), &mut stopped).await?;
+                    let capture = (request.options.as_ref(), request.cause());
+                    match self.capture_for_stop(&marker, request.storage, capture, &mut stopped).await {
+                        // The workspace continues elsewhere, and nothing is left to capture.
+                        Err(error) if request.superseded && self.has_no_directory(&error).await? => {}
+                        captured => captured?,
+                    }
                 }
             }
         }
@@ -94,6 +99,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.update_start(|start| start.restore_task = unfinished_task)?;
         }
         Ok(stopped)
+    }
+
+    /// Returns whether a capture failed because the directory of the sandbox does not exist.
+    async fn has_no_directory(&self, error: &Error) -> Result<bool> {
+        if error.code() != Code::InvalidDirectory {
+            return Ok(false);
+        }
+        let dir = self.start_state()?.dir;
+        let probe = self.sandboxes()?.probe(&self.id, &dir).await.map_err(self.failed(During::Probe))?;
+        Ok(probe.directory_content == DirectoryContent::Missing)
     }
 
     /// Sets the idle timeout of a container that a capture or its probe started without the workspace's files, so that

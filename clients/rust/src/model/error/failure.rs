@@ -15,7 +15,8 @@ impl Error {
         Self::new(
             Code::SandboxUnsupported,
             format!("The image lacks a program while {doing} the sandbox {:?}: {}", id.as_str(), cause.message),
-            "Install the program in the image of the container, and deploy the image.",
+            "Install the program in the image of the container, and deploy the image. If a command deleted it, go back to an \
+             earlier snapshot.",
         )
         .caused_by(cause)
     }

@@ -96,6 +96,16 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidDirectory`], for a directory whose restored files were mounted, and are no more.
+    pub fn unmounted_directory(dir: &Directory) -> Self {
+        Self::new(
+            Code::InvalidDirectory,
+            format!("In the sandbox, the restored files of {:?} are not mounted any more.", dir.as_str()),
+            "Go back to a snapshot. Files that were written since the restore are in the upper directory of the overlay, \
+             in the container.",
+        )
+    }
+
     /// [`Code::SandboxUnresponsive`], for a sandbox that does not answer and is abandoned.
     pub fn sandbox_unresponsive(id: &SandboxId, why: &str) -> Self {
         Self::new(

@@ -92,8 +92,8 @@ impl Error {
         Self::new(
             Code::WorkspaceDiverged,
             format!(
-                "The sandbox {:?} cold-started without its files, and other files were written since. Nothing was \
-                 changed.",
+                "The sandbox {:?} cold-started without its files, and other files were written since; or its restored \
+                 files were unmounted. Nothing was changed.",
                 id.as_str()
             ),
             "Pass `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the \
