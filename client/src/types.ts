@@ -217,6 +217,11 @@ export interface Capture {
    */
   rescue?: boolean;
   /**
+   * The files that seem to contain secrets. Present with the option `secrets`; with `keep`, absent if
+   * the search failed.
+   */
+  secrets?: SecretsReport;
+  /**
    * Present if the snapshot is so much smaller than the previous one that files may be missing by
    * mistake. Retention protects the previous snapshot until the next snapshot, or for 7 days.
    */
@@ -288,6 +293,30 @@ export type FullReason =
   | 'clock'
   | 'disk'
   | 'failed';
+
+/** The files in which a search found secrets. Contains their paths, and never their content. */
+export interface SecretsReport {
+  /**
+   * What happened to them.
+   *
+   * - `keep`: They are kept, and reported.
+   * - `exclude`: They are left out, and reported.
+   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
+   */
+  mode: 'keep' | 'exclude' | 'refuse';
+  /** The number of files that were found. */
+  count: number;
+  /**
+   * Their paths, relative to the captured directory: at most 100, and 16 KiB. Bytes that are not UTF-8
+   * are replaced.
+   */
+  paths: string[];
+  /**
+   * The number of files that the archive leaves out. With symbolic links of the same names, this may be
+   * more than `count`.
+   */
+  excluded: number;
+}
 
 /** The sizes of a snapshot and of the previous one, which was much larger. */
 export interface SizeDrop {
@@ -371,6 +400,14 @@ export interface SnapshotOptions extends LineageScope {
    */
   runtime?: 'sdk-0.12' | 'container';
   /**
+   * What to do with files that seem to contain secrets. If absent, they are kept, and not searched for.
+   *
+   * - `keep`: They are kept, and reported.
+   * - `exclude`: They are left out, and reported.
+   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
+   */
+  secrets?: 'keep' | 'exclude' | 'refuse';
+  /**
    * Whether to start a sandbox that is not running, and to capture it as it starts, without any of its
    * files. If the sandbox was captured or restored before, the result is a rescue snapshot.
    * @default false
@@ -433,6 +470,11 @@ export interface WorkspaceRef {
   capabilities: Capabilities;
   /** The version of this format. */
   schemaVersion: 1;
+  /**
+   * The files with secrets that the snapshot left out, in the answer of the call that made the sandbox:
+   * at most 100 paths.
+   */
+  missing?: string[];
   /**
    * How the image of the sandbox differs from that of the snapshot, in the answer of the call that made
    * the sandbox; empty if no difference is known.
@@ -795,6 +837,8 @@ export interface Manifest extends Summary {
   parent?: ParentSnapshot;
   /** When and why the snapshot was removed, if it was. */
   removal?: Removal;
+  /** The files that seemed to contain secrets, if the capture searched for them. */
+  secrets?: SecretsReport;
   /** The time until which the SDK restores the backup. */
   usableUntil?: string;
 }
@@ -1931,6 +1975,7 @@ export type Code =
   | 'INVALID_SANDBOX_ID'
   | 'INVALID_DIRECTORY'
   | 'EXCLUDE_UNSUPPORTED'
+  | 'SECRETS_FOUND'
   | 'INVALID_LABEL'
   | 'INVALID_REF'
   | 'FOREIGN_REF'
@@ -2269,6 +2314,8 @@ export interface ForkedWorkspaces {
   mayHaveLost: boolean;
   /** The result of each fork, in the order of their numbers. */
   forks: Fork[];
+  /** The files that seem to contain secrets, if the call searched for them. */
+  secrets?: SecretsReport;
 }
 
 /** The result of one fork: a value or an error. */
@@ -2313,6 +2360,16 @@ export interface ForkWorkspaceOptions extends WorkspaceAddress {
    * 1.0 have.
    */
   runtime?: 'sdk-0.12' | 'container';
+  /**
+   * What to do with files that seem to contain secrets: `exclude` leaves them out of the forks. The
+   * workspace must be active, and there must be no `from`. If absent, they are copied, and not searched
+   * for.
+   *
+   * - `keep`: They are kept, and reported.
+   * - `exclude`: They are left out, and reported.
+   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
+   */
+  secrets?: 'keep' | 'exclude' | 'refuse';
 }
 
 /** The request to update a workspace: to change its settings, or to go back to an earlier snapshot. */
