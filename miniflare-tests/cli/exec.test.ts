@@ -170,16 +170,17 @@ test('the files of a snapshot move to another workspace through a pipe', async (
     'sh',
     '-c',
     `mkdir -p moved/deep; head -c 3000000 /dev/urandom > moved/deep/random; ln -s deep/random moved/link
-    touch "moved/odd $(printf '\\342\\200\\256')name"; chown 1234:99 moved/deep; chmod 750 moved/deep`,
+    echo TOKEN=x > moved/.env; touch "moved/odd $(printf '\\342\\200\\256')name"; chown 1234:99 moved/deep; chmod 750 moved/deep`,
   ]);
   await cli.print('snapshot', 'create', `@${NAME}`, '--label', 'moving');
   await cli.print('workspace', 'create', 'copy');
   const piped = await cli.shell(
-    `snapshotter export @${NAME} moving --output - | snapshotter exec @copy tar x`,
+    `snapshotter export @${NAME} moving --secrets keep --output - | snapshotter exec @copy tar x`,
   );
   assert.deepEqual(piped, { status: 0, stdout: '', stderr: '' });
   const list = `find moved -printf '%p %y %m %U %G %s %l\\n' | sort; sha256sum moved/deep/random`;
   const copied = await cli.print('exec', '@copy', '--', 'sh', '-c', list);
   assert.equal(copied, (await exec(['sh', '-c', list])).stdout);
   assert.match(copied, /moved\/link l/);
+  assert.match(copied, /moved\/\.env f/);
 });

@@ -380,7 +380,11 @@ describe('the files of a snapshot', () => {
       const { secrets } = await cli.json('export', 'secrets', 'all', '--output', some);
       assert.deepEqual([secrets.count, secrets.excluded], [3, 3]);
       const { stderr } = await cli.run(['export', 'secrets', 'all', '--output', some, '--force']);
-      assert.match(stderr, /left out: 3 \(\.env, app\/other\.key, app\/server\.key\)\. Pass --secrets keep/);
+      const warning = /left out: 3 \(\.env, app\/other\.key, app\/server\.key\)\. Pass --secrets keep/;
+      assert.match(stderr, warning);
+      const piped = await cli.shell('snapshotter export secrets all --output - --json | tar -t');
+      assert.match(piped.stderr, warning);
+      assert.deepEqual(piped.stdout.trim().split('\n').sort(), ['./', 'app/', 'app/main.js']);
       assert.deepEqual(names(some), ['./', 'app/', 'app/main.js']);
       await cli.print('export', 'secrets', 'all', '--output', all, '--secrets', 'keep');
       assert.deepEqual(names(all), ['./', '.env', 'app/', 'app/main.js', 'app/other.key', 'app/server.key']);

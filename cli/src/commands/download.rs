@@ -39,13 +39,14 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
     if local == STDOUT {
         let download =
             if is_directory { open_tar(context, selection, path, secrets)? } else { context.download(&request)? };
+        warn_of_left_out(&download);
         return write_to_stdout(download.body);
     }
     let target = PathBuf::from(local);
     if is_directory {
         check_target_directory(&target, force)?;
         let download = open_tar(context, selection, path, secrets)?;
-        let source = describe(&download);
+        let source = describe(context, &download);
         unpack(download, &target, force)?;
         report(context, &source, &target, None)
     } else {
@@ -86,38 +87,42 @@ pub fn export(context: &Context, command: Export) -> Result<Exit> {
     let secrets = secrets.map(Into::into);
     let (selection, path) = select(context, file)?;
     if output == STDOUT {
-        return write_to_stdout(open_tar(context, selection, path, secrets)?.body);
+        let download = open_tar(context, selection, path, secrets)?;
+        warn_of_left_out(&download);
+        return write_to_stdout(download.body);
     }
     let target = PathBuf::from(output);
     check_target_file(&target, force)?;
     let download = open_tar(context, selection, path, secrets)?;
-    let source = describe(&download);
+    let source = describe(context, &download);
     let size = write_file(download.body, download.size_bytes, &target, force)?;
     report(context, &source, &target, Some(size))
 }
 
-/// Returns the snapshot of a tar, and what the tar leaves out.
-fn describe(download: &Download<Body>) -> Value {
+/// Returns the snapshot of a tar, and what the tar leaves out. Without `--json`, a warning has the latter.
+fn describe(context: &Context, download: &Download<Body>) -> Value {
     let mut source = json!({ "snapshotId": download.snapshot_id });
-    if let (Some(report), Some(members)) = (&download.secrets, source.as_object_mut()) {
+    if !context.output.json {
+        warn_of_left_out(download);
+    } else if let (Some(report), Some(members)) = (&download.secrets, source.as_object_mut()) {
         members.insert("secrets".to_owned(), json!(report));
     }
     source
 }
 
-/// Opens the tar of a directory. Prints a note about the files that it leaves out.
+fn warn_of_left_out(download: &Download<Body>) {
+    if let Some(note) = download.secrets.as_ref().and_then(left_out_note) {
+        print_warning(&note);
+    }
+}
+
 fn open_tar(
     context: &Context,
     selection: Selection,
     path: FilePath,
     secrets: Option<SecretsMode>,
 ) -> Result<Download<Body>> {
-    let download = context.export(&ExportRequest { selection, path: Some(path), secrets })?;
-    // A document in JSON has them.
-    if let (Some(note), false) = (download.secrets.as_ref().and_then(left_out_note), context.output.json) {
-        print_warning(&note);
-    }
-    Ok(download)
+    context.export(&ExportRequest { selection, path: Some(path), secrets })
 }
 
 #[cfg(test)]

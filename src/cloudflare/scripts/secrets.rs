@@ -50,8 +50,8 @@ pub(in crate::cloudflare) fn find_secrets(search: &SecretSearch) -> String {
     let paths: Vec<String> = PATHS.iter().map(|path| format!("*/{path}")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     format!(
-        "{FILE_NAMES}{CREATE_WATCH_FILE}d={dir}\ncd -- \"$d\" 2>/dev/null\n{omit}\
-         names=('(' '(' {names} ')' ! '(' {public} ')' -o {paths} ')')\n\
+        "{FILE_NAMES}d={dir}\ncd -- \"$d\" 2>/dev/null || {{ printf 'secrets 0 1\\n\\nend\\n'; exit; }}\n\
+         {CREATE_WATCH_FILE}{omit}names=('(' '(' {names} ')' ! '(' {public} ')' -o {paths} ')')\n\
          patterns={patterns}\n\
          ignored={ignored} namesakes={namesakes} small=-{TOO_LARGE}c most={most}\n{script}",
         dir = shell_quote(search.dir.as_str()),

@@ -21,10 +21,18 @@ const LISTS_WHAT_IT_READS: (&str, &str) = ("xargs -0 -r grep -lIZE -D skip -d sk
 
 impl Place {
     fn search(&self, omitted: Omitted) -> Result<FoundSecrets, Failure> {
+        self.search_with(omitted, ("", ""))
+    }
+
+    /// Searches with another text replaced, too.
+    fn search_with(&self, omitted: Omitted, (from, to): (&str, &str)) -> Result<FoundSecrets, Failure> {
         let dir = Directory::parse(self.at("").to_str().unwrap()).unwrap();
         let script = find_secrets(&SecretSearch { dir, omitted, lists_namesakes: true });
-        let script = script.replace("run=/run/", &format!("run={}/", self.0.display()));
-        let script = self.1.map_or_else(|| script.clone(), |(from, to)| script.replace(from, to));
+        let mut script = script.replace("run=/run/", &format!("run={}/", self.0.display()));
+        for (from, to) in self.1.into_iter().chain((!from.is_empty()).then_some((from, to))) {
+            assert!(script.contains(from), "{from}");
+            script = script.replace(from, to);
+        }
         let output = Command::new("bash").args(["-c", "--", &script]).current_dir("/").output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         read_secrets(str::from_utf8(&output.stdout).unwrap()).map(|found| found.unwrap_or_else(|| panic!("{output:?}")))
@@ -197,7 +205,40 @@ fn long_list_is_cut() {
 fn nothing_is_found_in_a_missing_directory() {
     let place = Place::new();
     fs::remove_dir_all(place.at("")).unwrap();
-    assert_eq!(place.found().count, 0);
+    assert_eq!(place.found(), FoundSecrets { is_complete: true, ..FoundSecrets::default() });
+    let ignored = Omitted { excludes: Vec::new(), ignored: true };
+    assert_eq!(place.search(ignored).unwrap().count, 0);
+    let left: Vec<_> = fs::read_dir(&place.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["secret"], "the search leaves no files of its own");
+}
+
+#[test]
+fn search_fails_where_a_list_has_no_space() {
+    let [gnu, busybox] = find_of_gnu_and_of_busybox();
+    let lists: [(Place, &[&str]); 2] = [
+        (gnu, &["patterns", "all", "now", "fresh", "todo", "hits", "list", "out"]),
+        (busybox, &["patterns", "all", "list", "out"]),
+    ];
+    for (place, lists) in lists {
+        place.put(".env", "x");
+        place.put("a/config", KEY);
+        place.put("b/config", "x");
+        for list in lists {
+            let full = (&*format!(">\"$t.{list}\""), ">/dev/full");
+            let failure = place.search_with(Omitted::default(), full).unwrap_err();
+            assert!(failure.message.contains("No space left on device"), "{list}: {}", failure.message);
+            assert_eq!(place.found().count, 2, "the next search is complete: {list}");
+        }
+    }
+}
+
+#[test]
+fn search_is_complete_where_there_is_no_space_for_later_ones() {
+    let place = Place::new();
+    place.put("config", KEY);
+    let found = place.search_with(Omitted::default(), (">\"$t.next\"", ">/dev/full")).unwrap();
+    assert_eq!(texts(&found.files), ["config"]);
+    assert_eq!(place.found(), found);
 }
 
 #[test]
