@@ -195,7 +195,7 @@ impl Sandboxes for SandboxStubs {
     async fn watch_changes(
         &self,
         id: &SandboxId,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<Option<Provenance>, Failure> {
         let output = self.output_in(id, &scripts::watch(cursor), COMMAND_TIMEOUT_MILLIS, expected).await?;
@@ -212,7 +212,7 @@ impl Sandboxes for SandboxStubs {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<bool, Failure> {
         match self.run_in(id, &scripts::changed_since_watch(dir, cursor), WALK_TIMEOUT_MILLIS, expected).await?.trim() {

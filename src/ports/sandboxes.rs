@@ -221,13 +221,13 @@ pub trait Sandboxes {
     /// is in no repository. Starts the container if it is not running.
     fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
 
-    /// Starts to watch for changes: for this cursor, changes count from now on. Returns what the container runs on, if
-    /// anything of it is known. With `expected`, fails in another container and starts none; otherwise starts the container if
+    /// Starts to watch for changes: for this cursor, changes count from now on. Ends the watches of earlier stops, or of earlier
+    /// captures, if the cursor is of one. Returns what the container runs on, if anything of it is known. With `expected`, fails in another container and starts none; otherwise starts the container if
     /// it is not running.
     fn watch_changes(
         &self,
         id: &SandboxId,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> impl Future<Output = Result<Option<Provenance>, Failure>>;
 
@@ -238,7 +238,7 @@ pub trait Sandboxes {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> impl Future<Output = Result<bool, Failure>>;
 

@@ -232,16 +232,24 @@ impl<S: Scheduler> Container<S> {
         if to.is_ready() {
             self.ready_at = now;
         }
-        self.watch(ChangeCursor::Idle, now);
+        self.watch(&ChangeCursor::Idle, now);
         self.changed_since.insert(state_key(SAVED_AT_START), BTreeSet::new());
     }
 
     /// Starts to watch for changes. Returns the paths that changed since the last watch of the cursor.
-    pub(super) fn watch(&mut self, cursor: ChangeCursor, now: i64) -> Option<BTreeSet<String>> {
-        if cursor != ChangeCursor::Capture {
+    pub(super) fn watch(&mut self, cursor: &ChangeCursor, now: i64) -> Option<BTreeSet<String>> {
+        if !matches!(cursor, ChangeCursor::Capture(_)) {
             self.watched_at = now;
         }
         self.changed_since.insert(format!("{cursor:?}"), BTreeSet::new())
+    }
+
+    /// Ends the watches of other stops, or of other captures.
+    pub(super) fn end_other_watches(&mut self, cursor: &ChangeCursor) {
+        let own = format!("{cursor:?}");
+        if let Some((kind, _)) = own.split_once('(') {
+            self.changed_since.retain(|key, _| *key == own || !key.starts_with(kind));
+        }
     }
 
     /// Returns whether the directory changed since the saved state, and if so, records the present state as `next`.

@@ -142,7 +142,7 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
     async fn watch_changes(
         &self,
         id: &SandboxId,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<Option<Provenance>, Failure> {
         self.world.watch_changes(&self.key(id), cursor, expected).await
@@ -152,7 +152,7 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<bool, Failure> {
         self.world.changed_since_watch(&self.key(id), dir, cursor, expected).await

@@ -216,11 +216,13 @@ impl<S: Scheduler> Sandboxes for World<S> {
     async fn watch_changes(
         &self,
         id: &SandboxId,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<Option<Provenance>, Failure> {
+        let cursor = cursor.clone();
         let watch = move |container: &mut Container<S>, now| {
-            container.watch(cursor, now);
+            container.end_other_watches(&cursor);
+            container.watch(&cursor, now);
             Provenance::parse(&container.image)
         };
         self.in_expected_container(Method::WatchChanges, id, expected, watch).await
@@ -235,12 +237,12 @@ impl<S: Scheduler> Sandboxes for World<S> {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<bool, Failure> {
-        let dir = dir.clone();
+        let (dir, cursor) = (dir.clone(), cursor.clone());
         let check = move |container: &mut Container<S>, now| {
-            let changed = container.watch(cursor, now);
+            let changed = container.watch(&cursor, now);
             let is_used = container.commands > 0 || container.running_in_background() > 0;
             (cursor == ChangeCursor::Idle && is_used)
                 || changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::exec::DETECT_COMMAND;
 use super::{CREATE_WATCH_FILE, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
 use crate::model::named::binding::{DirectoryListing, UNKNOWN_CONTENT};
-use crate::model::{ChangeCursor, Directory};
+use crate::model::{ChangeCursor, Directory, ShortId};
 
 /// The length of a SHA-256 hash in hexadecimal digits.
 const SHA256_HEX_LEN: usize = 64;
@@ -99,11 +99,22 @@ fn read_hash(text: &str) -> Option<String> {
 }
 
 /// Sets `$watch_file` to the watch file of a cursor. The name of the first one is that of an earlier release.
-const fn watch_file(cursor: ChangeCursor) -> &'static str {
+fn watch_file(cursor: &ChangeCursor) -> String {
+    kind_and_id(cursor).map(|(kind, id)| format!("watch_file=$watch_file.{kind}.{id}\n")).unwrap_or_default()
+}
+
+/// Removes the watch files of other stops or captures, if the cursor is of one.
+fn remove_watch_files(cursor: &ChangeCursor) -> String {
+    let any_id = "?".repeat(ShortId::LENGTH);
+    kind_and_id(cursor).map(|(kind, _)| format!("rm -f \"$watch_file\".{kind}.{any_id}\n")).unwrap_or_default()
+}
+
+/// Returns the kind and the id of a cursor that has an id.
+fn kind_and_id(cursor: &ChangeCursor) -> Option<(&'static str, &str)> {
     match cursor {
-        ChangeCursor::Idle => "",
-        ChangeCursor::Stop => "watch_file=$watch_file.stop\n",
-        ChangeCursor::Capture => "watch_file=$watch_file.capture\n",
+        ChangeCursor::Idle => None,
+        ChangeCursor::Stop(id) => Some(("stop", id.as_str())),
+        ChangeCursor::Capture(id) => Some(("capture", id.as_str())),
     }
 }
 
@@ -130,9 +141,9 @@ fi
 }
 
 /// Writes the watch file of a cursor, from which on changes count, and prints the image and `unchanged`.
-pub(in crate::cloudflare) fn watch(cursor: ChangeCursor) -> String {
-    let own = watch_file(cursor);
-    format!(r#"{FILE_NAMES}{own}{PRINT_IMAGE}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
+pub(in crate::cloudflare) fn watch(cursor: &ChangeCursor) -> String {
+    let (remove, own) = (remove_watch_files(cursor), watch_file(cursor));
+    format!(r#"{FILE_NAMES}{remove}{own}{PRINT_IMAGE}{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && echo unchanged"#)
 }
 
 /// Parses the output of [`watch`].
@@ -144,14 +155,14 @@ pub(in crate::cloudflare) fn read_watch(stdout: &str) -> Option<String> {
 
 /// Prints `changed` if anything in the directory changed since the watch file of the cursor was written, and otherwise
 /// `unchanged`. Then renews the watch file. A workspace in which a command of a caller runs is not idle.
-pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory, cursor: ChangeCursor) -> String {
+pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory, cursor: &ChangeCursor) -> String {
     format!(
         r#"{FILE_NAMES}{own}{dir}
 {DETECT_MOUNT}{CREATE_WATCH_FILE}{find}{commands}mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
         own = watch_file(cursor),
         dir = dir_vars(dir),
         find = find_change(),
-        commands = if cursor == ChangeCursor::Idle { DETECT_COMMAND } else { "" },
+        commands = if *cursor == ChangeCursor::Idle { DETECT_COMMAND } else { "" },
     )
 }
 
@@ -274,13 +285,38 @@ mod tests {
     #[test]
     fn watch_reports_the_packages_of_the_image() {
         let container = TestContainer::new("watch");
-        let printed = container.run(&format!("SANDBOX_VERSION=0.12.10\n{}", watch(ChangeCursor::Capture)));
+        let printed = container.run(&format!("SANDBOX_VERSION=0.12.10\n{}", watch(&capture(1))));
         let image = read_watch(&printed).unwrap();
         let known = Provenance::parse(&image).unwrap();
         assert_eq!(known.sdk_version.as_deref(), Some("0.12.10"));
         assert_eq!(known.packages.map(|hash| hash.len()), Some(16));
-        let odd = container.run(&format!("SANDBOX_VERSION='a b'\n{}", watch(ChangeCursor::Capture)));
+        let odd = container.run(&format!("SANDBOX_VERSION='a b'\n{}", watch(&capture(1))));
         assert_eq!(Provenance::parse(&read_watch(&odd).unwrap()).unwrap().sdk_version, None);
+    }
+
+    #[test]
+    fn watch_removes_those_of_other_captures() {
+        let container = TestContainer::new("watches");
+        let files = |kind: &str| {
+            let names =
+                fs::read_dir(&container.0).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| name.starts_with(&format!("run.looked.{kind}"))).count()
+        };
+        for number in 1..4 {
+            for cursor in [capture(number), ChangeCursor::Idle, ChangeCursor::Stop(short_id(number))] {
+                container.run(&watch(&cursor));
+            }
+        }
+        assert_eq!((files("capture"), files("stop")), (1, 1));
+        assert!(container.0.join("run.looked").exists() && container.state("start").exists());
+    }
+
+    fn capture(number: u8) -> ChangeCursor {
+        ChangeCursor::Capture(short_id(number))
+    }
+
+    fn short_id(number: u8) -> ShortId {
+        ShortId::from_random(&[number; 32]).unwrap()
     }
 
     #[test]

@@ -154,7 +154,7 @@ mod tests {
         for script in [
             probe(&odd),
             list_directory(&odd),
-            changed_since_watch(&odd, ChangeCursor::Idle),
+            changed_since_watch(&odd, &ChangeCursor::Idle),
             changed_since_save(&odd, None, "k"),
             run_hook(&ready(), &odd, &hook),
         ] {

@@ -248,7 +248,7 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
     async fn watch_changes(
         &self,
         id: &SandboxId,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<Option<Provenance>, Failure> {
         with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id, cursor, expected)).await
@@ -262,7 +262,7 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<bool, Failure> {
         let check = self.sandboxes.changed_since_watch(id, dir, cursor, expected);

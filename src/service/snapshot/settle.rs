@@ -13,6 +13,7 @@ const MAX_CAPTURES: u32 = 3;
 
 /// A watch for changes during one capture, in the expected container.
 pub(super) struct CaptureWatch {
+    cursor: ChangeCursor,
     expected: Option<ContainerIdentity>,
     /// What the container runs on.
     pub provenance: Option<Provenance>,
@@ -67,15 +68,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if !matches!(purpose, CapturePurpose::Caller) {
             return None;
         }
-        let watched = self.sandboxes().ok()?.watch_changes(&self.id, ChangeCursor::Capture, expected).await;
+        let cursor = ChangeCursor::Capture(self.random_short_id().ok()?);
+        let watched = self.sandboxes().ok()?.watch_changes(&self.id, &cursor, expected).await;
         let watched = self.note_late_call(watched.map_err(self.failed(During::Probe)));
-        watched.ok().map(|provenance| CaptureWatch { expected, provenance })
+        watched.ok().map(|provenance| CaptureWatch { cursor, expected, provenance })
     }
 
     /// Returns whether files changed since the watch began; `None` if that is not known.
     pub(super) async fn end_watch(&self, watch: Option<CaptureWatch>, dir: &Directory) -> Option<bool> {
-        let CaptureWatch { expected, .. } = watch?;
-        let check = self.sandboxes().ok()?.changed_since_watch(&self.id, dir, ChangeCursor::Capture, expected).await;
+        let CaptureWatch { cursor, expected, .. } = watch?;
+        let check = self.sandboxes().ok()?.changed_since_watch(&self.id, dir, &cursor, expected).await;
         self.note_late_call(check.map_err(self.failed(During::Probe))).ok()
     }
 }

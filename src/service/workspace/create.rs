@@ -27,11 +27,13 @@ struct CreationSource {
 }
 
 impl<P: Ports> NamedWorkspace<P> {
-    /// Creates the workspace, with its first sandbox. Starts it if this call already created it.
+    /// Creates the workspace, with its first sandbox. Starts it if this call already created it: the answer does not count as a
+    /// further report of a restore, because a call is repeated if its answer was lost. Nor does a fork pass the answer on before
+    /// all other forks are created.
     pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
         let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
         let operation = |this: Self, abort| async move { this.run_create(request, &abort).await };
-        self.report(self.run_to_completion(permit, abort, operation).await?)
+        self.run_to_completion(permit, abort, operation).await
     }
 
     /// Starts the workspace, or creates it if it does not exist.

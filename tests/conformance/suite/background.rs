@@ -91,8 +91,8 @@ async fn running_background_command_is_a_use_of_the_container(world: &impl World
     let id = world.sandbox("agent");
     start(world, &id, "c1", ENDLESS).await;
     let is_used =
-        async || world.sandboxes().changed_since_watch(&id, &work_dir(), ChangeCursor::Idle, None).await.unwrap();
-    world.sandboxes().watch_changes(&id, ChangeCursor::Idle, None).await.unwrap();
+        async || world.sandboxes().changed_since_watch(&id, &work_dir(), &ChangeCursor::Idle, None).await.unwrap();
+    world.sandboxes().watch_changes(&id, &ChangeCursor::Idle, None).await.unwrap();
     assert!(is_used().await && is_used().await);
     call(world, &id, "e1", end_of("c1")).await.unwrap();
     assert!(!is_used().await);

@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::model::change_cursor::SAVED_AT_START;
 use sandbox_snapshotter::model::named::ContainerMarker;
-use sandbox_snapshotter::model::{ChangeCursor, Directory, SandboxId};
+use sandbox_snapshotter::model::{ChangeCursor, Directory, SandboxId, ShortId};
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::Case;
@@ -19,6 +19,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async restore_counts_as_a_change),
         case!(async new_container_counts_as_changed),
         case!(async cursors_do_not_hide_changes_from_each_other),
+        case!(async late_call_of_an_earlier_stop_hides_no_change),
         case!(async watch_and_first_command_of_a_restore_tell_the_same_provenance),
         case!(async files_at_the_start_count_as_saved),
         case!(async change_is_reported_until_a_later_state_is_saved),
@@ -30,7 +31,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
 async fn changes_count_from_the_start_of_the_watch(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/file", "before").await;
-    world.sandboxes().watch_changes(&id, ChangeCursor::Idle, None).await.unwrap();
+    world.sandboxes().watch_changes(&id, &ChangeCursor::Idle, None).await.unwrap();
     assert!(!changed_since_watch(world, &id).await);
     world.write_file(&id, "/workspace/file", "after").await;
     assert!(changed_since_watch(world, &id).await);
@@ -50,7 +51,7 @@ async fn change_is_reported_once(world: &impl World) {
     assert_eq!(
         world
             .sandboxes()
-            .changed_since_watch(&id, &Directory::parse("/workspace/none").unwrap(), ChangeCursor::Idle, None)
+            .changed_since_watch(&id, &Directory::parse("/workspace/none").unwrap(), &ChangeCursor::Idle, None)
             .await,
         Ok(false)
     );
@@ -103,7 +104,7 @@ async fn watch_and_first_command_of_a_restore_tell_the_same_provenance(world: &i
     let id = world.sandbox("agent");
     let marker = ContainerMarker::Restoring("a".into());
     let update = world.sandboxes().open_session(&id).update_marker(None, &marker).await.unwrap();
-    let watched = world.sandboxes().watch_changes(&id, ChangeCursor::Capture, None).await.unwrap();
+    let watched = world.sandboxes().watch_changes(&id, &capture(1), None).await.unwrap();
     assert!(watched.as_ref().is_some_and(|known| known.packages.is_some()), "{watched:?}");
     assert_eq!(watched, update.provenance);
 }
@@ -111,16 +112,48 @@ async fn watch_and_first_command_of_a_restore_tell_the_same_provenance(world: &i
 async fn cursors_do_not_hide_changes_from_each_other(world: &impl World) {
     let id = world.sandbox("agent");
     put_first_marker(world, &id).await;
-    for cursor in [ChangeCursor::Stop, ChangeCursor::Capture] {
-        world.sandboxes().watch_changes(&id, cursor, None).await.unwrap();
+    for cursor in [stop(1), capture(1)] {
+        world.sandboxes().watch_changes(&id, &cursor, None).await.unwrap();
     }
     world.write_file(&id, "/workspace/file", "content").await;
-    for cursor in [ChangeCursor::Idle, ChangeCursor::Stop, ChangeCursor::Capture] {
+    for cursor in [ChangeCursor::Idle, stop(1), capture(1)] {
         for expected in [true, false] {
-            let changed = world.sandboxes().changed_since_watch(&id, &work_dir(), cursor, None).await;
+            let changed = world.sandboxes().changed_since_watch(&id, &work_dir(), &cursor, None).await;
             assert_eq!(changed, Ok(expected), "{cursor:?}");
         }
     }
+}
+
+async fn late_call_of_an_earlier_stop_hides_no_change(world: &impl World) {
+    let id = world.sandbox("agent");
+    for cursor in [stop, capture] {
+        let is_changed = async |number: u8| {
+            world.sandboxes().changed_since_watch(&id, &work_dir(), &cursor(number), None).await.unwrap()
+        };
+        for number in [1, 2] {
+            world.sandboxes().watch_changes(&id, &cursor(number), None).await.unwrap();
+        }
+        assert!(!is_changed(2).await);
+        world.write_file(&id, "/workspace/file", "content").await;
+        assert!(is_changed(1).await);
+        assert!(is_changed(2).await);
+        world.write_file(&id, "/workspace/file", "content").await;
+        world.sandboxes().watch_changes(&id, &cursor(1), None).await.unwrap();
+        assert!(is_changed(2).await);
+        assert!(!is_changed(2).await, "the check renews the watch");
+    }
+}
+
+fn stop(number: u8) -> ChangeCursor {
+    ChangeCursor::Stop(short_id(number))
+}
+
+fn capture(number: u8) -> ChangeCursor {
+    ChangeCursor::Capture(short_id(number))
+}
+
+fn short_id(number: u8) -> ShortId {
+    ShortId::from_random(&[number; 32]).unwrap()
 }
 
 async fn files_at_the_start_count_as_saved(world: &impl World) {
@@ -169,5 +202,5 @@ async fn changed_since_save(world: &impl World, id: &SandboxId, saved: Option<&s
 }
 
 async fn changed_since_watch(world: &impl World, id: &SandboxId) -> bool {
-    world.sandboxes().changed_since_watch(id, &work_dir(), ChangeCursor::Idle, None).await.unwrap()
+    world.sandboxes().changed_since_watch(id, &work_dir(), &ChangeCursor::Idle, None).await.unwrap()
 }

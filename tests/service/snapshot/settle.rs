@@ -43,6 +43,19 @@ fn snapshot_reports_whether_files_changed_during_capture() {
 }
 
 #[test]
+fn late_watch_of_an_earlier_capture_hides_no_change() {
+    for fixture in sandboxes() {
+        let late_watch = fixture.world.before(Method::WatchChanges).nth(1).hold();
+        assert_eq!(snapshot(&fixture, &json!({})).unwrap()["capture"].get("changedDuringCapture"), None);
+        fixture.world.after(Method::CreateBackup).nth(2).run(move |world| {
+            world.write_file(ID, FILE, "second");
+            late_watch.take_effect();
+        });
+        assert_eq!(snapshot(&fixture, &json!({})).unwrap()["capture"]["changedDuringCapture"], true);
+    }
+}
+
+#[test]
 fn change_outside_of_the_directory_or_before_the_capture_is_not_reported() {
     for fixture in sandboxes() {
         fixture.world.write_file(ID, FILE, "second");

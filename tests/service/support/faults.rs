@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use sandbox_snapshotter::model::Failure;
 
 use super::{Method, World};
@@ -45,13 +46,15 @@ enum Fault {
     Hang,
     /// The call takes effect when its caller drops it, and is never answered.
     Delay,
+    /// The call takes effect when the test lets it, and is never answered.
+    Hold(Rc<HeldCall>),
 }
 
 /// The delivery of a call.
-#[derive(PartialEq)]
 enum Delivery {
     OnTime,
     Delayed,
+    Held(Rc<HeldCall>),
 }
 
 struct PlannedFault {
@@ -100,9 +103,10 @@ impl FaultPlan {
                 Fault::Run(event) => event(world),
                 Fault::Block(gate) => gate.wait().await,
                 // Calls of other ports have no timeout.
-                Fault::Hang | Fault::Delay if !call.method.is_sandbox_call() => {}
+                Fault::Hang | Fault::Delay | Fault::Hold(_) if !call.method.is_sandbox_call() => {}
                 Fault::Hang => pending().await,
                 Fault::Delay => return Ok(Delivery::Delayed),
+                Fault::Hold(held) => return Ok(Delivery::Held(held)),
             }
         }
         Ok(Delivery::OnTime)
@@ -152,15 +156,21 @@ impl World {
         &self,
         method: Method,
         target: &str,
-        effect: impl Future<Output = Result<T, Failure>>,
+        effect: impl Future<Output = Result<T, Failure>> + 'static,
     ) -> Result<T, Failure> {
         let (number, overall_number) = self.record_call(method, target);
         let call = PortCall { method, target, number, overall_number };
         self.advance_clock(1);
-        if self.faults.inject(self, &call, CallPhase::Before).await? == Delivery::Delayed {
-            let _late_effect = LateEffect(Box::pin(effect));
-            pending::<()>().await;
-            unreachable!("a pending future never completes");
+        match self.faults.inject(self, &call, CallPhase::Before).await? {
+            Delivery::OnTime => {}
+            Delivery::Delayed => {
+                let _late_effect = LateEffect(Box::pin(effect));
+                return pending().await;
+            }
+            Delivery::Held(held) => {
+                held.0.replace(Some(async move { drop(effect.await) }.boxed_local()));
+                return pending().await;
+            }
         }
         let answer = effect.await?;
         self.faults.inject(self, &call, CallPhase::After).await?;
@@ -219,6 +229,13 @@ impl FaultBuilder<'_> {
         self.add(Fault::Delay);
     }
 
+    /// Makes the call take effect when the test lets it, whether or not its caller still waits. It is never answered.
+    pub fn hold(self) -> Rc<HeldCall> {
+        let held = Rc::default();
+        self.add(Fault::Hold(Rc::clone(&held)));
+        held
+    }
+
     /// Blocks the call until the gate is opened.
     pub fn block(self) -> Rc<Gate> {
         let gate = Rc::new(Gate::new());
@@ -239,6 +256,18 @@ impl<F: Future> Drop for LateEffect<F> {
     fn drop(&mut self) {
         // The answer is discarded.
         drop(self.0.as_mut().now_or_never());
+    }
+}
+
+/// A call that has not taken effect yet.
+#[derive(Default)]
+pub struct HeldCall(RefCell<Option<LocalBoxFuture<'static, ()>>>);
+
+impl HeldCall {
+    /// Makes the call take effect.
+    pub fn take_effect(&self) {
+        let effect = self.0.take().expect("a held call takes effect once");
+        effect.now_or_never().expect("its effect waits for nothing");
     }
 }
 

@@ -335,6 +335,21 @@ fn fork_reports_the_loss_of_the_forked_workspace() {
 }
 
 #[test]
+fn loss_that_only_repeated_forks_reported_is_reported_again() {
+    let fixture = Fixture::with_workspace_options(&json!({ "expiry": { "idleSeconds": 60 } }));
+    let fork = || fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy", "idempotencyKey": "k" })).unwrap();
+    fork();
+    fixture.write_workspace_file("copy", "second");
+    fixture.world.end_container(&fixture.sandbox_of("copy"));
+    // The copy has answered to the workspace that forks. The answers to the caller may have been lost.
+    assert_eq!(outcome(&fork()["forks"][0]["value"]), restored(true));
+    assert_eq!(outcome(&fork()["forks"][0]["value"]), running(Some(true)));
+    fixture.advance_with_alarms(10 * MINUTE);
+    assert_eq!(fixture.state("copy"), "stopped");
+    assert_eq!(start(&fixture, "copy"), restored(true));
+}
+
+#[test]
 fn revert_reports_the_restore_and_loses_nothing_if_the_newer_files_are_in_a_snapshot() {
     let fixture = Fixture::with_stopped_workspace();
     let first = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();

@@ -221,6 +221,21 @@ fn stop_captures_again_when_files_change_during_capture() {
 }
 
 #[test]
+fn late_watch_of_an_earlier_stop_hides_no_change() {
+    let fixture = Fixture::with_workspace();
+    let late_watch = fixture.world.before(Method::WatchChanges).nth(1).hold();
+    fixture.stop_workspace(WORKSPACE).expect_code(Code::SandboxTimeout);
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.after(Method::CreateBackup).nth(1).run(move |world| {
+        world.write_file(&id, FILE, "second");
+        late_watch.take_effect();
+    });
+    assert_eq!(fixture.stop_workspace(WORKSPACE).unwrap()["changedDuringCapture"], false);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+}
+
+#[test]
 fn workspace_can_be_stopped_and_started_repeatedly() {
     let fixture = Fixture::with_workspace_options(&no_expiry());
     for round in 0..5 {

@@ -301,7 +301,7 @@ impl Sandboxes for PlantedSandboxes {
         set_idle_timeout(seconds: Option<u64>) -> ();
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
         ignored_paths(dir: &Directory) -> Vec<String>;
-        watch_changes(cursor: ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>;
+        watch_changes(cursor: &ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>;
         begin_restore(
             from: Option<&ContainerMarker>,
             to: &ContainerMarker,
@@ -476,10 +476,11 @@ impl Sandboxes for PlantedSandboxes {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        cursor: ChangeCursor,
+        cursor: &ChangeCursor,
         expected: Option<ContainerIdentity>,
     ) -> Result<bool, Failure> {
         let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir, cursor, expected).await?;
-        Ok(is_changed && !(cursor == ChangeCursor::Stop && self.planted().is_planted(Bug::ChangesNotRecaptured)))
+        let is_hidden = matches!(cursor, ChangeCursor::Stop(_)) && self.planted().is_planted(Bug::ChangesNotRecaptured);
+        Ok(is_changed && !is_hidden)
     }
 }

@@ -376,7 +376,7 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
         let is_unfinished =
             matches!(container.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
         let is_at_risk = |at: i64| {
-            (at >= since && !container.notes.is_handed_out)
+            (at >= sandbox.notes.busy_since(since, requested_at) && !container.notes.is_handed_out)
                 || at >= requested_at
                 || (is_unfinished && at >= container.notes.marker_call_at)
         };

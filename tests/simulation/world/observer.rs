@@ -80,7 +80,8 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             }
         }
         Event::DestroyRequested(id) => {
-            world.with_sandbox(id, |sandbox, now| sandbox.notes.destroy_requested_at = now);
+            let since = world.busy_since(id);
+            world.with_sandbox(id, |sandbox, now| sandbox.notes.destroy_requests.insert(now, since));
         }
         Event::Destroyed(id, requested_at) => {
             lifecycle::check_end(world, id, requested_at);

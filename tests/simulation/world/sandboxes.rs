@@ -72,8 +72,8 @@ pub struct SandboxNotes {
     pub saved: BTreeSet<String>,
     /// When the files of one were last checked for an automatic save.
     pub checked_at: i64,
-    /// When the service last requested to destroy one.
-    pub destroy_requested_at: i64,
+    /// When the service requested to destroy one, and since when a call had worked on the sandbox then.
+    pub destroy_requests: BTreeMap<i64, i64>,
     /// When a destroy last took effect, also on a sandbox without a container.
     pub destroy_ended_at: i64,
     /// When the service last destroyed one.
@@ -116,6 +116,12 @@ pub struct ContainerNotes {
 }
 
 impl SandboxNotes {
+    /// Returns since when a call works on the sandbox, which is `since` now, or worked on it when a request was made that takes
+    /// effect now.
+    pub fn busy_since(&self, since: i64, requested_at: i64) -> i64 {
+        self.destroy_requests.get(&requested_at).map_or(since, |then| since.min(*then))
+    }
+
     /// Notes the container that has the files of the sandbox, since a time, and whether it runs at the time `now`.
     pub fn set_own(&mut self, own: OwnContainer, runs: bool, now: i64) {
         if self.own_container.is_none_or(|known| known.started_at != own.started_at) {

@@ -17,7 +17,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         // The operation that ends the sandbox makes the same check, and must see every change.
         let _lock = self.in_process.lifecycle_lock.lock().await;
-        self.note_late_call(self.files_changed(ChangeCursor::Idle).await)
+        self.note_late_call(self.files_changed(&ChangeCursor::Idle).await)
     }
 
     /// Stores the files from which the workspace continues, in each storage of the workspace. With an archive, a failure
@@ -119,7 +119,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns whether any file changed since the previous check.
-    async fn files_changed(&self, cursor: ChangeCursor) -> Result<bool> {
+    async fn files_changed(&self, cursor: &ChangeCursor) -> Result<bool> {
         let dir = self.start_state()?.dir;
         let check = self.sandboxes()?.changed_since_watch(&self.id, &dir, cursor, None).await;
         check.map_err(self.failed(During::Probe))
@@ -128,9 +128,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Repeats a capture until no file changed during it, up to a limit. The second value is `true` if files still changed
     /// during the last capture.
     async fn capture_last_change<T>(&self, mut capture: impl AsyncFnMut() -> Result<T>) -> Result<(T, bool)> {
-        let watched = self.sandboxes()?.watch_changes(&self.id, ChangeCursor::Stop, None).await;
+        let cursor = ChangeCursor::Stop(self.random_short_id()?);
+        let watched = self.sandboxes()?.watch_changes(&self.id, &cursor, None).await;
         watched.map_err(self.failed(During::Probe))?;
-        let capture = async |_| Ok((capture().await?, Some(self.files_changed(ChangeCursor::Stop).await?)));
+        let capture = async |_| Ok((capture().await?, Some(self.files_changed(&cursor).await?)));
         let (taken, changed) = capture_until_unchanged(capture).await?;
         Ok((taken, changed.unwrap_or(true)))
     }
