@@ -29,7 +29,7 @@ const LONGEST = [
   'miniflare-tests/workspaces/sessions.test.ts',
   'miniflare-tests/openapi/schemathesis.test.ts',
   'miniflare-tests/local-development/run-your-agent.test.ts',
-  'miniflare-tests/incremental.test.ts',
+  'miniflare-tests/incremental/deltas.test.ts',
   'miniflare-tests/recovery.test.ts',
   'miniflare-tests/workspaces/unanswered.test.ts',
 ];

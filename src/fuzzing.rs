@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::api::problem;
 use crate::cloudflare::objects::RpcEnvelope;
-use crate::cloudflare::{backups, checkpoints, js_error, scripts};
+use crate::cloudflare::{backup_keys, backups, checkpoints, js_error, scripts};
 use crate::model::answer::Check;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::named::answer::HookRun;
@@ -125,10 +125,10 @@ pub fn storage_failed(failure: Failure) -> Error {
 
 /// Returns the backup that an object belongs to, and the key of that object.
 pub fn backup_of(key: &str) -> Option<(BackupId, String)> {
-    let (backup, kind) = backups::parse_key(key)?;
+    let (backup, kind) = backup_keys::parse_key(key)?;
     let object_key = match kind {
-        BackupObjectKind::Metadata => backups::metadata_key(backup.id()),
-        BackupObjectKind::Archive | BackupObjectKind::DirectoryBackup => backups::archive_key(&backup),
+        BackupObjectKind::Metadata => backup_keys::metadata_key(backup.id()),
+        BackupObjectKind::Archive | BackupObjectKind::DirectoryBackup => backup_keys::archive_key(&backup),
     };
     Some((backup.id().clone(), object_key))
 }

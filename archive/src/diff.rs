@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use crate::hash::sha256;
 use crate::path::compare;
-use crate::sorted::{Sorted, of};
-use crate::{Archives, Entry, Error, Kind, Listing, Path, Source};
+use crate::sorted::{Compared, DiffError, Side, Sorted, of};
+use crate::{Entry, Error, Kind, Path, Source};
 
 /// The maximum number of entries that a page visits in each archive.
 const MAX_VISITED: usize = 50_000;
@@ -95,33 +95,6 @@ pub struct DiffPage {
     /// The number of bytes of the listing that precede what the next page needs.
     pub consumed: usize,
 }
-
-/// What is compared.
-pub enum Compared<S> {
-    /// The files of a snapshot.
-    Archives(Archives<S>),
-    /// A part of the files of a container, which begins after the path after which the page begins.
-    Listing(Listing),
-}
-
-impl<S> From<Archives<S>> for Compared<S> {
-    fn from(archives: Archives<S>) -> Self {
-        Self::Archives(archives)
-    }
-}
-
-/// One of the archives that are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "protocol", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "camelCase"))]
-pub enum Side {
-    /// The first one.
-    From,
-    /// The second one.
-    To,
-}
-
-/// An error of one of the archives, or about the path after which the page begins.
-pub type DiffError = (Side, Error);
 
 /// Returns the differences between two archives at the paths that follow `after`: at most `limit`, from 1 to
 /// [`MAX_PAGE`](crate::MAX_PAGE).

@@ -38,10 +38,11 @@ mod squashfs;
 mod tar;
 
 pub use archive::{Archive, Archives, Content, SortedWalk, Walk};
-pub use diff::{Certainty, Change, ChangeKind, Compared, DiffError, DiffPage, Difference, Side, diff};
+pub use diff::{Certainty, Change, ChangeKind, DiffPage, Difference, diff};
 pub use download::{Download, Form};
 pub use entry::{Child, Entry, Kind, MAX_PAGE, Page};
 pub use error::{Error, Result};
 pub use listing::Listing;
 pub use path::{Path, compare};
+pub use sorted::{Compared, DiffError, Side};
 pub use source::Source;

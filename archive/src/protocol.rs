@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::diff::{self, Certainty, Difference, Side};
+use crate::diff::{self, Certainty, Difference};
 use crate::download::{Download, Form};
+use crate::sorted::Side;
 use crate::{Archives, Child, Compared, Entry, Error, Kind, Listing, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.

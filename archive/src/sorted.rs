@@ -3,8 +3,34 @@
 use bytes::Bytes;
 
 use crate::archive::SortedWalk;
-use crate::diff::{Compared, DiffError, Side};
-use crate::{Archive, Entry, Error, Kind, Listing, Path, Result, Source};
+use crate::{Archive, Archives, Entry, Error, Kind, Listing, Path, Result, Source};
+
+/// What is compared.
+pub enum Compared<S> {
+    /// The files of a snapshot.
+    Archives(Archives<S>),
+    /// A part of the files of a container, which begins after the path after which the page begins.
+    Listing(Listing),
+}
+
+impl<S> From<Archives<S>> for Compared<S> {
+    fn from(archives: Archives<S>) -> Self {
+        Self::Archives(archives)
+    }
+}
+
+/// One of the archives that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "protocol", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "camelCase"))]
+pub enum Side {
+    /// The first one.
+    From,
+    /// The second one.
+    To,
+}
+
+/// An error of one of the archives, or about the path after which the page begins.
+pub type DiffError = (Side, Error);
 
 /// Returns the error of one of the two.
 pub(crate) fn of(side: Side) -> impl Fn(Error) -> DiffError {

@@ -55,3 +55,19 @@ export class SnapshotterError extends Error {
     return error;
   }
 }
+
+export function notFound(id: string) {
+  return new SnapshotterError(
+    'SNAPSHOT_NOT_FOUND',
+    `The ledger has no snapshot ${id}.`,
+    'Use another snapshot.',
+  );
+}
+
+export function busy(id: string) {
+  return new SnapshotterError(
+    'SNAPSHOT_BUSY',
+    `The snapshot ${id} is still being created.`,
+    'Try again later.',
+  );
+}

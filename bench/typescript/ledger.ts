@@ -4,6 +4,9 @@ import { randomBytes } from 'node:crypto';
 
 import type { Handle } from './refs.ts';
 
+/** The delay after which the alarm reconciles unfinished work, in milliseconds. */
+export const RECONCILE_DELAY = 60_000;
+
 /** The row of the workspace. */
 export interface WorkspaceRow {
   root_id: string;

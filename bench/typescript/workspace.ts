@@ -7,22 +7,17 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Capture, Deletion, Listing, Restoration } from './arguments.ts';
 import { headBackup, ownerOf, remove, type StoredBackup } from './backups.ts';
 import { Coalescer } from './coalescer.ts';
-import { SnapshotterError } from './errors.ts';
+import { SnapshotterError, busy, notFound } from './errors.ts';
 import { Idempotency } from './idempotency.ts';
 import type { Env } from './index.ts';
-import { Ledger, handleOf, type SnapshotRow, type WorkspaceRow } from './ledger.ts';
+import { Ledger, RECONCILE_DELAY, handleOf, type SnapshotRow, type WorkspaceRow } from './ledger.ts';
 import { isSignedBy, signed, type Handle, type SnapshotRef } from './refs.ts';
+import { restore, verifyStored } from './restore.ts';
 import { reconcile, retain, scheduleRetention } from './retention.ts';
 import { assertCapturable, assertRunning, sandboxOf, verifyContainer } from './sandboxes.ts';
 
-/** The delay after which the alarm reconciles unfinished work, in milliseconds. */
-const RECONCILE_DELAY = 60_000;
-
 /** The time to live of a backup, in seconds: 100 years. */
 const TTL = 100 * 365 * 24 * 3600;
-
-/** The maximum size of the archive of an empty directory, in bytes. */
-const EMPTY_ARCHIVE = 4096;
 
 type Taken = SnapshotRef & { capture: object };
 
@@ -58,6 +53,11 @@ export class Workspace extends DurableObject<Env> {
     return sandboxOf(this.env.Sandbox, id);
   }
 
+  /** Returns the object of another sandbox. */
+  other(id: string) {
+    return this.env.Workspace.getByName(id);
+  }
+
   /** Captures the sandbox, or shares the capture of an equal call. */
   snapshot(capture: Capture): Promise<Taken> {
     return this.#idempotency.runOnce('snapshot', capture, () => this.#coalescer.run(capture));
@@ -65,7 +65,7 @@ export class Workspace extends DurableObject<Env> {
 
   /** Restores a snapshot into a new sandbox. */
   restore(restoration: Restoration) {
-    return this.#idempotency.runOnce('restore', restoration, () => this.#restore(restoration.ref));
+    return this.#idempotency.runOnce('restore', restoration, () => restore(this, restoration.ref));
   }
 
   /** Returns a page of the snapshots, the newest first. */
@@ -106,7 +106,7 @@ export class Workspace extends DurableObject<Env> {
 
   /** Deletes a snapshot without dependents. Succeeds if it is deleted already. */
   async remove({ ref, force }: Deletion) {
-    const row = this.#select(ref, ['ready', 'deleting', 'deleted', 'creating']);
+    const row = this.select(ref, ['ready', 'deleting', 'deleted', 'creating']);
     const { snapshot_id } = row;
     if (row.state === 'creating') throw busy(snapshot_id);
     if (row.state === 'ready') {
@@ -302,81 +302,18 @@ export class Workspace extends DurableObject<Env> {
     if (!parent?.needed) return;
     this.ensureInitialized().parent = JSON.stringify({ ...parent, needed: false });
     this.ledger.rows('UPDATE workspace SET parent = ?', this.ensureInitialized().parent);
-    const origin = this.env.Workspace.getByName(parent.originId);
-    this.ctx.waitUntil(Promise.resolve(origin.release(parent.snapshotId, this.id)));
-  }
-
-  /** Restores a snapshot into a new sandbox. Destroys the sandbox if the restore fails. */
-  async #restore(ref: SnapshotRef) {
-    const row = this.#select(ref, ['ready']);
-    const { snapshot_id } = row;
-    const backup = handleOf(row);
-    const minted = `${this.id}-restored-${randomBytes(8).reduce((text, byte) => text + (byte % 36).toString(36), '')}`;
-    const { root_id } = this.ensureInitialized();
-    const parent = { originId: this.id, snapshotId: snapshot_id, needed: true };
-    const [claimed] = await Promise.all([
-      this.env.Workspace.getByName(minted).claim(root_id, parent),
-      this.#verifyStored(row),
-    ]);
-    if (!claimed) throw new SnapshotterError('INTERNAL', `The id ${minted} is in use.`, 'Try again.');
-    if (this.ledger.snapshot(snapshot_id)?.state !== 'ready') throw notFound(snapshot_id);
-
-    const due = Date.now() + RECONCILE_DELAY;
-    this.inFlight.add(minted);
-    this.ledger.rows(`INSERT INTO derivations VALUES (?, ?, 'pending', 1, ?)`, minted, snapshot_id, due);
-    this.ledger.scheduleAlarm(due);
-    const sandbox = this.sandbox(minted);
-    try {
-      const { success } = await sandbox.restoreBackup(backup);
-      const { content } = await verifyContainer(sandbox, minted, backup.dir, Date.now());
-      const arrived = content === 'full' || (content === 'empty' && row.size_bytes! <= EMPTY_ARCHIVE);
-      if (!success || !arrived)
-        throw new SnapshotterError('RESTORE_FAILED', `The files are not in ${minted}.`, 'Try again.');
-    } catch (error) {
-      this.ledger.rows(
-        `UPDATE derivations SET state = 'ending', needs_snapshot = 0 WHERE sandbox_id = ?`,
-        minted,
-      );
-      await sandbox.destroy();
-      throw error;
-    } finally {
-      this.inFlight.delete(minted);
-    }
-    this.ledger.rows(`UPDATE derivations SET state = 'ready', due = NULL WHERE sandbox_id = ?`, minted);
-    this.updateExpiration(snapshot_id, { last_used_at: Date.now() });
-    return {
-      providerId: 'cloudflare-sandbox',
-      ref: { sandboxId: minted, rootId: root_id },
-      capabilities: { fs: true, shell: true, code: true, snapshot: true },
-      schemaVersion: 1,
-    };
-  }
-
-  /** Verifies that the backup in R2 matches the row of its snapshot. */
-  async #verifyStored(row: SnapshotRow) {
-    const stored = await headBackup(this.bucket, handleOf(row).id);
-    const matches =
-      stored.name === ownerOf(row.snapshot_id, this.id) &&
-      Date.parse(stored.createdAt) === row.created_at &&
-      stored.sizeBytes === row.size_bytes &&
-      (stored.checksum === null || row.checksum === null || stored.checksum === row.checksum);
-    if (!matches)
-      throw new SnapshotterError(
-        'BACKUP_INCOMPLETE',
-        'The backup in R2 does not match the ledger.',
-        'Use another snapshot.',
-      );
+    this.ctx.waitUntil(Promise.resolve(this.other(parent.originId).release(parent.snapshotId, this.id)));
   }
 
   #isRestorable(row: SnapshotRow): Promise<boolean> {
-    return this.#verifyStored(row).then(
+    return verifyStored(this, row).then(
       () => true,
       () => false,
     );
   }
 
   /** Returns the row of the snapshot that a ref identifies. */
-  #select(ref: SnapshotRef, states: SnapshotRow['state'][]): SnapshotRow {
+  select(ref: SnapshotRef, states: SnapshotRow['state'][]): SnapshotRow {
     if (!isSignedBy(ref, new Uint8Array(this.ensureInitialized().key)))
       throw new SnapshotterError(
         'REF_MISMATCH',
@@ -394,20 +331,4 @@ export class Workspace extends DurableObject<Env> {
     const ids = { schemaVersion: 1 as const, snapshotId: row.snapshot_id, originId: this.id, rootId };
     return signed({ ...ids, backup: handleOf(row), createdAt }, new Uint8Array(key));
   }
-}
-
-function notFound(id: string) {
-  return new SnapshotterError(
-    'SNAPSHOT_NOT_FOUND',
-    `The ledger has no snapshot ${id}.`,
-    'Use another snapshot.',
-  );
-}
-
-function busy(id: string) {
-  return new SnapshotterError(
-    'SNAPSHOT_BUSY',
-    `The snapshot ${id} is still being created.`,
-    'Try again later.',
-  );
 }

@@ -83,7 +83,7 @@ export interface Operations {
   /** Starts a command in the background of a sandbox, or of a workspace, which is started if it is not running. */
   'commands/start': { options: StartCommandOptions; answer: CommandDescription };
   /** Lists the background commands of a running sandbox, newest first. */
-  'commands/list': { options: CommandsOptions; answer: CommandList };
+  'commands/list': { options: SandboxSelection; answer: CommandList };
   /** Returns a part of an output of a background command, while it runs and after it has ended. */
   'commands/output': { options: CommandOutputOptions; answer: CommandOutput };
   /** Ends a background command, with all processes of its session. Changes nothing if it has ended. */
@@ -1333,22 +1333,12 @@ export interface StartedForExec {
 }
 
 /** The request to run a command in a sandbox, or in the sandbox of a named workspace. */
-export type ExecOptions = LineageScope &
+export type ExecOptions = SandboxSelection &
   (
     | {
-        name: unknown;
         command: unknown;
       }
     | {
-        name: unknown;
-        argv: unknown;
-      }
-    | {
-        sandboxId: unknown;
-        command: unknown;
-      }
-    | {
-        sandboxId: unknown;
         argv: unknown;
       }
   ) & {
@@ -1369,14 +1359,36 @@ export type ExecOptions = LineageScope &
      * @default 1048576
      */
     maxOutputBytes?: number;
-    /** The name of the workspace. If it is not running, it is started first. */
-    name?: string;
     /**
      * Whether to revive the sandbox of `sandboxId` first if its files are gone, as `revive` does with its
-     * default options. A workspace is always started.
+     * default options: the sandbox need not be running. A workspace is always started.
      * @default false
      */
     revive?: boolean;
+    /** The standard input. If absent, it is empty. */
+    stdin?: string;
+    /**
+     * The time limit, in seconds. Then the command is killed, with all processes of its group.
+     * @default 60
+     */
+    timeoutSeconds?: number;
+  };
+
+/** The selection of a running sandbox, or of a named workspace. */
+export type SandboxSelection = LineageScope &
+  (
+    | {
+        name: unknown;
+      }
+    | {
+        sandboxId: unknown;
+      }
+  ) & {
+    /**
+     * The name of the workspace. If it is not running, it is started first, but not to list, read or end
+     * its commands.
+     */
+    name?: string;
     /**
      * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
      * absent.
@@ -1386,17 +1398,10 @@ export type ExecOptions = LineageScope &
      * 1.0 have.
      */
     runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox. It must be running, unless `revive` is set. */
+    /** The id of the sandbox, which must be running. */
     sandboxId?: string;
-    /** The standard input. If absent, it is empty. */
-    stdin?: string;
     /** The tenant of the workspace; the default tenant if absent. */
     tenant?: string;
-    /**
-     * The time limit, in seconds. Then the command is killed, with all processes of its group.
-     * @default 60
-     */
-    timeoutSeconds?: number;
   };
 
 /** What a workspace, or the workspaces of a tenant, use. */
@@ -2557,22 +2562,12 @@ export interface BackgroundCommand {
 export type CommandState = 'running' | 'exited' | 'killed';
 
 /** The request to start a background command in a sandbox, or in the sandbox of a named workspace. */
-export type StartCommandOptions = LineageScope &
+export type StartCommandOptions = SandboxSelection &
   (
     | {
-        name: unknown;
         command: unknown;
       }
     | {
-        name: unknown;
-        argv: unknown;
-      }
-    | {
-        sandboxId: unknown;
-        command: unknown;
-      }
-    | {
-        sandboxId: unknown;
         argv: unknown;
       }
   ) & {
@@ -2588,23 +2583,8 @@ export type StartCommandOptions = LineageScope &
     cwd?: string;
     /** Environment variables for this command, in addition to those of the workspace. */
     env?: Record<string, string>;
-    /** The name of the workspace. If it is not running, it is started first. */
-    name?: string;
-    /**
-     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-     * absent.
-     *
-     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-     * 1.0 have.
-     */
-    runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
-    sandboxId?: string;
     /** The standard input. If absent, it is empty. */
     stdin?: string;
-    /** The tenant of the workspace; the default tenant if absent. */
-    tenant?: string;
     /**
      * The time limit, in seconds. Then the command is killed, with all processes of its session.
      * @default 3600
@@ -2619,33 +2599,6 @@ export interface CommandList {
   /** The commands that run, and up to 16 that ended, newest first. */
   commands: BackgroundCommand[];
 }
-
-/** The selection of the background commands of a sandbox, or of a named workspace. */
-export type CommandsOptions = LineageScope &
-  (
-    | {
-        name: unknown;
-      }
-    | {
-        sandboxId: unknown;
-      }
-  ) & {
-    /** The name of the workspace. If it is not running, it is not started. */
-    name?: string;
-    /**
-     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-     * absent.
-     *
-     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-     * 1.0 have.
-     */
-    runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
-    sandboxId?: string;
-    /** The tenant of the workspace; the default tenant if absent. */
-    tenant?: string;
-  };
 
 /** A part of an output of a background command. */
 export interface CommandOutput extends CommandDescription {
@@ -2670,7 +2623,7 @@ export interface CommandOutput extends CommandDescription {
 export type OutputStream = 'stdout' | 'stderr';
 
 /** The request for a part of an output of a background command. */
-export type CommandOutputOptions = CommandsOptions & {
+export type CommandOutputOptions = SandboxSelection & {
   /** The id of the command. */
   commandId: string;
   /**
@@ -2696,7 +2649,7 @@ export type CommandOutputOptions = CommandsOptions & {
 };
 
 /** The request to end a background command. */
-export type EndCommandOptions = CommandsOptions & {
+export type EndCommandOptions = SandboxSelection & {
   /** The id of the command. */
   commandId: string;
   /**
@@ -2832,33 +2785,10 @@ export type WriteFileOptions = SandboxFiles & {
 };
 
 /** The selection of the files of a running sandbox, or of a named workspace. */
-export type SandboxFiles = LineageScope &
-  (
-    | {
-        name: unknown;
-      }
-    | {
-        sandboxId: unknown;
-      }
-  ) & {
-    /** The directory that the paths are relative to; the directory of the workspace if absent. */
-    dir?: string;
-    /** The name of the workspace. If it is not running, it is started first. */
-    name?: string;
-    /**
-     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-     * absent.
-     *
-     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-     * 1.0 have.
-     */
-    runtime?: 'sdk-0.12' | 'container';
-    /** The id of the sandbox, which must be running. */
-    sandboxId?: string;
-    /** The tenant of the workspace; the default tenant if absent. */
-    tenant?: string;
-  };
+export type SandboxFiles = SandboxSelection & {
+  /** The directory that the paths are relative to; the directory of the workspace if absent. */
+  dir?: string;
+};
 
 /** The request to create a directory in a running sandbox. */
 export type MakeDirectoryOptions = SandboxFiles & {

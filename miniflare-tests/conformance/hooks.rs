@@ -7,11 +7,12 @@ use futures_util::future::join;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::{Directory, SandboxId, Status};
-use sandbox_snapshotter::ports::{Clock, Sandboxes};
+use sandbox_snapshotter::ports::{CallerCommands, Clock, Sandboxes};
 
 use crate::real::Real;
 use crate::suite::Case;
-use crate::suite::container::{hook, put_first_marker};
+use crate::suite::container::hook;
+use crate::suite::markers::put_first_marker;
 use crate::suite::sandboxes::status_of;
 use crate::suite::world::{World, work_dir};
 

@@ -3,14 +3,13 @@
 use serde_json::{Value, json};
 use worker::Env;
 
-use super::downloads::Download;
 use super::operations::{Operation, Target};
 use crate::cloudflare::log::LogLine;
 use crate::cloudflare::metrics::{DataPoint, Metrics};
 use crate::cloudflare::runtime::WorkerEntropy;
 use crate::model::json::RawJson;
 use crate::model::token::TokenId;
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, SnapshotId};
 use crate::ports::Entropy;
 use crate::service::calls::call_context::CallContext;
 
@@ -88,7 +87,7 @@ pub(super) fn log_download(
     target: Option<&Target>,
     context: &CallContext,
     duration_millis: i64,
-    outcome: &Result<Download>,
+    outcome: Result<&SnapshotId, &Error>,
 ) {
     let mut line = LogLine::of(name, &context.correlation_id).with("durationMs", duration_millis);
     log_token(&mut line, token_id);
@@ -96,9 +95,9 @@ pub(super) fn log_download(
         log_target(&mut line, target);
     }
     match outcome {
-        Ok(download) => {
+        Ok(snapshot_id) => {
             line.add("outcome", "success");
-            line.add("snapshotId", download.snapshot_id.as_str());
+            line.add("snapshotId", snapshot_id.as_str());
         }
         Err(error) => log_error(&mut line, error),
     }

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::model::operation::{Operation, Request, Target, requests};
+pub use crate::model::operation::{Operation, Target};
+pub use crate::model::operation_request::{Request, requests};
 use crate::model::{Error, Result, json};
 use crate::ports::Ports;
 use crate::service::access::{self, Access};

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::model::operation::{Operation, Request};
+use crate::model::operation::Operation;
+use crate::model::operation_request::Request;
 use crate::model::{Code, Error, Result};
 
 /// Returns the group of an operation: its page in `/docs`, and its tag in the `OpenAPI` document.

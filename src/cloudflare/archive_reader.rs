@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 use worker::Bucket;
 
-use super::backups::archive_key;
+use super::backup_keys::archive_key;
 use super::js_error::to_failure;
 use crate::model::Failure;
 use crate::model::archive::{ArchiveLocation, MissingArchive};

@@ -5,6 +5,7 @@
 use worker::{Bucket, Object, Range};
 
 use super::archive_reader::read_archives;
+use super::backup_keys::{KEY_PREFIX, archive_key, metadata_key, parse_key};
 use super::digest::sha256;
 use crate::model::archive::{ArchiveLocation, DiffOutcome, DiffRequest, MissingArchive, Outcome, Request};
 use crate::model::{
@@ -12,15 +13,6 @@ use crate::model::{
     BackupObjectPage, BackupOwner, Failure, LocatedBackup, Timestamp, json,
 };
 use crate::ports::BackupStore;
-
-/// The prefix of the keys of backups.
-const KEY_PREFIX: &str = "backups/";
-
-/// The suffix of the key of an archive, after the id of the backup.
-const ARCHIVE_SUFFIX: &str = "/data.sqsh";
-
-/// The suffix of the key of the metadata, after the id of the backup.
-const METADATA_SUFFIX: &str = "/meta.json";
 
 /// The suffix of the key of a `DirectoryBackup`, after the id of the backup.
 const DIRECTORY_BACKUP_SUFFIX: &str = ".tar.zst";
@@ -213,14 +205,6 @@ fn no_body(backup: &BackupLocation) -> Failure {
     Failure::protocol("R2", format!("the archive of {backup} has no body"))
 }
 
-/// Returns the pair that an object belongs to, and the kind of the object.
-pub(crate) fn parse_key(key: &str) -> Option<(BackupLocation, BackupObjectKind)> {
-    let key = key.strip_prefix(KEY_PREFIX)?;
-    let metadata = key.strip_suffix(METADATA_SUFFIX).map(|id| (id, BackupObjectKind::Metadata));
-    let (id, kind) = metadata.or_else(|| key.strip_suffix(ARCHIVE_SUFFIX).map(|id| (id, BackupObjectKind::Archive)))?;
-    Some((BackupLocation::Pair(BackupId::parse(id).ok()?), kind))
-}
-
 /// Parses a `meta.json`. Returns a protocol failure when it is malformed.
 pub(crate) fn parse_metadata(id: &BackupId, bytes: &[u8]) -> Result<BackupMetadata, Failure> {
     json::from_str(&String::from_utf8_lossy(bytes))
@@ -233,19 +217,6 @@ fn to_hex(bytes: &[u8]) -> String {
         .flat_map(|byte| [byte >> 4, byte & 15])
         .filter_map(|digit| char::from_digit(digit.into(), 16))
         .collect()
-}
-
-/// Returns the key of an archive.
-pub(crate) fn archive_key(backup: &BackupLocation) -> String {
-    match backup {
-        BackupLocation::Pair(id) => format!("{KEY_PREFIX}{id}{ARCHIVE_SUFFIX}"),
-        BackupLocation::DirectoryBackup { key, .. } => key.clone(),
-    }
-}
-
-/// Returns the key of the metadata of a pair.
-pub(crate) fn metadata_key(id: &BackupId) -> String {
-    format!("{KEY_PREFIX}{id}{METADATA_SUFFIX}")
 }
 
 #[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.

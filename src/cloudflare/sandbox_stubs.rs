@@ -1,7 +1,6 @@
 //! Calls of the stubs of sandboxes, and the commands that run in them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -10,12 +9,9 @@ use worker::ObjectNamespace;
 use super::js_error::to_failure;
 use super::prelude::PRELUDE;
 use super::sandbox_command::{CommandOutput, NO_SESSION, WORKING_DIRECTORY, completed, stdout_of};
+use super::stub;
 use super::value::from_js;
-use super::{scripts, stub};
-use crate::model::exec::OutputStream;
-use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand, ExecContainer};
 use crate::model::{self, ContainerIdentity, Failure, SandboxId};
-use crate::ports::{RunningCommand, Sandboxes};
 
 /// The sandboxes of a Durable Object namespace.
 pub struct SandboxStubs {
@@ -86,29 +82,5 @@ impl SandboxStubs {
         let options = json!({ "origin": "internal", "cwd": WORKING_DIRECTORY, "timeout": millis, "env": env });
         let arguments = [json!(command), json!(NO_SESSION), options];
         stdout_of(command, millis, self.call(id, "execWithSessionToken", &arguments).await)
-    }
-
-    /// Runs a command to its end, and returns its standard output.
-    pub(super) async fn output_of(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        command: &ContainerCommand,
-        what: &str,
-    ) -> Result<Result<Vec<u8>, CommandRefusal>, Failure> {
-        let mut running = self.run_command(id, container, command).await?;
-        let mut output = Vec::new();
-        while let Some(event) = running.next().await? {
-            match event {
-                CommandEvent::Refused(refusal) => return Ok(Err(refusal)),
-                CommandEvent::Output(OutputStream::Stdout, bytes) => scripts::collect_output(&mut output, &bytes)?,
-                CommandEvent::Started | CommandEvent::Output(OutputStream::Stderr, _) => {}
-                CommandEvent::Ended { timed_out: true, .. } => {
-                    return Err(Failure::timed_out(what, Duration::from_secs(command.timeout_seconds.into())));
-                }
-                CommandEvent::Ended { .. } => return Ok(Ok(output)),
-            }
-        }
-        Err(Failure::new("Error", "The container ended during the call.").with_code("OPERATION_INTERRUPTED"))
     }
 }

@@ -7,23 +7,14 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use js_sys::Array;
 use sandbox_snapshotter_client::timer;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::command_stream::CommandStream;
-use super::sandbox_command::{
-    COMMAND_TIMEOUT_MILLIS, NO_SESSION, WORKING_DIRECTORY, name_settings, redact_command, redact_env, unreadable,
-};
+use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, name_settings, redact_env, unreadable};
 use super::sandbox_stubs::SandboxStubs;
 use super::sdk_session::SdkSession;
-use super::{checkpoints, git_ignored, scripts, stub};
-use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
-use crate::model::exec_call::{ContainerCommand, ExecContainer};
-use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use super::{git_ignored, scripts};
 use crate::model::freeze::{Freeze, FreezeReport};
 use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
@@ -43,10 +34,6 @@ const WALK_TIMEOUT_MILLIS: u32 = 60_000;
 /// The margin of the command over the time limit of the hook, in milliseconds. Within it, the script kills the hook.
 const HOOK_MARGIN_MILLIS: u32 = 20_000;
 
-/// The margin of the SDK over the time limit of a command of a caller, in milliseconds. Within it, the script kills the
-/// command, and the caller reads the rest of its output.
-const EXEC_MARGIN_MILLIS: u32 = 60_000;
-
 /// The margin of the wait for an answer over the time limit of the command, in milliseconds.
 const ANSWER_MARGIN_MILLIS: u32 = 5_000;
 
@@ -65,8 +52,6 @@ fn answer_timed_out(what: &str, limit: Duration) -> Failure {
 
 impl Sandboxes for SandboxStubs {
     type SandboxSession<'a> = SdkSession<'a>;
-    type RunningCommand = CommandStream;
-    type Input = web_sys::ReadableStream;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> SdkSession<'a> {
         SdkSession::new(&self.namespace, id)
@@ -329,90 +314,5 @@ impl Sandboxes for SandboxStubs {
     async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
         let options = json!({ "containerSnapshot": { "id": snapshot_id } });
         self.call::<String>(id, "startContainer", &[options]).await.map(drop)
-    }
-
-    async fn write_file_part(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        part: &FilePart,
-    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
-        let stdout = self.run(id, &scripts::write_file_part(dir, required, part), COMMAND_TIMEOUT_MILLIS).await?;
-        scripts::read_part_outcome(&stdout).ok_or_else(|| unreadable("the output of a write"))
-    }
-
-    async fn run_command(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        command: &ContainerCommand,
-    ) -> Result<CommandStream, Failure> {
-        let millis = command.timeout_seconds.saturating_mul(1000).saturating_add(EXEC_MARGIN_MILLIS);
-        // Only the class of the client reads the identity.
-        let options = match container {
-            ExecContainer::Identified(identity) => {
-                json!({ "cwd": WORKING_DIRECTORY, "timeout": millis, "expectedLastChange": identity })
-            }
-            _ => json!({ "cwd": WORKING_DIRECTORY, "timeout": millis }),
-        };
-        let script = scripts::run_command(container, command);
-        let arguments = stub::js_arguments(&[json!(script), json!(NO_SESSION), options])?;
-        let sandbox = stub::get(&self.namespace, id.as_str())?;
-        let stream = stub::call(&sandbox, "execStreamWithSessionToken", &arguments).await;
-        CommandStream::new(stream.map_err(|failure| redact_command(&script, failure))?)
-    }
-
-    async fn write_input(&self, id: &SandboxId, path: &str, input: web_sys::ReadableStream) -> Result<(), Failure> {
-        let options = stub::js_arguments(&[json!({ "sessionId": NO_SESSION })])?;
-        let arguments = Array::of3(&path.into(), &input, &options.get(0));
-        stub::call(&stub::get(&self.namespace, id.as_str())?, "writeFile", &arguments).await.map(drop)
-    }
-
-    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
-        match self.run(id, &scripts::kill_command(command_id), COMMAND_TIMEOUT_MILLIS).await?.trim() {
-            "done" => Ok(()),
-            _ => Err(unreadable("the result of the kill command")),
-        }
-    }
-
-    async fn call_files(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &FileCall,
-    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        let output = self.output_of(id, container, &scripts::file_command(call), "a call about files").await?;
-        match output {
-            Err(refusal) => Ok(Err(FileRefusal::Container(refusal))),
-            Ok(output) => {
-                scripts::read_file_outcome(&output, call).ok_or_else(|| unreadable("the output of a call about files"))
-            }
-        }
-    }
-
-    async fn call_background(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &BackgroundCall,
-    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
-        let what = "a call about background commands";
-        match self.output_of(id, container, &scripts::background_command(call), what).await? {
-            Err(refusal) => Ok(Err(BackgroundRefusal::Container(refusal))),
-            Ok(output) => scripts::read_background_outcome(&output, call)
-                .ok_or_else(|| unreadable("the output of a call about background commands")),
-        }
-    }
-
-    async fn run_checkpoint(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        call: &CheckpointCall,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-        let stdout = self.run(id, &checkpoints::command(dir, required, call), checkpoints::TIMEOUT_MILLIS).await?;
-        checkpoints::read_answer(&stdout, call)
     }
 }

@@ -1,6 +1,6 @@
 //! The ports: the traits through which the service reaches everything outside of it.
 //!
-//! - [`sandboxes`]: the sandboxes of an application
+//! - [`sandboxes`]: the sandboxes of an application; [`caller_commands`]: what callers do in their containers
 //! - [`backups`]: the bucket in which the SDK stores backups
 //! - [`storage`]: the durable storage of this Worker's objects, and their alarms
 //! - [`objects`]: the calls between this Worker's objects
@@ -9,6 +9,7 @@
 //! futures do not need to be `Send`, because a Worker has one thread.
 
 mod backups;
+mod caller_commands;
 mod objects;
 mod sandboxes;
 mod storage;
@@ -22,8 +23,9 @@ use crate::model::{Result, Runtime, SandboxBindings, Timestamp};
 
 pub use crate::model::record::RestoreSource;
 pub use backups::BackupStore;
+pub use caller_commands::{CallerCommands, InputOf, RunningCommand, RunningCommandOf};
 pub use objects::{NamedWorkspaceClient, SandboxLedgerClient};
-pub use sandboxes::{InputOf, RunningCommand, RunningCommandOf, SandboxSession, SandboxSessionOf, Sandboxes};
+pub use sandboxes::{SandboxSession, SandboxSessionOf, Sandboxes};
 pub use storage::{DirectoryStore, Ledger, TokenStore, WorkspaceStore};
 
 /// All ports of the service.

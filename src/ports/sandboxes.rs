@@ -3,13 +3,8 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 
-use super::Ports;
-use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use super::{CallerCommands, Ports};
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
-use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
-use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::freeze::{Freeze, FreezeReport};
 use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
@@ -100,29 +95,12 @@ pub trait SandboxSession {
     ) -> impl Future<Output = Result<RestoreFinished, Failure>>;
 }
 
-/// A command of a caller that runs in a container. Where it is dropped, the command continues.
-pub trait RunningCommand {
-    /// Returns the next event; `None` after the last one, and where the events end without it.
-    fn next(&mut self) -> impl Future<Output = Result<Option<CommandEvent>, Failure>>;
-}
-
-/// A command of a caller in a sandbox of the ports `P`.
-pub type RunningCommandOf<P> = <<P as Ports>::Sandboxes as Sandboxes>::RunningCommand;
-
-/// The standard input of a command for sandboxes of the ports `P`.
-pub type InputOf<P> = <<P as Ports>::Sandboxes as Sandboxes>::Input;
-
 /// The sandboxes of an application, by id. Every call uses a new stub and is a request of its own.
-pub trait Sandboxes {
+pub trait Sandboxes: CallerCommands {
     /// See [`Self::open_session`].
     type SandboxSession<'a>: SandboxSession
     where
         Self: 'a;
-
-    /// See [`Self::run_command`].
-    type RunningCommand: RunningCommand + 'static;
-    /// See [`Self::write_input`].
-    type Input;
 
     /// Opens a session with a sandbox. Makes no call yet.
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a>;
@@ -310,59 +288,4 @@ pub trait Sandboxes {
         id: &SandboxId,
         snapshot_id: &str,
     ) -> impl Future<Output = Result<(), Failure>>;
-
-    /// Writes a part of a file to the directory, or returns why the part was refused. Creates missing directories, and
-    /// follows no symbolic link. Starts the container if it is not running. Changes nothing in a container that does not
-    /// meet `required`.
-    fn write_file_part(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        part: &FilePart,
-    ) -> impl Future<Output = Result<Result<PartOutcome, PartRefusal>, Failure>>;
-
-    /// Runs a command of a caller, and returns its events. In another container than `container`, the command is refused:
-    /// one with an identity starts none, and the others start one if none is running.
-    fn run_command(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        command: &ContainerCommand,
-    ) -> impl Future<Output = Result<Self::RunningCommand, Failure>>;
-
-    /// Writes the standard input of a command to a file in the container. Starts the container if it is not running.
-    fn write_input(&self, id: &SandboxId, path: &str, input: Self::Input) -> impl Future<Output = Result<(), Failure>>;
-
-    /// Kills a command of a caller with all processes of its group, or prevents that it starts. Starts the container if it
-    /// is not running.
-    fn kill_command(&self, id: &SandboxId, command_id: &str) -> impl Future<Output = Result<(), Failure>>;
-
-    /// Starts, lists, reads or ends background commands, or returns why the call was refused. In another container than
-    /// `container`, it is refused as [`run_command`](Self::run_command) is.
-    fn call_background(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &BackgroundCall,
-    ) -> impl Future<Output = Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure>>;
-
-    /// Reads or changes files, or returns why the call was refused. In another container than `container`, it is refused as
-    /// [`run_command`](Self::run_command) is.
-    fn call_files(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &FileCall,
-    ) -> impl Future<Output = Result<Result<FileOutcome, FileRefusal>, Failure>>;
-
-    /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
-    /// the container if it is not running. Changes nothing in a container that does not meet `required`.
-    fn run_checkpoint(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        call: &CheckpointCall,
-    ) -> impl Future<Output = Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure>>;
 }

@@ -1,17 +1,20 @@
 //! The in-memory platform of the service tests, as the `World` of the conformance suite.
 
+use std::rc::Rc;
+
 use sandbox_snapshotter::api::operations::{Operation, Request, run_sandbox};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
-use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, SandboxLedgerClient, Sandboxes};
+use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, Ports, SandboxLedgerClient, Sandboxes};
 use sandbox_snapshotter::service::CancellationToken;
 use serde_json::json;
 
 use super::suite;
-use super::support::{Fixture, MINUTE, sandbox};
+use super::support::{Fixture, MINUTE, Namespace, sandbox};
 
 /// The in-memory platform, with the objects of a Worker.
 pub struct InMemory {
     fixture: Fixture,
+    sandboxes: Namespace,
 }
 
 impl Default for InMemory {
@@ -19,13 +22,14 @@ impl Default for InMemory {
         let fixture = Fixture::empty();
         // Makes every listing span several pages.
         fixture.world.set_list_page_size(1);
-        Self { fixture }
+        let binding = fixture.entrypoint().sandbox_bindings().default_binding().clone();
+        Self { sandboxes: Namespace::new(Rc::clone(&fixture.world), &binding), fixture }
     }
 }
 
 impl suite::world::World for InMemory {
     fn sandboxes(&self) -> &impl Sandboxes {
-        &*self.fixture.world
+        &self.sandboxes
     }
 
     fn backups(&self) -> &impl BackupStore {

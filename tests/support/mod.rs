@@ -3,15 +3,15 @@
 //! - `world`: everything outside of the service: its state, its clock and its randomness
 //! - `scheduler`: what a test decides: when calls take effect, which of them fail, and the time
 //! - `methods`: the methods of the ports
-//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10; `sandbox_session`: that of a session;
-//!   `sandbox_calls`: how both reach the object and its container
+//! - `sandboxes`: the sandboxes port, with the behavior of the SDK 0.12.10; `caller_commands`: what callers do in their
+//!   containers; `sandbox_session`: the port of a session; `sandbox_calls`: how all reach the object and its container
 //! - `namespaces`: the Durable Object namespaces of the sandboxes, one for each binding
 //! - `containers`: the sandboxes and the contents of their containers
 //! - `deltas`: the scripts of incremental snapshots in containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
 //! - `freeze`: the freezes of files during captures
 //! - `exec`: the commands of callers; `background`: those that run in the background
-//! - `bucket`: the backups in R2
+//! - `bucket`: the bucket in R2; `backups`: the backups in it
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
 //! - `objects`: the Durable Objects that run the service, and their ports
 //! - `object_clients`: calls between these objects
@@ -21,7 +21,9 @@
 
 mod alarm;
 mod background;
+mod backups;
 mod bucket;
+mod caller_commands;
 mod checkpoints;
 mod commands;
 mod containers;
@@ -47,7 +49,7 @@ mod workspace_store;
 mod world;
 
 pub use alarm::Alarm;
-pub use bucket::{Backup, Capture, build_archive};
+pub use backups::{Backup, Capture, build_archive};
 pub use commands::{CommandResult, HookCall};
 pub use containers::{Container, Files, Image, Sandbox, is_under};
 pub use deltas::{DeltaState, Inventory};

@@ -7,7 +7,7 @@ use sandbox_snapshotter::model::named::platform_snapshot::{PLATFORM_LIFETIME_MIL
 use sandbox_snapshotter::model::named::{ContainerMarker, PlatformSnapshot};
 use sandbox_snapshotter::model::{Failure, SandboxId};
 
-use super::{Container, Event, Files, Method, Sandbox, Scheduler, Work, World};
+use super::{Container, Event, Files, Method, Namespace, Sandbox, Scheduler, Work, World};
 
 /// A disk that the platform stored.
 pub struct Disk<S: Scheduler> {
@@ -54,17 +54,19 @@ impl<S: Scheduler> World<S> {
         let disks = self.disks.borrow();
         disks.get(&snapshot.id).is_some_and(|disk| disk.expires_at > S::now(self) && S::has_image(self, &disk.image))
     }
+}
 
+impl<S: Scheduler> Namespace<S> {
     pub(super) async fn store_disk(
         &self,
         id: &SandboxId,
         marker: &ContainerMarker,
         token: &str,
     ) -> Result<Option<StoredDisk>, Failure> {
-        let (own, marker, token) = (id.clone(), marker.clone(), token.to_owned());
-        let store = move |world: Rc<Self>| async move {
-            let number = world.enter_container(&own).await?;
-            let is_expected = world.with_container(&own, |container, _| {
+        let (marker, token) = (marker.clone(), token.to_owned());
+        let store = move |world: Rc<World<S>>, id| async move {
+            let number = world.enter_container(&id).await?;
+            let is_expected = world.with_container(&id, |container, _| {
                 let is_expected = container.marker.as_ref() == Some(&marker);
                 if is_expected {
                     container.disk_token = Some(token);
@@ -75,27 +77,27 @@ impl<S: Scheduler> World<S> {
                 return Ok(None);
             }
             S::work(&world, Work::Archive).await?;
-            world.check_same_container(&own, number)?;
-            let disk = world.with_container(&own, |container, now| Disk::of(container, now));
+            world.check_same_container(&id, number)?;
+            let disk = world.with_container(&id, |container, now| Disk::of(container, now));
             let number = world.disk_count.get() + 1;
             world.disk_count.set(number);
             let stored = StoredDisk { id: format!("disk-{number}"), size_bytes: 1 << 30 };
-            S::observe(&world, Event::DiskStored(&own, &stored.id, &disk));
+            S::observe(&world, Event::DiskStored(&id, &stored.id, &disk));
             world.disks.borrow_mut().insert(stored.id.clone(), disk);
             Ok(Some(stored))
         };
-        S::call(&self.this(), Method::TakePlatformSnapshot, id.as_str(), store).await
+        self.call(Method::TakePlatformSnapshot, id, store).await
     }
 
     /// Starts a container. Without the disk, that container is empty, or the call fails.
     pub(super) async fn start_disk(&self, id: &SandboxId, disk_id: &str) -> Result<(), Failure> {
-        let (own, disk_id) = (id.clone(), disk_id.to_owned());
-        let start = move |world: Rc<Self>| async move {
-            S::work(&world, Work::Start(&own)).await?;
-            if world.with_sandbox(&own, |sandbox, _| sandbox.container.is_some()) {
+        let disk_id = disk_id.to_owned();
+        let start = move |world: Rc<World<S>>, id| async move {
+            S::work(&world, Work::Start(&id)).await?;
+            if world.with_sandbox(&id, |sandbox, _| sandbox.container.is_some()) {
                 return Ok(());
             }
-            let image = world.with_sandbox(&own, |sandbox, _| S::platform_image(&world, sandbox));
+            let image = world.with_sandbox(&id, |sandbox, _| S::platform_image(&world, sandbox));
             let now = S::now(&world);
             match world
                 .disks
@@ -105,22 +107,22 @@ impl<S: Scheduler> World<S> {
             {
                 Some(disk) => {
                     disk.expires_at = now + PLATFORM_LIFETIME_MILLIS;
-                    world.with_container(&own, |container, _| {
+                    world.with_container(&id, |container, _| {
                         container.files.clone_from(&disk.files);
                         container.directories.clone_from(&disk.directories);
                         container.disk_token.clone_from(&disk.token);
                     });
-                    S::observe(&world, Event::DiskStarted(&own, disk));
+                    S::observe(&world, Event::DiskStarted(&id, disk));
                     Ok(())
                 }
                 None if S::starts_empty(&world) => {
-                    world.with_container(&own, |_, _| ());
+                    world.with_container(&id, |_, _| ());
                     Ok(())
                 }
                 None => Err(Failure::new("ContainerUnavailableError", "exec() requires a running container")
                     .with_code("CONTAINER_UNAVAILABLE")),
             }
         };
-        S::call(&self.this(), Method::StartFromPlatformSnapshot, id.as_str(), start).await
+        self.call(Method::StartFromPlatformSnapshot, id, start).await
     }
 }

@@ -1,23 +1,34 @@
 //! How the ports of a sandbox reach its Durable Object and its container.
 
+use std::future::Future;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{ContainerIdentity, Failure, SandboxId};
 
-use super::{Container, Event, Method, Sandbox, Scheduler, World};
+use super::{Container, Event, Method, Namespace, Sandbox, Scheduler, World};
 
-impl<S: Scheduler> World<S> {
+impl<S: Scheduler> Namespace<S> {
+    /// Calls a sandbox. `act` gets the id that the sandbox has in the world.
+    pub(super) async fn call<T: 'static, F: Future<Output = Result<T, Failure>> + 'static>(
+        &self,
+        method: Method,
+        id: &SandboxId,
+        act: impl FnOnce(Rc<World<S>>, SandboxId) -> F + 'static,
+    ) -> Result<T, Failure> {
+        let id = self.key(id);
+        let target = id.to_string();
+        S::call(&self.world, method, &target, |world| act(world, id)).await
+    }
+
     /// Calls the Durable Object of a sandbox.
-    pub(super) async fn call_sandbox_object<T: 'static>(
+    pub(super) async fn call_object<T: 'static>(
         &self,
         method: Method,
         id: &SandboxId,
         act: impl FnOnce(&mut Sandbox<S>, i64) -> T + 'static,
     ) -> Result<T, Failure> {
-        let own = id.clone();
-        let call = |world: Rc<Self>| async move { Ok(world.with_sandbox(&own, act)) };
-        S::call(&self.this(), method, id.as_str(), call).await
+        self.call(method, id, |world, id| async move { Ok(world.with_sandbox(&id, act)) }).await
     }
 
     /// Runs a script in the container, which is started if none runs.
@@ -25,14 +36,13 @@ impl<S: Scheduler> World<S> {
         &self,
         method: Method,
         id: &SandboxId,
-        act: impl FnOnce(&Rc<Self>, &SandboxId) -> T + 'static,
+        act: impl FnOnce(&Rc<World<S>>, &SandboxId) -> T + 'static,
     ) -> Result<T, Failure> {
-        let own = id.clone();
-        let run = |world: Rc<Self>| async move {
-            world.enter_container(&own).await?;
-            Ok(act(&world, &own))
+        let run = |world: Rc<World<S>>, id| async move {
+            world.enter_container(&id).await?;
+            Ok(act(&world, &id))
         };
-        S::call(&self.this(), method, id.as_str(), run).await
+        self.call(method, id, run).await
     }
 
     /// As [`run_script`](Self::run_script), for a script that needs only the container.
@@ -62,19 +72,20 @@ impl<S: Scheduler> World<S> {
         method: Method,
         id: &SandboxId,
         expected: Option<ContainerIdentity>,
-        act: impl FnOnce(&Rc<Self>, &SandboxId) -> T + 'static,
+        act: impl FnOnce(&Rc<World<S>>, &SandboxId) -> T + 'static,
     ) -> Result<T, Failure> {
-        let Some(expected) = expected.filter(|_| self.owns_containers()) else {
+        let Some(expected) = expected.filter(|_| self.world.owns_containers()) else {
             return self.run_script(method, id, act).await;
         };
-        let own = id.clone();
-        let run = move |world: Rc<Self>| async move {
-            world.expect_container(&own, |world| world.identity(&own) == Some(expected)).await?;
-            Ok(act(&world, &own))
+        let run = move |world: Rc<World<S>>, id| async move {
+            world.expect_container(&id, |world| world.identity(&id) == Some(expected)).await?;
+            Ok(act(&world, &id))
         };
-        S::call(&self.this(), method, id.as_str(), run).await
+        self.call(method, id, run).await
     }
+}
 
+impl<S: Scheduler> World<S> {
     /// Sets the marker of the container.
     pub(super) fn set_marker(self: &Rc<Self>, id: &SandboxId, to: &ContainerMarker) {
         if self.marker_of(id).as_ref() != Some(to) {

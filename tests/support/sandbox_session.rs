@@ -13,29 +13,29 @@ use sandbox_snapshotter::model::{
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::containers::is_under;
-use super::{Container, Event, Method, Scheduler, Work, World};
+use super::{Container, Event, Method, Namespace, Scheduler, Work, World};
 
 /// A session of a sandbox.
 pub struct MemorySession<'a, S: Scheduler> {
-    world: &'a World<S>,
-    id: SandboxId,
+    sandboxes: &'a Namespace<S>,
+    id: &'a SandboxId,
 }
 
 impl<'a, S: Scheduler> MemorySession<'a, S> {
     /// Returns a session of the sandbox `id`.
-    pub const fn new(world: &'a World<S>, id: SandboxId) -> Self {
-        Self { world, id }
+    pub const fn new(sandboxes: &'a Namespace<S>, id: &'a SandboxId) -> Self {
+        Self { sandboxes, id }
     }
 }
 
 impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
     async fn set_name(&self) -> Result<(), Failure> {
-        let id = self.id.clone();
-        self.world.call_sandbox_object(Method::SetName, &self.id, move |sandbox, _| sandbox.assign_name(&id)).await
+        let own = self.sandboxes.key(self.id);
+        self.sandboxes.call_object(Method::SetName, self.id, move |sandbox, _| sandbox.assign_name(&own)).await
     }
 
     async fn probe(&self, dir: &Directory) -> Result<Probe, Failure> {
-        self.world.probe(&self.id, dir).await
+        self.sandboxes.probe(self.id, dir).await
     }
 
     async fn update_marker(
@@ -43,7 +43,7 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         from: Option<&ContainerMarker>,
         to: &ContainerMarker,
     ) -> Result<MarkerUpdate, Failure> {
-        Sandboxes::update_marker(self.world, &self.id, from, to, None).await
+        Sandboxes::update_marker(self.sandboxes, self.id, from, to, None).await
     }
 
     async fn complete_restore(
@@ -53,18 +53,18 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        self.world.complete_restore(&self.id, backup, from, to, may_be_empty).await
+        self.sandboxes.complete_restore(self.id, backup, from, to, may_be_empty).await
     }
 
     async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
         let dir = dir.to_string();
         let make = |container: &mut Container<S>, _| _ = container.directories.insert(dir);
-        self.world.in_container(Method::MakeDirectory, &self.id, make).await
+        self.sandboxes.in_container(Method::MakeDirectory, self.id, make).await
     }
 
     async fn create_backup(&self, options: &BackupOptions, _: Option<u64>) -> Result<BackupHandle, Failure> {
-        let (id, options) = (self.id.clone(), options.clone());
-        let create = |world: Rc<World<S>>| {
+        let options = options.clone();
+        let create = move |world: Rc<World<S>>, id| {
             let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
             async move {
                 turn.wait().await;
@@ -75,7 +75,7 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
                 Ok(world.store_backup(capture, &options))
             }
         };
-        S::call(&self.world.this(), Method::CreateBackup, self.id.as_str(), create).await
+        self.sandboxes.call(Method::CreateBackup, self.id, create).await
     }
 
     async fn restore_backup(
@@ -84,9 +84,9 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         _: u64,
         expected: Option<&ContainerId>,
     ) -> Result<(), Failure> {
-        let (id, backup, requested_at) = (self.id.clone(), backup.clone(), self.world.current_time().as_millis());
+        let (backup, requested_at) = (backup.clone(), self.sandboxes.world.current_time().as_millis());
         let expected = expected.cloned();
-        let restore = move |world: Rc<World<S>>| {
+        let restore = move |world: Rc<World<S>>, id| {
             let mut turn = world.with_sandbox(&id, |sandbox, _| sandbox.enqueue());
             async move {
                 turn.wait().await;
@@ -112,13 +112,13 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
                 S::work(&world, Work::Unpack).await
             }
         };
-        S::call(&self.world.this(), Method::RestoreBackup, self.id.as_str(), restore).await
+        self.sandboxes.call(Method::RestoreBackup, self.id, restore).await
     }
 
     async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
         let begin = begin.clone();
         let run = move |container: &mut Container<S>, _| container.begin_capture(&begin);
-        self.world.in_container(Method::BeginCapture, &self.id, run).await
+        self.sandboxes.in_container(Method::BeginCapture, self.id, run).await
     }
 
     async fn finish_inventory(
@@ -128,13 +128,13 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
     ) -> Result<Result<TracedBase, FullReason>, Failure> {
         let snapshot_id = snapshot_id.clone();
         let run = move |container: &mut Container<S>, _| container.finish_inventory(&snapshot_id);
-        self.world.in_container(Method::FinishInventory, &self.id, run).await
+        self.sandboxes.in_container(Method::FinishInventory, self.id, run).await
     }
 
     async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
         let carrier = carrier.clone();
         let run = move |container: &mut Container<S>, _| container.release_carrier(&carrier);
-        self.world.in_container(Method::ReleaseCarrier, &self.id, run).await
+        self.sandboxes.in_container(Method::ReleaseCarrier, self.id, run).await
     }
 
     async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
@@ -146,7 +146,7 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
             }
             is_expected
         };
-        self.world.in_container(Method::ClearDirectory, &self.id, clear).await
+        self.sandboxes.in_container(Method::ClearDirectory, self.id, clear).await
     }
 
     async fn finish_restore(
@@ -154,7 +154,7 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
         finish: &RestoreFinish,
         marker: &ContainerMarker,
     ) -> Result<RestoreFinished, Failure> {
-        let (id, finish, marker) = (self.id.clone(), finish.clone(), marker.clone());
+        let (finish, marker) = (finish.clone(), marker.clone());
         let run = move |world: &Rc<World<S>>, id: &SandboxId| {
             let finished = world.with_container(id, |container, _| container.finish_restore(&finish, &marker));
             if finish.carrier.is_some() && finished != RestoreFinished::OtherContainer {
@@ -162,6 +162,6 @@ impl<S: Scheduler> SandboxSession for MemorySession<'_, S> {
             }
             finished
         };
-        self.world.run_script(Method::FinishRestore, &id, run).await
+        self.sandboxes.run_script(Method::FinishRestore, self.id, run).await
     }
 }

@@ -3,16 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use sandbox_snapshotter::model::checkpoint_call::{
-    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
-};
 use sandbox_snapshotter::model::delta::{
     CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase, is_carrier,
 };
-use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
-use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
 use sandbox_snapshotter::model::freeze_call::FreezeFailed;
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -28,33 +21,30 @@ use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::commands::{HookCall, run_default};
 use super::containers::is_under;
-use super::exec::MemoryCommand;
 use super::sandbox_session::MemorySession;
-use super::{Container, Event, Method, Sandbox, Scheduler, Work, World};
+use super::{Container, Event, Method, Namespace, Sandbox, Scheduler, Work, World};
 
-impl<S: Scheduler> Sandboxes for World<S> {
+impl<S: Scheduler> Sandboxes for Namespace<S> {
     type SandboxSession<'a> = MemorySession<'a, S>;
-    type RunningCommand = MemoryCommand<S>;
-    type Input = String;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> MemorySession<'a, S> {
-        MemorySession::new(self, id.clone())
+        MemorySession::new(self, id)
     }
 
     async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
-        let runtime = self.runtime.get();
+        let runtime = self.world.runtime.get();
         let read = move |sandbox: &mut Sandbox<S>, now| sandbox.report_status(runtime, now);
-        self.call_sandbox_object(Method::Status, id, read).await
+        self.call_object(Method::Status, id, read).await
     }
 
     async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
-        let (own, image) = (id.clone(), image.map(str::to_owned));
+        let (own, image) = (self.key(id), image.map(str::to_owned));
         let configure = move |sandbox: &mut Sandbox<S>, _| {
             sandbox.assign_name(&own);
             sandbox.sleeps_after = Some(idle_seconds);
             sandbox.image = image;
         };
-        self.call_sandbox_object(Method::Configure, id, configure).await
+        self.call_object(Method::Configure, id, configure).await
     }
 
     async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
@@ -68,22 +58,22 @@ impl<S: Scheduler> Sandboxes for World<S> {
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        S::observe(&self.this(), Event::DestroyRequested(id));
-        let (own, requested_at) = (id.clone(), self.current_time().as_millis());
-        let destroy = move |world: Rc<Self>| async move {
-            S::observe(&world, Event::Destroyed(&own, requested_at));
-            world.with_sandbox(&own, |sandbox, now| {
+        S::observe(&self.world, Event::DestroyRequested(&self.key(id)));
+        let requested_at = self.world.current_time().as_millis();
+        let destroy = move |world: Rc<World<S>>, id| async move {
+            S::observe(&world, Event::Destroyed(&id, requested_at));
+            world.with_sandbox(&id, |sandbox, now| {
                 sandbox.container = None;
                 sandbox.set_status(Status::Down, now);
             });
             Ok(())
         };
-        S::call(&self.this(), Method::Destroy, id.as_str(), destroy).await
+        self.call(Method::Destroy, id, destroy).await
     }
 
     async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
         let set = move |sandbox: &mut Sandbox<S>, _| sandbox.sleeps_after = Some(seconds);
-        self.call_sandbox_object(Method::SetIdleTimeout, id, set).await
+        self.call_object(Method::SetIdleTimeout, id, set).await
     }
 
     async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
@@ -96,7 +86,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
                 };
             }
         };
-        self.call_sandbox_object(Method::SetEnv, id, set).await
+        self.call_object(Method::SetEnv, id, set).await
     }
 
     async fn update_marker(
@@ -106,9 +96,9 @@ impl<S: Scheduler> Sandboxes for World<S> {
         to: &ContainerMarker,
         older_than_millis: Option<i64>,
     ) -> Result<MarkerUpdate, Failure> {
-        S::observe(&self.this(), Event::MarkerRequested(from, to));
+        S::observe(&self.world, Event::MarkerRequested(from, to));
         let (from, to) = (from.cloned(), to.clone());
-        let update = move |world: &Rc<Self>, id: &SandboxId| {
+        let update = move |world: &Rc<World<S>>, id: &SandboxId| {
             let (marker, is_replacement, age_millis) = world.with_container(id, |container, now| {
                 (container.marker.clone(), container.is_replacement, container.age_millis(now))
             });
@@ -137,10 +127,10 @@ impl<S: Scheduler> Sandboxes for World<S> {
         dir: &Directory,
         files: &[String],
     ) -> Result<Option<RestoreBegun>, Failure> {
-        S::observe(&self.this(), Event::MarkerRequested(from, to));
+        S::observe(&self.world, Event::MarkerRequested(from, to));
         let (from, to, dir, files) = (from.cloned(), to.clone(), dir.clone(), files.to_vec());
         let token = token.map(str::to_owned);
-        let begin = move |world: &Rc<Self>, id: &SandboxId| {
+        let begin = move |world: &Rc<World<S>>, id: &SandboxId| {
             let disk_token = world.with_container(id, |container, _| container.disk_token.clone());
             if world.marker_of(id) != from || (token.is_some() && disk_token != token) {
                 return None;
@@ -164,9 +154,9 @@ impl<S: Scheduler> Sandboxes for World<S> {
         to: &ContainerMarker,
         may_be_empty: bool,
     ) -> Result<Arrival, Failure> {
-        S::observe(&self.this(), Event::MarkerRequested(Some(from), to));
+        S::observe(&self.world, Event::MarkerRequested(Some(from), to));
         let (from, to, backup) = (from.clone(), to.clone(), backup.clone());
-        let complete = move |world: &Rc<Self>, id: &SandboxId| {
+        let complete = move |world: &Rc<World<S>>, id: &SandboxId| {
             S::observe(world, Event::ArrivalRequested(id));
             let refusal = world.with_container(id, |container, _| {
                 if container.marker.as_ref().is_none_or(|marker| *marker != from && *marker != to) {
@@ -259,7 +249,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
         expected: Option<ContainerIdentity>,
     ) -> Result<Option<bool>, Failure> {
         let (dir, saved, next) = (dir.clone(), saved.map(str::to_owned), next.to_owned());
-        let check = move |world: &Rc<Self>, id: &SandboxId| {
+        let check = move |world: &Rc<World<S>>, id: &SandboxId| {
             let check = |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
             let changed = world.with_container(id, check);
             if let Some(is_changed) = changed {
@@ -279,15 +269,15 @@ impl<S: Scheduler> Sandboxes for World<S> {
         hook: &Hook,
         env: &BTreeMap<String, String>,
     ) -> Result<Option<HookRun>, Failure> {
-        let (own, marker, hook) = (id.clone(), marker.clone(), hook.clone());
-        let (sandbox, name, dir, env) = (id.to_string(), name.to_owned(), dir.to_string(), env.clone());
-        let run = move |world: Rc<Self>| async move {
-            let number = world.enter_container(&own).await?;
-            if world.marker_of(&own).as_ref() != Some(&marker) {
+        let (marker, hook) = (marker.clone(), hook.clone());
+        let (name, dir, env) = (name.to_owned(), dir.to_string(), env.clone());
+        let run = move |world: Rc<World<S>>, id: SandboxId| async move {
+            let number = world.enter_container(&id).await?;
+            if world.marker_of(&id).as_ref() != Some(&marker) {
                 return Ok(None);
             }
-            let env = world.with_sandbox(&own, |sandbox, _| sandbox.env.clone()).into_iter().chain(env).collect();
-            let call = HookCall { sandbox, name: name.clone(), dir, env };
+            let env = world.with_sandbox(&id, |sandbox, _| sandbox.env.clone()).into_iter().chain(env).collect();
+            let call = HookCall { sandbox: id.to_string(), name: name.clone(), dir, env };
             S::observe(&world, Event::Hook(&call));
             let planned = world.commands.borrow().get(&hook.command).cloned();
             let result = planned.map_or_else(|| run_default(&hook.command), |effect| effect(&world, &call));
@@ -295,11 +285,11 @@ impl<S: Scheduler> Sandboxes for World<S> {
             if timed_out {
                 S::work(&world, Work::Hook(i64::from(hook.timeout_seconds) * 1000)).await?;
             }
-            world.check_same_container(&own, number)?;
+            world.check_same_container(&id, number)?;
             let (ok, exit_code) = (result.exit_code == Some(0), result.exit_code);
             Ok(Some(HookRun { hook: name, ok, exit_code, timed_out, output: result.output }))
         };
-        S::call(&self.this(), Method::RunHook, id.as_str(), run).await
+        self.call(Method::RunHook, id, run).await
     }
 
     async fn freeze(
@@ -311,7 +301,7 @@ impl<S: Scheduler> Sandboxes for World<S> {
         expected: Option<ContainerIdentity>,
     ) -> Result<Result<(), FreezeFailed>, Failure> {
         let (dir, snapshot_id, freeze) = (dir.clone(), snapshot_id.clone(), freeze.clone());
-        let run = move |world: &Rc<Self>, id: &SandboxId| world.freeze_files(id, &dir, &snapshot_id, &freeze);
+        let run = move |world: &Rc<World<S>>, id: &SandboxId| world.freeze_files(id, &dir, &snapshot_id, &freeze);
         self.run_expected_script(Method::Freeze, id, expected, run).await
     }
 
@@ -322,21 +312,19 @@ impl<S: Scheduler> Sandboxes for World<S> {
         expected: Option<ContainerIdentity>,
     ) -> Result<FreezeReport, Failure> {
         let snapshot_id = snapshot_id.clone();
-        let run = move |world: &Rc<Self>, id: &SandboxId| world.thaw_files(id, &snapshot_id);
+        let run = move |world: &Rc<World<S>>, id: &SandboxId| world.thaw_files(id, &snapshot_id);
         self.run_expected_script(Method::Thaw, id, expected, run).await
     }
 
     async fn image_names(&self, id: &SandboxId) -> Result<Option<Vec<String>>, Failure> {
-        let read = |world: Rc<Self>| async move { Ok(S::image_names(&world)) };
-        S::call(&self.this(), Method::ImageNames, id.as_str(), read).await
+        self.call(Method::ImageNames, id, |world, _| async move { Ok(S::image_names(&world)) }).await
     }
 
     async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
-        let own = id.clone();
-        let read = |world: Rc<Self>| async move {
-            Ok(world.with_sandbox(&own, |sandbox, _| S::platform_image(&world, sandbox)))
+        let read = |world: Rc<World<S>>, id| async move {
+            Ok(world.with_sandbox(&id, |sandbox, _| S::platform_image(&world, sandbox)))
         };
-        S::call(&self.this(), Method::PlatformImage, id.as_str(), read).await
+        self.call(Method::PlatformImage, id, read).await
     }
 
     async fn take_platform_snapshot(
@@ -350,80 +338,5 @@ impl<S: Scheduler> Sandboxes for World<S> {
 
     async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
         self.start_disk(id, snapshot_id).await
-    }
-
-    async fn write_file_part(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        part: &FilePart,
-    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
-        let (dir, part) = (dir.clone(), part.clone());
-        let write = move |world: &Rc<Self>, id: &SandboxId| world.write_part(id, dir.as_str(), required, &part);
-        self.run_script(Method::WriteFilePart, id, write).await
-    }
-
-    async fn run_command(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        command: &ContainerCommand,
-    ) -> Result<MemoryCommand<S>, Failure> {
-        let (own, container, command) = (id.clone(), container.clone(), command.clone());
-        let run = |world: Rc<Self>| async move { world.start_command(&own, &container, &command).await };
-        S::call(&self.this(), Method::RunCommand, id.as_str(), run).await
-    }
-
-    async fn write_input(&self, id: &SandboxId, path: &str, input: String) -> Result<(), Failure> {
-        let path = path.to_owned();
-        let write = move |container: &mut Container<S>, _| drop(container.files.insert(path, input));
-        self.in_container(Method::WriteInput, id, write).await
-    }
-
-    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
-        let command_id = command_id.to_owned();
-        let kill = move |container: &mut Container<S>, _| {
-            if container.commands > 0 {
-                container.commands -= 1;
-            } else {
-                container.cancelled.insert(command_id);
-            }
-        };
-        self.in_container(Method::KillCommand, id, kill).await
-    }
-
-    async fn call_background(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &BackgroundCall,
-    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
-        let (own, container, call) = (id.clone(), container.clone(), call.clone());
-        let run = |world: Rc<Self>| async move { world.run_background_call(&own, &container, &call).await };
-        S::call(&self.this(), Method::CallBackground, id.as_str(), run).await
-    }
-
-    async fn call_files(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &FileCall,
-    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        let (own, container, call) = (id.clone(), container.clone(), call.clone());
-        let run = |world: Rc<Self>| async move { world.run_file_call(&own, &container, &call).await };
-        S::call(&self.this(), Method::CallFiles, id.as_str(), run).await
-    }
-
-    async fn run_checkpoint(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        call: &CheckpointCall,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-        let (dir, call) = (dir.clone(), call.clone());
-        let run = move |world: &Rc<Self>, id: &SandboxId| world.run_checkpoint_call(id, dir.as_str(), required, &call);
-        self.run_script(Method::RunCheckpoint, id, run).await
     }
 }

@@ -5,10 +5,9 @@ use sandbox_snapshotter_client::model::background::{
 };
 use sandbox_snapshotter_client::model::escape::escape;
 use sandbox_snapshotter_client::model::exec::OutputStream;
-use sandbox_snapshotter_client::model::request::{CommandOutputRequest, EndCommandRequest, ListCommandsRequest};
+use sandbox_snapshotter_client::model::request::{CommandOutputRequest, EndCommandRequest, SandboxSelection};
 
 use super::context::Context;
-use super::target::Target;
 use crate::args::commands::{self, Commands, CommandsOf};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -28,12 +27,8 @@ pub fn run(context: &Context, command: Commands) -> Result<Exit> {
     }
 }
 
-fn select(context: &Context, of: &CommandsOf) -> Result<ListCommandsRequest> {
-    let request = match Target::parse(&of.target)? {
-        Target::Named(address) => ListCommandsRequest::named(address),
-        Target::Sandbox(id) => ListCommandsRequest::sandbox(id),
-    };
-    Ok(ListCommandsRequest { lineage_scope: context.lineage_scope(&of.lineage_scope)?, ..request })
+fn select(context: &Context, of: &CommandsOf) -> Result<SandboxSelection> {
+    context.selection(&of.target, &of.lineage_scope)
 }
 
 /// Prints the output part by part. In JSON mode, prints the answer with the first part.

@@ -1,11 +1,11 @@
 //! The command for the differences between two snapshots, or a snapshot and the present files.
 
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
-use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, Selection};
+use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, SandboxSelection, Selection};
 
 use super::context::Context;
 use super::lists;
-use super::target::Target;
+use super::target::parse_target;
 use crate::args::common::Paging;
 use crate::args::diff::Diff;
 use crate::exit::Exit;
@@ -37,11 +37,8 @@ pub fn run(context: &Context, command: Diff) -> Result<Exit> {
     let to: FileSource = if let Some(to) = to {
         select(to_target, &to)?.into()
     } else {
-        let files = match Target::parse(to_target)? {
-            Target::Sandbox(id) => SandboxFiles::sandbox(id),
-            Target::Named(address) => SandboxFiles::named(address),
-        };
-        SandboxFiles { lineage_scope: lineage_scope.clone(), ..files }.into()
+        let selection = SandboxSelection { lineage_scope: lineage_scope.clone(), ..parse_target(to_target)?.into() };
+        SandboxFiles::from(selection).into()
     };
     let limit = if paging.is_all() { DiffRequest::MAX_LIMIT } else { DiffRequest::DEFAULT_LIMIT };
     let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(from, to) };

@@ -11,7 +11,6 @@ use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandReques
 use sandbox_snapshotter_client::{self as client, Options};
 
 use super::context::Context;
-use super::target::Target;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::args::help;
@@ -60,10 +59,6 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
     let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
     check_no_option_follows(&target, &argv)?;
-    let request = match Target::parse(&target)? {
-        Target::Named(address) => ExecRequest::named(address, ""),
-        Target::Sandbox(id) => ExecRequest::sandbox(id, ""),
-    };
     let env = env.iter().map(|pair| parse_variable(pair)).collect::<Result<BTreeMap<_, _>>>()?;
     let timeout_seconds =
         limit.map_or(ExecRequest::DEFAULT_TIMEOUT, |DurationArg(seconds)| u32::try_from(seconds).unwrap_or(u32::MAX));
@@ -78,30 +73,15 @@ fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> R
         cwd,
         env: (!env.is_empty()).then_some(env),
         timeout_seconds,
-        lineage_scope: context.lineage_scope(&lineage_scope)?,
-        ..request
+        ..ExecRequest::of(context.selection(&target, &lineage_scope)?, "")
     })
 }
 
 /// Returns the request to start the same command in the background.
 fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandRequest {
-    let ExecRequest {
-        name, tenant, sandbox_id, runtime, command, argv, cwd, env, timeout_seconds, lineage_scope, ..
-    } = request;
+    let ExecRequest { selection, command, argv, cwd, env, timeout_seconds, .. } = request;
     let timeout_seconds = limit.map_or(StartCommandRequest::DEFAULT_TIMEOUT, |_| timeout_seconds);
-    StartCommandRequest {
-        name,
-        tenant,
-        sandbox_id,
-        runtime,
-        command,
-        argv,
-        cwd,
-        env,
-        stdin: None,
-        timeout_seconds,
-        lineage_scope,
-    }
+    StartCommandRequest { selection, command, argv, cwd, env, stdin: None, timeout_seconds }
 }
 
 /// Returns whether the arguments are a command line: one with a space, as `'npm test'`.

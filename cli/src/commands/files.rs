@@ -11,7 +11,6 @@ use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::lists;
-use super::target::Target;
 use crate::args::common::{self, Paging};
 use crate::args::files::{Cat, FileSelector, Ls, RestoreFiles, Stat};
 use crate::exit::Exit;
@@ -118,11 +117,7 @@ fn locate(context: &Context, file: FileSelector) -> Result<(FileSource, FilePath
 
 /// Selects the files of a running sandbox or of a workspace.
 pub(super) fn sandbox_files(context: &Context, target: &str, scope: &common::LineageScope) -> Result<SandboxFiles> {
-    let files = match Target::parse(target)? {
-        Target::Named(address) => SandboxFiles::named(address),
-        Target::Sandbox(id) => SandboxFiles::sandbox(id),
-    };
-    Ok(SandboxFiles { lineage_scope: context.lineage_scope(scope)?, ..files })
+    context.selection(target, scope).map(SandboxFiles::from)
 }
 
 /// Parses a path; the directory itself if it is empty.

@@ -12,6 +12,7 @@ mod exec;
 mod files;
 mod lineage;
 mod lists;
+mod local_files;
 mod maintenance;
 mod retention;
 mod revive;

@@ -6,14 +6,15 @@ use sandbox_snapshotter_client::model::answer::Retention as Decisions;
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::policy::Decision;
 use sandbox_snapshotter_client::model::request::{
-    ApplyRetentionRequest, LineageScope, SandboxRequest, SetRetentionRequest, SettingsUpdate, UpdateRequest,
+    ApplyRetentionRequest, LineageScope, SandboxRequest, SandboxTarget, SetRetentionRequest, SettingsUpdate,
+    UpdateRequest,
 };
 use sandbox_snapshotter_client::model::{Policy, SandboxId};
 use serde_json::json;
 
 use super::confirm::confirm;
 use super::context::Context;
-use super::target::Target;
+use super::target::parse_target;
 use crate::args::retention::{Apply, Plan, Retention, Set};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -56,10 +57,10 @@ fn set(context: &Context, command: &Set) -> Result<Exit> {
         return Err(Failure::invalid("INVALID_USAGE", "No retention rule is given.", remediation));
     }
     let policy = command.policy.to_policy();
-    let target = Target::parse(&command.target)?;
+    let target = parse_target(&command.target)?;
     let sandboxes = context.sandboxes(&command.target)?;
     confirm(&command.confirmation, || Ok(confirm_text(&planned_decisions(context, &sandboxes, &policy)?.value)))?;
-    let Target::Named(address) = target else {
+    let SandboxTarget::Named(address) = target else {
         return context.show(&merge_decisions(&sandboxes, |sandbox_id| {
             context.call_mutating(
                 "setRetention",

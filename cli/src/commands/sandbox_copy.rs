@@ -11,8 +11,8 @@ use sandbox_snapshotter_client::model::request::{ReadFileRequest, SandboxFiles, 
 use serde_json::json;
 
 use super::context::Context;
-use super::download::{STDOUT, check_target_file, file_name, report, write_file, write_to_stdout};
 use super::files::{parse_path, sandbox_files};
+use super::local_files::{STDOUT, check_target_file, file_name, report, write_file, write_to_stdout};
 use crate::args::download::{Cp, SandboxCopy};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};

@@ -5,7 +5,7 @@ use std::path::Path;
 use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope};
+use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope, SandboxSelection, SandboxTarget};
 use sandbox_snapshotter_client::model::{
     Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
 };
@@ -18,21 +18,11 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 
-/// A sandbox or a named workspace.
-pub enum Target {
-    /// A sandbox, by its id.
-    Sandbox(SandboxId),
-    /// A named workspace.
-    Named(Address),
-}
-
-impl Target {
-    /// Parses a sandbox's id, `@name` or `@tenant/name`.
-    pub fn parse(text: &str) -> Result<Self> {
-        match text.strip_prefix('@') {
-            Some(name) => Ok(Self::Named(parse_address(name)?)),
-            None => Ok(Self::Sandbox(SandboxId::parse(text)?)),
-        }
+/// Parses a sandbox's id, `@name` or `@tenant/name`.
+pub fn parse_target(text: &str) -> Result<SandboxTarget> {
+    match text.strip_prefix('@') {
+        Some(name) => Ok(SandboxTarget::Named(parse_address(name)?)),
+        None => Ok(SandboxTarget::Sandbox(SandboxId::parse(text)?)),
     }
 }
 
@@ -46,18 +36,23 @@ pub fn parse_address(text: &str) -> Result<Address> {
 }
 
 impl Context {
+    /// Selects a sandbox or a named workspace, within the caller's lineage.
+    pub fn selection(&self, target: &str, scope: &common::LineageScope) -> Result<SandboxSelection> {
+        Ok(SandboxSelection { lineage_scope: self.lineage_scope(scope)?, ..parse_target(target)?.into() })
+    }
+
     /// Returns the selected sandbox; for a named workspace, its present one.
     pub fn sandbox(&self, target: &str) -> Result<SandboxId> {
-        match Target::parse(target)? {
-            Target::Sandbox(id) => Ok(id),
-            Target::Named(address) => Ok(self.workspace(&address)?.sandbox_id),
+        match parse_target(target)? {
+            SandboxTarget::Sandbox(id) => Ok(id),
+            SandboxTarget::Named(address) => Ok(self.workspace(&address)?.sandbox_id),
         }
     }
 
     /// As [`sandbox`](Self::sandbox). Fails if the server knows nothing of the sandbox.
     pub fn known_sandbox(&self, target: &str) -> Result<SandboxId> {
         let id = self.sandbox(target)?;
-        if let Target::Sandbox(id) = Target::parse(target)? {
+        if let SandboxTarget::Sandbox(id) = parse_target(target)? {
             self.lineage_of_known(&LineageRequest { check: true, ..LineageRequest::of(id) })?;
         }
         Ok(id)
@@ -102,9 +97,9 @@ impl Context {
 
     /// Returns the selected sandboxes; for a named workspace, its present and all former ones, the present one first.
     pub fn sandboxes(&self, target: &str) -> Result<Vec<SandboxId>> {
-        match Target::parse(target)? {
-            Target::Sandbox(id) => Ok(vec![id]),
-            Target::Named(address) => {
+        match parse_target(target)? {
+            SandboxTarget::Sandbox(id) => Ok(vec![id]),
+            SandboxTarget::Named(address) => {
                 let WorkspaceDescription { sandbox_id, former_sandbox_ids, .. } = self.workspace(&address)?;
                 Ok(std::iter::once(sandbox_id).chain(former_sandbox_ids).collect())
             }
@@ -220,13 +215,13 @@ mod tests {
 
     #[test]
     fn a_name_has_a_leading_at_and_an_optional_tenant() {
-        let named = |text| match Target::parse(text) {
-            Ok(Target::Named(address)) => address.to_string(),
+        let named = |text| match parse_target(text) {
+            Ok(SandboxTarget::Named(address)) => address.to_string(),
             _ => panic!("{text} must be a name"),
         };
         assert_eq!(named("@notebook"), "default/notebook");
         assert_eq!(named("@customer-7/notebook"), "customer-7/notebook");
-        assert!(matches!(Target::parse("notebook"), Ok(Target::Sandbox(_))));
+        assert!(matches!(parse_target("notebook"), Ok(SandboxTarget::Sandbox(_))));
     }
 
     #[test]
@@ -243,7 +238,7 @@ mod tests {
             [("", "INVALID_SANDBOX_ID"), ("@", "INVALID_WORKSPACE_NAME"), ("@a/b/c", "INVALID_WORKSPACE_NAME")]
         {
             assert_eq!(
-                Target::parse(text).err().and_then(|failure| failure.code().map(str::to_owned)),
+                parse_target(text).err().and_then(|failure| failure.code().map(str::to_owned)),
                 Some(code.into())
             );
         }

@@ -1,12 +1,12 @@
 //! The commands for tools of language models.
 
 use sandbox_snapshotter_client::model::named::Address;
-use sandbox_snapshotter_client::model::request::{GrantRequest, NameStyle, ToolWorkspace, Toolset};
+use sandbox_snapshotter_client::model::request::{GrantRequest, NameStyle, SandboxTarget, ToolWorkspace, Toolset};
 use sandbox_snapshotter_client::model::tool::ToolGrant;
 use serde_json::json;
 
 use super::context::Context;
-use super::target::Target;
+use super::target::parse_target;
 use crate::args::tools::{Config, ConfigFormat, Grant, Mcp, ToolGroup, Tools};
 use crate::exit::Exit;
 use crate::failure::Result;
@@ -60,12 +60,12 @@ fn workspace(context: &Context, target: &str, grant: &Grant) -> Result<ToolWorks
         tenant: None,
         allow_cross_lineage: false,
     };
-    Ok(match Target::parse(target)? {
-        Target::Sandbox(_) => {
+    Ok(match parse_target(target)? {
+        SandboxTarget::Sandbox(_) => {
             let id = context.known_sandbox(target)?;
             ToolWorkspace { sandbox_id: Some(id.clone()), ..named(id.as_str()) }
         }
-        Target::Named(address) => {
+        SandboxTarget::Named(address) => {
             context.workspace(&address)?;
             let Address { tenant, name } = address;
             ToolWorkspace { workspace: Some(name.clone()), tenant: Some(tenant), ..named(name.as_str()) }

@@ -74,9 +74,8 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
 
     /// As [`exec`](Self::exec), with options.
     pub async fn exec_with(&self, request: ExecRequest) -> Result<ExecResult> {
-        let Address { tenant, name } = self.address.clone();
-        let request = ExecRequest { name: Some(name), tenant: Some(tenant), sandbox_id: None, ..request };
-        self.client.exec(&request).await
+        let selection = request.selection.with_address(self.address.clone());
+        self.client.exec(&ExecRequest { selection, ..request }).await
     }
 
     /// Captures the files of the running workspace. `options` changes the request.

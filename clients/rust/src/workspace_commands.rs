@@ -2,7 +2,7 @@
 
 use crate::model::background::{CommandDescription, CommandId, CommandList, CommandOutput};
 use crate::model::named::Address;
-use crate::model::request::{CommandOutputRequest, EndCommandRequest, ListCommandsRequest, StartCommandRequest};
+use crate::model::request::{CommandOutputRequest, EndCommandRequest, SandboxSelection, StartCommandRequest};
 use crate::{Client, Result, Transport};
 
 /// The background commands of a named workspace. Only [`start`](Self::start) starts a workspace that is not running.
@@ -24,9 +24,8 @@ impl<'a, T: Transport> WorkspaceCommands<'a, T> {
 
     /// As [`start`](Self::start), with options.
     pub async fn start_with(&self, request: StartCommandRequest) -> Result<CommandDescription> {
-        let Address { tenant, name } = self.address.clone();
-        let request = StartCommandRequest { name: Some(name), tenant: Some(tenant), sandbox_id: None, ..request };
-        self.client.commands().start(&request).await
+        let selection = request.selection.with_address(self.address.clone());
+        self.client.commands().start(&StartCommandRequest { selection, ..request }).await
     }
 
     /// Lists the commands, newest first.
@@ -55,7 +54,7 @@ impl<'a, T: Transport> WorkspaceCommands<'a, T> {
         self.client.commands().end(&options(request)).await
     }
 
-    fn selection(&self) -> ListCommandsRequest {
-        ListCommandsRequest::named(self.address.clone())
+    fn selection(&self) -> SandboxSelection {
+        SandboxSelection::named(self.address.clone())
     }
 }

@@ -74,7 +74,8 @@ pub(super) async fn open(form: Form, access: &Access, options: Result<Value>, en
     let work = context.scope(try_open(form, access, options, env, ctx, &mut target));
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(Error::internal()));
     let name = if form == Form::Content { NAMES[0] } else { NAMES[1] };
-    log_download(name, access.token_id(), target.as_ref(), &context, WorkerClock.now().millis_since(started), &outcome);
+    let logged = outcome.as_ref().map(|download| &download.snapshot_id);
+    log_download(name, access.token_id(), target.as_ref(), &context, WorkerClock.now().millis_since(started), logged);
     Opened { correlation_id: context.correlation_id.clone(), outcome }
 }
 

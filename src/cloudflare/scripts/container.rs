@@ -2,7 +2,7 @@
 
 use super::files::{PRINT_IMAGE, hash_files, list_directory, read_hashes, read_image, read_listing, skip_listing};
 use super::{
-    CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_MARKER, dir_vars,
+    CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_AGE, READ_MARKER, dir_vars,
     read_container_id, shell_quote,
 };
 use crate::model::change_cursor::SAVED_AT_START;
@@ -15,10 +15,6 @@ const TICKS_PER_SECOND: f64 = 100.0;
 
 /// The resolution of the system uptime, in milliseconds.
 const TICK_MILLIS: i64 = 10;
-
-/// Sets `$up` to the uptime of the system, in seconds, and `$start` to the start of PID 1, in ticks.
-pub(super) const READ_AGE: &str =
-    "read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }; start=${20}\n";
 
 /// Prints `<uptime of the system in s> <start of PID 1 in ticks> <kind of dir> <1 if the note exists> <uptime at the
 /// end>`, and the container marker on a line of its own. Uses shell builtins where it can, because each program that it

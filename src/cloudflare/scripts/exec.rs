@@ -6,8 +6,7 @@
 
 use base64ct::{Base64, Encoding};
 
-use super::container::READ_AGE;
-use super::{FILE_NAMES, READ_MARKER, shell_quote};
+use super::{FILE_NAMES, READ_AGE, READ_MARKER, shell_quote};
 use crate::model::Directory;
 use crate::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, MAX_COMMANDS, Program};
 use crate::model::named::ContainerMarker;

@@ -63,6 +63,9 @@ use crate::model::{ContainerId, Directory};
 pub(super) const FILE_NAMES: &str = "run=/run/sandbox-snapshotter; replaced_note=$run.took-place marker=$run.stamp \
      watch_file=$run.looked disk_token=/var/lib/sandbox-snapshotter.disk\n";
 
+/// Sets `$up` to the uptime of the system, in seconds, and `$start` to the start of PID 1, in ticks.
+const READ_AGE: &str = "read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }; start=${20}\n";
+
 /// Sets `$now` to the container marker; empty where there is none.
 const READ_MARKER: &str = "now=; [ -f \"$marker\" ] && IFS= read -r now <\"$marker\"\n";
 

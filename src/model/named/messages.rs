@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{HookRun, KeptSnapshot, LastSnapshot, StartOutcome};
 use super::binding::{LastRestore, SavedIn, WorkspaceBinding, is_zero};
-use super::record::SnapshotKey;
 use super::settings::{Hook, Settings, StartSettings};
 use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::exec::StartedForExec;
@@ -228,6 +227,16 @@ pub struct NewestSnapshot {
     /// Whether the sandbox may have held newer files.
     #[serde(default = "unproved")]
     pub may_have_lost: bool,
+}
+
+/// The key of a snapshot: its ledger and its id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SnapshotKey {
+    /// The sandbox that the snapshot was taken of.
+    pub origin_id: SandboxId,
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
 }
 
 /// The snapshot from which other workspaces start with the present files of a workspace.

@@ -3,13 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{
-    LastSnapshot, RestoredFrom, StartOutcome, Transition, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem,
-};
+use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::binding::LastRestore;
-use super::messages::{EnsuredRunning, ForkSource};
-use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy};
-use crate::model::{Runtime, SandboxId, SnapshotId, Timestamp};
+use super::messages::{EnsuredRunning, ForkSource, SnapshotKey};
+use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
+use crate::model::{Runtime, SandboxId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -131,16 +129,6 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "againAt")]
     pub next_check_at: Option<Timestamp>,
-}
-
-/// The key of a snapshot: its ledger and its id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SnapshotKey {
-    /// The sandbox that the snapshot was taken of.
-    pub origin_id: SandboxId,
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
 }
 
 /// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same answer and is not refused.

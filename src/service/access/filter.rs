@@ -12,7 +12,7 @@ use super::scope::{permits_unnamed, permits_workspace};
 use crate::model::answer::{Tree, TreeSandbox};
 use crate::model::health::Health;
 use crate::model::named::Address;
-use crate::model::operation::{Request, requests};
+use crate::model::operation_request::{Request, requests};
 use crate::model::token::Token;
 use crate::model::{Error, Result, SandboxId, json};
 use crate::ports::Ports;

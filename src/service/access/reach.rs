@@ -1,10 +1,10 @@
 //! The objects that a request reaches. The `match` of each kind of request is total, so a new operation must say it.
 
 use crate::model::named::{Address, Tenant};
-use crate::model::operation::{Request, requests};
+use crate::model::operation_request::{Request, requests};
 use crate::model::request::{
-    CallToolRequest, CreateRequest, ExecTarget, FileSource, ForkFrom, ForkRequest, GrantRequest, LineageScope,
-    ListCommandsRequest, PromoteFrom, SandboxFiles, Selection, SnapshotText, Source, ToolTarget, Toolset,
+    CallToolRequest, CreateRequest, FileSource, ForkFrom, ForkRequest, GrantRequest, LineageScope, PromoteFrom,
+    SandboxSelection, SandboxTarget, Selection, SnapshotText, Source, ToolTarget, Toolset,
 };
 use crate::model::{Result, SandboxId, SnapshotId};
 
@@ -134,15 +134,15 @@ fn with_snapshot(address: &Address, snapshot: Option<&SnapshotText>) -> Vec<Reac
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
     use requests::Entrypoint as Call;
     Ok(match request {
-        Call::Exec(it) => in_target(it.target()?, &it.lineage_scope),
-        Call::StartCommand(it) => in_target(it.target()?, &it.lineage_scope),
-        Call::ListCommands(it) => in_commands(it)?,
-        Call::ReadCommandOutput(it) => in_commands(&it.sandbox)?,
-        Call::EndCommand(it) => in_commands(&it.sandbox)?,
-        Call::WriteFile(it) => in_files(&it.sandbox)?,
-        Call::MakeDirectory(it) => in_files(&it.sandbox)?,
-        Call::MoveFile(it) => in_files(&it.sandbox)?,
-        Call::RemoveFile(it) => in_files(&it.sandbox)?,
+        Call::Exec(it) => in_selected(&it.selection)?,
+        Call::StartCommand(it) => in_selected(&it.selection)?,
+        Call::ListCommands(it) => in_selected(it)?,
+        Call::ReadCommandOutput(it) => in_selected(&it.selection)?,
+        Call::EndCommand(it) => in_selected(&it.selection)?,
+        Call::WriteFile(it) => in_selected(&it.sandbox.selection)?,
+        Call::MakeDirectory(it) => in_selected(&it.sandbox.selection)?,
+        Call::MoveFile(it) => in_selected(&it.sandbox.selection)?,
+        Call::RemoveFile(it) => in_selected(&it.sandbox.selection)?,
         Call::Usage(it) => vec![match &it.name {
             Some(name) => Reached::Workspace(Address { tenant: it.tenant.clone(), name: name.clone() }),
             None => Reached::Tenant(it.tenant.clone()),
@@ -188,23 +188,17 @@ fn in_source(request: &CreateRequest, source: &Source) -> Result<Vec<Reached>> {
 fn files(source: &FileSource) -> Result<Vec<Reached>> {
     match source {
         FileSource::Snapshot(selection) => Ok(selected(selection)),
-        FileSource::Sandbox(sandbox) => in_files(sandbox),
+        FileSource::Sandbox(files) => in_selected(&files.selection),
     }
 }
 
-fn in_files(files: &SandboxFiles) -> Result<Vec<Reached>> {
-    Ok(in_target(files.target()?, &files.lineage_scope))
-}
-
-fn in_commands(commands: &ListCommandsRequest) -> Result<Vec<Reached>> {
-    Ok(in_target(commands.target()?, &commands.lineage_scope))
-}
-
-fn in_target(target: ExecTarget, lineage_scope: &LineageScope) -> Vec<Reached> {
-    match target {
-        ExecTarget::Named(address) => [Reached::Workspace(address)].into_iter().chain(scope(lineage_scope)).collect(),
-        ExecTarget::Sandbox(id) => in_sandbox(&id, lineage_scope),
-    }
+/// Returns what a request reaches that selects a sandbox or a workspace.
+fn in_selected(selection: &SandboxSelection) -> Result<Vec<Reached>> {
+    let target = match selection.target()? {
+        SandboxTarget::Named(address) => Reached::Workspace(address),
+        SandboxTarget::Sandbox(id) => Reached::Sandbox(id),
+    };
+    Ok([target].into_iter().chain(scope(&selection.lineage_scope)).collect())
 }
 
 /// A ref is signed by the sandbox that it names, so the sandbox decides.

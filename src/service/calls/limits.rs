@@ -33,7 +33,7 @@ use crate::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
     SandboxId, SandboxStatus, SnapshotId,
 };
-use crate::ports::{Clock, Ledger, Ports, Sandboxes};
+use crate::ports::{CallerCommands, Clock, Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 
 const MIB: u64 = 1024 * 1024;
@@ -153,246 +153,115 @@ pub(in crate::service) async fn with_timeout<T>(
     }
 }
 
+/// Implements methods with a time limit of a kind for each.
+macro_rules! limit {
+    ($($name:ident($($argument:ident: $type:ty),* $(,)?) -> $answer:ty, $kind:expr;)*) => {
+        $(async fn $name(&self, id: &SandboxId, $($argument: $type),*) -> Result<$answer, Failure> {
+            with_timeout(&*self.clock, $kind, self.sandboxes.$name(id, $($argument),*)).await
+        })*
+    };
+}
+
 impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
     type SandboxSession<'a>
         = TimeLimitedSession<'a, S::SandboxSession<'a>, C>
     where
         Self: 'a;
-    type RunningCommand = S::RunningCommand;
-    type Input = S::Input;
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> Self::SandboxSession<'a> {
         TimeLimitedSession { session: self.sandboxes.open_session(id), clock: &*self.clock }
     }
 
-    async fn status(&self, id: &SandboxId) -> Result<SandboxStatus, Failure> {
-        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.status(id)).await
+    limit! {
+        status() -> SandboxStatus, CallKind::Status;
+        configure(idle_seconds: Option<u64>, image: Option<&str>) -> (), CallKind::Configure;
+        probe(dir: &Directory) -> Probe, CallKind::Command;
+        set_replaced_note(note: bool) -> (), CallKind::Command;
+        destroy() -> (), CallKind::Destroy;
+        set_idle_timeout(seconds: Option<u64>) -> (), CallKind::Configure;
+        set_env(env: &BTreeMap<String, Option<String>>) -> (), CallKind::Command;
+        update_marker(
+            from: Option<&ContainerMarker>,
+            to: &ContainerMarker,
+            older_than_millis: Option<i64>,
+        ) -> MarkerUpdate, CallKind::Command;
+        begin_restore(
+            from: Option<&ContainerMarker>,
+            to: &ContainerMarker,
+            token: Option<&str>,
+            dir: &Directory,
+            files: &[String],
+        ) -> Option<RestoreBegun>, CallKind::Walk;
+        complete_restore(
+            backup: &BackupHandle,
+            from: &ContainerMarker,
+            to: &ContainerMarker,
+            may_be_empty: bool,
+        ) -> Arrival, CallKind::Command;
+        list_directory(dir: &Directory) -> DirectoryListing, CallKind::Walk;
+        hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>, CallKind::Walk;
+        watch_changes(cursor: &ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>, CallKind::Command;
+        ignored_paths(dir: &Directory) -> Vec<String>, CallKind::Walk;
+        changed_since_watch(
+            dir: &Directory,
+            cursor: &ChangeCursor,
+            expected: Option<ContainerIdentity>,
+        ) -> bool, CallKind::Walk;
+        changed_since_save(
+            dir: &Directory,
+            saved: Option<&str>,
+            next: &str,
+            expected: Option<ContainerIdentity>,
+        ) -> Option<bool>, CallKind::Walk;
+        run_hook(
+            marker: &ContainerMarker,
+            dir: &Directory,
+            name: &str,
+            hook: &Hook,
+            env: &BTreeMap<String, String>,
+        ) -> Option<HookRun>, CallKind::Hook(hook.timeout_seconds);
+        freeze(
+            dir: &Directory,
+            snapshot_id: &SnapshotId,
+            freeze: &Freeze,
+            expected: Option<ContainerIdentity>,
+        ) -> Result<(), FreezeFailed>, CallKind::Hook(freeze.timeout_seconds);
+        thaw(
+            snapshot_id: &SnapshotId,
+            expected: Option<ContainerIdentity>,
+        ) -> FreezeReport, CallKind::Hook(Freeze::THAW_SECONDS);
+        image_names() -> Option<Vec<String>>, CallKind::Status;
+        platform_image() -> Option<String>, CallKind::Status;
+        take_platform_snapshot(
+            marker: &ContainerMarker,
+            token: &str,
+        ) -> Option<StoredDisk>, CallKind::PlatformSnapshot;
+        start_from_platform_snapshot(snapshot_id: &str) -> (), CallKind::PlatformSnapshot;
     }
+}
 
-    async fn configure(&self, id: &SandboxId, idle_seconds: Option<u64>, image: Option<&str>) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.configure(id, idle_seconds, image)).await
-    }
+impl<S: Sandboxes, C: Clock> CallerCommands for TimeLimited<S, C> {
+    type RunningCommand = S::RunningCommand;
+    type Input = S::Input;
 
-    async fn probe(&self, id: &SandboxId, dir: &Directory) -> Result<Probe, Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.probe(id, dir)).await
-    }
-
-    async fn set_replaced_note(&self, id: &SandboxId, note: bool) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.set_replaced_note(id, note)).await
-    }
-
-    async fn destroy(&self, id: &SandboxId) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Destroy, self.sandboxes.destroy(id)).await
-    }
-
-    async fn set_idle_timeout(&self, id: &SandboxId, seconds: Option<u64>) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Configure, self.sandboxes.set_idle_timeout(id, seconds)).await
-    }
-
-    async fn set_env(&self, id: &SandboxId, env: &BTreeMap<String, Option<String>>) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.set_env(id, env)).await
-    }
-
-    async fn update_marker(
-        &self,
-        id: &SandboxId,
-        from: Option<&ContainerMarker>,
-        to: &ContainerMarker,
-        older_than_millis: Option<i64>,
-    ) -> Result<MarkerUpdate, Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.update_marker(id, from, to, older_than_millis))
-            .await
-    }
-
-    async fn begin_restore(
-        &self,
-        id: &SandboxId,
-        from: Option<&ContainerMarker>,
-        to: &ContainerMarker,
-        token: Option<&str>,
-        dir: &Directory,
-        files: &[String],
-    ) -> Result<Option<RestoreBegun>, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.begin_restore(id, from, to, token, dir, files)).await
-    }
-
-    async fn complete_restore(
-        &self,
-        id: &SandboxId,
-        backup: &BackupHandle,
-        from: &ContainerMarker,
-        to: &ContainerMarker,
-        may_be_empty: bool,
-    ) -> Result<Arrival, Failure> {
-        with_timeout(
-            &*self.clock,
-            CallKind::Command,
-            self.sandboxes.complete_restore(id, backup, from, to, may_be_empty),
-        )
-        .await
-    }
-
-    async fn list_directory(&self, id: &SandboxId, dir: &Directory) -> Result<DirectoryListing, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.list_directory(id, dir)).await
-    }
-
-    async fn hash_files(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        files: &[String],
-    ) -> Result<BTreeMap<String, String>, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.hash_files(id, dir, files)).await
-    }
-
-    async fn watch_changes(
-        &self,
-        id: &SandboxId,
-        cursor: &ChangeCursor,
-        expected: Option<ContainerIdentity>,
-    ) -> Result<Option<Provenance>, Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.watch_changes(id, cursor, expected)).await
-    }
-
-    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.ignored_paths(id, dir)).await
-    }
-
-    async fn changed_since_watch(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        cursor: &ChangeCursor,
-        expected: Option<ContainerIdentity>,
-    ) -> Result<bool, Failure> {
-        let check = self.sandboxes.changed_since_watch(id, dir, cursor, expected);
-        with_timeout(&*self.clock, CallKind::Walk, check).await
-    }
-
-    async fn changed_since_save(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        saved: Option<&str>,
-        next: &str,
-        expected: Option<ContainerIdentity>,
-    ) -> Result<Option<bool>, Failure> {
-        let check = self.sandboxes.changed_since_save(id, dir, saved, next, expected);
-        with_timeout(&*self.clock, CallKind::Walk, check).await
-    }
-
-    async fn run_hook(
-        &self,
-        id: &SandboxId,
-        marker: &ContainerMarker,
-        dir: &Directory,
-        name: &str,
-        hook: &Hook,
-        env: &BTreeMap<String, String>,
-    ) -> Result<Option<HookRun>, Failure> {
-        let kind = CallKind::Hook(hook.timeout_seconds);
-        with_timeout(&*self.clock, kind, self.sandboxes.run_hook(id, marker, dir, name, hook, env)).await
-    }
-
-    async fn freeze(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        snapshot_id: &SnapshotId,
-        freeze: &Freeze,
-        expected: Option<ContainerIdentity>,
-    ) -> Result<Result<(), FreezeFailed>, Failure> {
-        let kind = CallKind::Hook(freeze.timeout_seconds);
-        with_timeout(&*self.clock, kind, self.sandboxes.freeze(id, dir, snapshot_id, freeze, expected)).await
-    }
-
-    async fn thaw(
-        &self,
-        id: &SandboxId,
-        snapshot_id: &SnapshotId,
-        expected: Option<ContainerIdentity>,
-    ) -> Result<FreezeReport, Failure> {
-        let kind = CallKind::Hook(Freeze::THAW_SECONDS);
-        with_timeout(&*self.clock, kind, self.sandboxes.thaw(id, snapshot_id, expected)).await
-    }
-
-    async fn image_names(&self, id: &SandboxId) -> Result<Option<Vec<String>>, Failure> {
-        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.image_names(id)).await
-    }
-
-    async fn platform_image(&self, id: &SandboxId) -> Result<Option<String>, Failure> {
-        with_timeout(&*self.clock, CallKind::Status, self.sandboxes.platform_image(id)).await
-    }
-
-    async fn take_platform_snapshot(
-        &self,
-        id: &SandboxId,
-        marker: &ContainerMarker,
-        token: &str,
-    ) -> Result<Option<StoredDisk>, Failure> {
-        let snapshot = self.sandboxes.take_platform_snapshot(id, marker, token);
-        with_timeout(&*self.clock, CallKind::PlatformSnapshot, snapshot).await
-    }
-
-    async fn start_from_platform_snapshot(&self, id: &SandboxId, snapshot_id: &str) -> Result<(), Failure> {
-        let started = self.sandboxes.start_from_platform_snapshot(id, snapshot_id);
-        with_timeout(&*self.clock, CallKind::PlatformSnapshot, started).await
-    }
-
-    async fn write_file_part(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        part: &FilePart,
-    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.write_file_part(id, dir, required, part)).await
-    }
-
-    async fn run_command(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        command: &ContainerCommand,
-    ) -> Result<S::RunningCommand, Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.run_command(id, container, command)).await
-    }
-
-    async fn write_input(&self, id: &SandboxId, path: &str, input: S::Input) -> Result<(), Failure> {
-        let kind = CallKind::Exec(ExecRequest::MAX_TIMEOUT);
-        with_timeout(&*self.clock, kind, self.sandboxes.write_input(id, path, input)).await
-    }
-
-    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
-        with_timeout(&*self.clock, CallKind::Command, self.sandboxes.kill_command(id, command_id)).await
-    }
-
-    async fn call_background(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &BackgroundCall,
-    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
-        let kind = CallKind::Exec(call.wait_seconds());
-        with_timeout(&*self.clock, kind, self.sandboxes.call_background(id, container, call)).await
-    }
-
-    async fn call_files(
-        &self,
-        id: &SandboxId,
-        container: &ExecContainer,
-        call: &FileCall,
-    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        with_timeout(&*self.clock, CallKind::Walk, self.sandboxes.call_files(id, container, call)).await
-    }
-
-    async fn run_checkpoint(
-        &self,
-        id: &SandboxId,
-        dir: &Directory,
-        required: RequiredContainer,
-        call: &CheckpointCall,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-        with_timeout(&*self.clock, CallKind::Checkpoint, self.sandboxes.run_checkpoint(id, dir, required, call)).await
+    limit! {
+        write_file_part(
+            dir: &Directory,
+            required: RequiredContainer,
+            part: &FilePart,
+        ) -> Result<PartOutcome, PartRefusal>, CallKind::Command;
+        run_command(container: &ExecContainer, command: &ContainerCommand) -> S::RunningCommand, CallKind::Command;
+        write_input(path: &str, input: S::Input) -> (), CallKind::Exec(ExecRequest::MAX_TIMEOUT);
+        kill_command(command_id: &str) -> (), CallKind::Command;
+        call_background(
+            container: &ExecContainer,
+            call: &BackgroundCall,
+        ) -> Result<BackgroundOutcome, BackgroundRefusal>, CallKind::Exec(call.wait_seconds());
+        call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>, CallKind::Walk;
+        run_checkpoint(
+            dir: &Directory,
+            required: RequiredContainer,
+            call: &CheckpointCall,
+        ) -> Result<CheckpointOutcome, CheckpointRefusal>, CallKind::Checkpoint;
     }
 }

@@ -21,7 +21,7 @@ use crate::model::request::{
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 use crate::model::{Error, Result};
-use crate::ports::{Ports, Sandboxes};
+use crate::ports::{CallerCommands, Ports};
 
 /// The operations on checkpoints. They need no bucket.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {

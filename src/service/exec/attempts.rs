@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 
 use crate::model::exec_call::{CommandRefusal, ExecContainer, ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::ResumedWorkspace;
-use crate::model::request::{ExecTarget, LineageScope, ReviveRequest};
-use crate::model::{Code, Error, Result, Runtime, SandboxId};
+use crate::model::request::{ReviveRequest, SandboxSelection, SandboxTarget};
+use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Background, NamedWorkspaceClient, Ports, SandboxLedgerClient};
 
 /// The longest time from the start of a container until a command runs in it, in milliseconds.
@@ -17,7 +17,7 @@ const MAX_START_MILLIS: i64 = 20_000;
 /// The sandbox that something is to run in.
 pub(in crate::service) struct Destination {
     /// The sandbox, or the workspace that it belongs to.
-    pub target: ExecTarget,
+    pub target: SandboxTarget,
     /// The request to revive the sandbox if its files are gone.
     pub revive: Option<ReviveRequest>,
     /// Whether there can be only one attempt: the sandbox is then verified first.
@@ -35,7 +35,7 @@ pub(in crate::service) async fn in_sandbox<P: Ports, T>(
     // A command in a container that has just ended would start another one, which the revival of another caller destroys.
     let verify = *once || revive.is_some();
     match work(find_sandbox(ports, destination, verify).await?).await {
-        Err(error) if is_gone(&error) && (matches!(target, ExecTarget::Named(_)) || revive.is_some()) && !once => {
+        Err(error) if is_gone(&error) && (matches!(target, SandboxTarget::Named(_)) || revive.is_some()) && !once => {
             work(find_sandbox(ports, destination, true).await?).await
         }
         outcome => outcome,
@@ -50,8 +50,8 @@ fn is_gone(error: &Error) -> bool {
 /// running with the files in place, and revives a sandbox whose files are gone.
 async fn find_sandbox<P: Ports>(ports: &P, destination: &Destination, verify: bool) -> Result<ResumedWorkspace> {
     let id = match &destination.target {
-        ExecTarget::Named(address) => return ports.named_workspaces()?.resume(address, verify).await,
-        ExecTarget::Sandbox(id) => id,
+        SandboxTarget::Named(address) => return ports.named_workspaces()?.resume(address, verify).await,
+        SandboxTarget::Sandbox(id) => id,
     };
     let started = match &destination.revive {
         Some(request) if verify => ports.sandbox_ledgers()?.revive(request).await?.started(),
@@ -64,11 +64,12 @@ async fn find_sandbox<P: Ports>(ports: &P, destination: &Destination, verify: bo
 pub(in crate::service) async fn prepare<P: Ports>(
     ports: &P,
     id: &SandboxId,
-    runtime: Option<Runtime>,
-    scope: &LineageScope,
+    selection: &SandboxSelection,
 ) -> Result<PreparedExec> {
+    let scope = &selection.lineage_scope;
     let lineage_scope = scope.sandbox_id.clone().filter(|_| !scope.allow_cross_lineage);
-    ports.sandbox_ledgers()?.prepare_exec(id, &PrepareExecRequest { runtime, lineage_scope }).await
+    let request = PrepareExecRequest { runtime: selection.runtime, lineage_scope };
+    ports.sandbox_ledgers()?.prepare_exec(id, &request).await
 }
 
 /// Attempts to run something in the container of `prepared`. Returns a refusal that is not about the container.

@@ -13,16 +13,16 @@ use crate::model::exec::StartedForExec;
 use crate::model::exec_call::{ExecContainer, PreparedExec, Program};
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{
-    CommandOutputRequest, EndCommandRequest, ExecTarget, ListCommandsRequest, StartCommandRequest,
+    CommandOutputRequest, EndCommandRequest, SandboxSelection, SandboxTarget, StartCommandRequest,
 };
 use crate::model::{Code, Error, Result, SandboxId, ShortId};
-use crate::ports::{NamedWorkspaceClient, Ports, Sandboxes};
+use crate::ports::{CallerCommands, NamedWorkspaceClient, Ports};
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::draw_random;
 
 /// Starts a command. A workspace that is not running is started first.
 pub async fn start<P: Ports>(ports: &Rc<P>, request: StartCommandRequest) -> Result<CommandDescription> {
-    let destination = Destination { target: request.target()?, revive: None, once: false };
+    let destination = Destination { target: request.selection.target()?, revive: None, once: false };
     let work = async |found| start_in(ports, &request, found).await;
     in_sandbox(&**ports, &destination, work).await
 }
@@ -33,7 +33,7 @@ async fn start_in<P: Ports>(
     found: ResumedWorkspace,
 ) -> Result<CommandDescription> {
     let ResumedWorkspace { sandbox_id: id, mut env, started } = found;
-    let prepared = prepare(&**ports, &id, request.runtime, &request.lineage_scope).await?;
+    let prepared = prepare(&**ports, &id, &request.selection).await?;
     env.extend(request.env.clone().unwrap_or_default());
     let start = BackgroundStart {
         program: Program::of(request.command.as_ref(), &request.argv),
@@ -49,8 +49,8 @@ async fn start_in<P: Ports>(
 }
 
 /// Lists the commands, newest first.
-pub async fn list<P: Ports>(ports: &Rc<P>, request: ListCommandsRequest) -> Result<CommandList> {
-    match call_running(ports, &request, BackgroundAction::List).await? {
+pub async fn list<P: Ports>(ports: &Rc<P>, selection: SandboxSelection) -> Result<CommandList> {
+    match call_running(ports, &selection, BackgroundAction::List).await? {
         (sandbox_id, BackgroundOutcome::List(commands)) => Ok(CommandList { sandbox_id, commands }),
         _ => Err(Error::internal()),
     }
@@ -58,9 +58,9 @@ pub async fn list<P: Ports>(ports: &Rc<P>, request: ListCommandsRequest) -> Resu
 
 /// Returns a part of an output.
 pub async fn output<P: Ports>(ports: &Rc<P>, request: CommandOutputRequest) -> Result<CommandOutput> {
-    let CommandOutputRequest { sandbox, command_id, stream, offset, length, wait_seconds } = request;
+    let CommandOutputRequest { selection, command_id, stream, offset, length, wait_seconds } = request;
     let part = OutputPart { command_id, stream, offset, length, wait_seconds };
-    match call_running(ports, &sandbox, BackgroundAction::Read(part)).await? {
+    match call_running(ports, &selection, BackgroundAction::Read(part)).await? {
         (id, BackgroundOutcome::Output(command, bytes)) => {
             Ok(CommandOutput::of(describe(id, None, command), stream, offset, bytes))
         }
@@ -70,8 +70,8 @@ pub async fn output<P: Ports>(ports: &Rc<P>, request: CommandOutputRequest) -> R
 
 /// Ends a command.
 pub async fn end<P: Ports>(ports: &Rc<P>, request: EndCommandRequest) -> Result<CommandDescription> {
-    let EndCommandRequest { sandbox, command_id, kill_signal: signal, grace_seconds } = request;
-    match call_running(ports, &sandbox, BackgroundAction::End { command_id, signal, grace_seconds }).await? {
+    let EndCommandRequest { selection, command_id, kill_signal: signal, grace_seconds } = request;
+    match call_running(ports, &selection, BackgroundAction::End { command_id, signal, grace_seconds }).await? {
         (id, BackgroundOutcome::Command(command)) => Ok(describe(id, None, command)),
         _ => Err(Error::internal()),
     }
@@ -89,14 +89,14 @@ const fn describe(
 /// ended have ended too.
 async fn call_running<P: Ports>(
     ports: &Rc<P>,
-    request: &ListCommandsRequest,
+    selection: &SandboxSelection,
     action: BackgroundAction,
 ) -> Result<(SandboxId, BackgroundOutcome)> {
-    let id = match request.target()? {
-        ExecTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await?,
-        ExecTarget::Sandbox(id) => id,
+    let id = match selection.target()? {
+        SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await?,
+        SandboxTarget::Sandbox(id) => id,
     };
-    let prepared = prepare(&**ports, &id, request.runtime, &request.lineage_scope).await.map_err(|error| {
+    let prepared = prepare(&**ports, &id, selection).await.map_err(|error| {
         if error.code() == Code::SandboxNotRunning { Error::commands_not_running(&id) } else { error }
     })?;
     let outcome = call(ports, &id, &prepared, action).await?;

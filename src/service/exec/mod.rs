@@ -33,7 +33,7 @@ use crate::model::exec_call::{
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ExecRequest, ReviveRequest};
 use crate::model::{Error, Result, SandboxId, ShortId};
-use crate::ports::{InputOf, Ports, RunningCommand, Sandboxes};
+use crate::ports::{CallerCommands, InputOf, Ports, RunningCommand};
 
 /// The prefix of the files with the inputs of commands. They are outside of every directory that can be captured.
 pub(super) const INPUT_FILE: &str = "/run/sandbox-snapshotter.input.";
@@ -71,15 +71,16 @@ pub async fn start<P: Ports>(
 ) -> Result<Execution<P>> {
     // A stream is read only once, so there is no second attempt.
     let destination =
-        Destination { target: request.target()?, revive: revive_request(&request), once: input.is_some() };
+        Destination { target: request.selection.target()?, revive: revive_request(&request), once: input.is_some() };
     let work = async |found| start_in(&ports, &request, found, input.take(), &abort).await;
     attempts::in_sandbox(&*ports, &destination, work).await
 }
 
 /// Returns the request to revive the sandbox of a command, if its caller wants that.
 fn revive_request(request: &ExecRequest) -> Option<ReviveRequest> {
-    let sandbox_id = request.sandbox_id.clone().filter(|_| request.revive)?;
-    Some(ReviveRequest { lineage_scope: request.lineage_scope.clone(), ..ReviveRequest::of(sandbox_id) })
+    let ExecRequest { selection, revive, .. } = request;
+    let sandbox_id = selection.sandbox_id.clone().filter(|_| *revive)?;
+    Some(ReviveRequest { lineage_scope: selection.lineage_scope.clone(), ..ReviveRequest::of(sandbox_id) })
 }
 
 /// Starts a command in the running container of a sandbox.
@@ -91,7 +92,7 @@ async fn start_in<P: Ports>(
     abort: &CancellationToken,
 ) -> Result<Execution<P>> {
     let ResumedWorkspace { sandbox_id: id, env, started } = sandbox;
-    let prepared = attempts::prepare(&**ports, &id, request.runtime, &request.lineage_scope).await?;
+    let prepared = attempts::prepare(&**ports, &id, &request.selection).await?;
     let sandboxes = ports.sandboxes(prepared.runtime)?;
     let failed = |failure| from_sandbox(failure, &id, During::Exec);
     let mut command = container_command(&**ports, request, &prepared, env)?;

@@ -10,7 +10,7 @@ use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 use crate::model::exec::{ExecEvent, ExecExit, StartedForExec};
 use crate::model::exec_call::CommandEvent;
 use crate::model::{Error, Failure, Result, Runtime, SandboxId, Status, Timestamp};
-use crate::ports::{Background, Clock, Ports, RunningCommand, RunningCommandOf, Sandboxes};
+use crate::ports::{Background, CallerCommands, Clock, Ports, RunningCommand, RunningCommandOf, Sandboxes};
 use crate::service::CancellationToken;
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::calls::limits::CallKind;

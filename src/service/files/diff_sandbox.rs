@@ -18,9 +18,9 @@ use crate::model::diff::{DiffCursor, ListingPosition, SnapshotDiff};
 use crate::model::exec_call::{ExecContainer, PreparedExec};
 use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal, ListingBytes, Omitted};
 use crate::model::files::FilePath;
-use crate::model::request::{DiffRequest, ExecTarget, FileSource, NestedFiles, NestedSelection, SandboxFiles};
+use crate::model::request::{DiffRequest, FileSource, NestedFiles, NestedSelection, SandboxFiles, SandboxTarget};
 use crate::model::{Code, Directory, Error, Result, SandboxId, ShortId};
-use crate::ports::{BackupStore, NamedWorkspaceClient, Ports, SandboxLedgerClient, Sandboxes};
+use crate::ports::{BackupStore, CallerCommands, NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::{During, from_sandbox, from_storage};
 use crate::service::calls::retry::retry;
 use crate::service::exec::attempts::{in_container, prepare};
@@ -101,9 +101,10 @@ struct Running<'a, P> {
 impl<'a, P: Ports> Running<'a, P> {
     /// Returns the selected sandbox, which must be running, and of the lineage of the snapshot.
     async fn find(ports: &'a Rc<P>, files: SandboxFiles, snapshot: &LocatedSnapshot) -> Result<Self> {
-        let id = match files.target()? {
-            ExecTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await,
-            ExecTarget::Sandbox(id) => Ok(id),
+        let SandboxFiles { selection, dir } = files;
+        let id = match selection.target()? {
+            SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await,
+            SandboxTarget::Sandbox(id) => Ok(id),
         };
         let not_running = |error: Error, id: Option<&SandboxId>| match (error.code(), id) {
             (Code::SandboxNotRunning, Some(id)) => Error::diff_not_running(id),
@@ -111,15 +112,15 @@ impl<'a, P: Ports> Running<'a, P> {
             _ => error,
         };
         let id = id.map_err(|error| not_running(error, None))?;
-        let prepared = prepare(&**ports, &id, files.runtime, &files.lineage_scope).await;
+        let prepared = prepare(&**ports, &id, &selection).await;
         let prepared = prepared.map_err(|error| not_running(error, Some(&id)))?;
         let root_id = ports.sandbox_ledgers()?.root_id(&id).await;
         let root_id = root_id.map_err(|failure| from_storage(failure, "reading the lineage of the sandbox"))?;
-        if root_id != snapshot.root_id && !files.lineage_scope.allow_cross_lineage {
+        if root_id != snapshot.root_id && !selection.lineage_scope.allow_cross_lineage {
             return Err(Error::diff_of_lineages(&snapshot.root_id, &root_id));
         }
         let captured = snapshot.capture.as_ref().map(|capture| &capture.dir);
-        let dir = files.dir.as_ref().or(captured).unwrap_or(&prepared.dir).clone();
+        let dir = dir.as_ref().or(captured).unwrap_or(&prepared.dir).clone();
         Ok(Self { ports, id, prepared, dir })
     }
 
@@ -141,17 +142,10 @@ impl<'a, P: Ports> Running<'a, P> {
         let mut paths: Vec<Vec<u8>> = uncertain.map(|change| change.path.as_bytes().to_vec()).collect();
         let mut present = BTreeMap::new();
         while !paths.is_empty() {
-            let mut size = 0;
-            let fits = |path: &&Vec<u8>| {
-                size += path.len() + 1;
-                size <= MAX_HASHED_PATHS
-            };
-            let count = paths.iter().take_while(fits).count().max(1);
-            let rest = paths.split_off(count);
-            let action = FileAction::Hash { paths: paths.clone(), limit: MAX_COMPARED };
+            let batch = take_batch(&mut paths);
+            let action = FileAction::Hash { paths: batch.clone(), limit: MAX_COMPARED };
             let FileOutcome::Hashes(hashes) = self.call(action).await? else { return Err(Error::internal()) };
-            present.extend(paths.into_iter().zip(hashes));
-            paths = rest;
+            present.extend(batch.into_iter().zip(hashes));
         }
         let mut compared: Vec<Change> = changes.into_iter().flat_map(|change| compare_hash(change, &present)).collect();
         compared.sort_by(|left, right| compare_paths(left.path.as_bytes(), right.path.as_bytes()));
@@ -175,6 +169,17 @@ impl<'a, P: Ports> Running<'a, P> {
         let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, dir.as_str()))?;
         outcome.map_err(|refusal| error_of(refusal, id, dir, &FilePath::root(), &call.action))
     }
+}
+
+/// Takes the paths of one command: at least one.
+fn take_batch(paths: &mut Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let mut size = 0;
+    let fits = |path: &&Vec<u8>| {
+        size += path.len() + 1;
+        size <= MAX_HASHED_PATHS
+    };
+    let count = paths.iter().take_while(fits).count().max(1);
+    paths.drain(..count.min(paths.len())).collect()
 }
 
 /// Returns what remains of a difference after the hash of the file in the archive was compared with that in the container.
@@ -223,6 +228,18 @@ mod tests {
 
     fn changed(differences: &[Difference]) -> ChangeKind {
         ChangeKind::Changed(differences.to_vec())
+    }
+
+    #[test]
+    fn paths_are_hashed_in_commands_of_limited_size() {
+        let batches = |count, length| {
+            let mut paths = vec![vec![b'x'; length]; count];
+            let next = || Some(take_batch(&mut paths).len()).filter(|length| *length > 0);
+            std::iter::from_fn(next).collect::<Vec<_>>()
+        };
+        assert_eq!(batches(128, 383), [128], "48 KiB with their separators");
+        assert_eq!(batches(128, 384), [127, 1]);
+        assert_eq!(batches(2, 48 * 1024), [1, 1], "a long path has a command of its own");
     }
 
     #[test]

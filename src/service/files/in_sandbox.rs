@@ -13,7 +13,7 @@ use crate::model::request::{
     SandboxFiles, StatFileRequest, WriteFileRequest,
 };
 use crate::model::{Directory, Error, Result, SandboxId, ShortId};
-use crate::ports::{InputOf, Ports, Sandboxes};
+use crate::ports::{CallerCommands, InputOf, Ports};
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::draw_random;
 use crate::service::exec::attempts::{Destination, in_container, in_sandbox, prepare};
@@ -149,7 +149,7 @@ async fn call_with_input<P: Ports>(
     mut input: Option<InputOf<P>>,
 ) -> Result<(FileLocation, FileOutcome)> {
     // A stream is read only once, so there is no second attempt.
-    let destination = Destination { target: files.target()?, revive: None, once: input.is_some() };
+    let destination = Destination { target: files.selection.target()?, revive: None, once: input.is_some() };
     let work = async |found| call_in(ports, files, found, path, action.clone(), input.take()).await;
     Box::pin(in_sandbox(&**ports, &destination, work)).await
 }
@@ -163,7 +163,7 @@ async fn call_in<P: Ports>(
     input: Option<InputOf<P>>,
 ) -> Result<(FileLocation, FileOutcome)> {
     let ResumedWorkspace { sandbox_id: id, started, .. } = found;
-    let prepared = prepare(&**ports, &id, files.runtime, &files.lineage_scope).await?;
+    let prepared = prepare(&**ports, &id, &files.selection).await?;
     let dir = files.dir.clone().unwrap_or_else(|| prepared.dir.clone());
     let resolved = resolve(path, &dir, &action)?;
     if let FileAction::Move { to, overwrite } = &action {

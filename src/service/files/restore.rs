@@ -6,7 +6,7 @@ use crate::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
 use crate::model::files::{FilePath, RestoredFiles};
 use crate::model::request::RestoreFilesRequest;
 use crate::model::{Directory, Error, Result};
-use crate::ports::{Ports, SandboxLedgerClient, Sandboxes};
+use crate::ports::{CallerCommands, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::During;
 use crate::service::container::identity;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};

@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use super::locate::find_origin;
 use crate::model::named::{Address, Tenant, WorkspaceName};
-use crate::model::operation::{Operation, Request, requests};
+use crate::model::operation::Operation;
+use crate::model::operation_request::{Request, requests};
 use crate::model::{Code, Error, Result, Selector, ShortRef, SnapshotId};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::access::Access;

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::NamedWorkspace;
 use crate::model::named::answer::{Fork, ForkedWorkspaces};
-use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot};
-use crate::model::named::record::{ForkCall, KeyedCall, SnapshotKey};
+use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot, SnapshotKey};
+use crate::model::named::record::{ForkCall, KeyedCall};
 use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, WorkspaceName};
 use crate::model::request::{CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
 use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};

@@ -2,7 +2,7 @@
 
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
-use crate::model::named::record::SnapshotKey;
+use crate::model::named::messages::SnapshotKey;
 use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::lineage::locate::find_origin;

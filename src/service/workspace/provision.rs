@@ -2,8 +2,8 @@
 
 use super::NamedWorkspace;
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::named::messages::{ClaimRequest, ReserveRequest};
-use crate::model::named::record::{SnapshotKey, Task};
+use crate::model::named::messages::{ClaimRequest, ReserveRequest, SnapshotKey};
+use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, PlatformSnapshot};
 use crate::model::{DerivationKind, Error, Policy, Result, Runtime, SandboxId, ShortId, mint_sandbox_id};
 use crate::ports::{Ports, SandboxLedgerClient};

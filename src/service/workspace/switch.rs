@@ -5,8 +5,8 @@
 
 use super::NamedWorkspace;
 use crate::model::named::answer::WorkspaceDescription;
-use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
-use crate::model::named::record::{KeyedCall, SnapshotKey, Task};
+use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, SnapshotKey};
+use crate::model::named::record::{KeyedCall, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, Settings, State};
 use crate::model::{Code, Error, Result, SandboxId, SnapshotRequest};

@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::background_call::{
 use sandbox_snapshotter::model::exec::OutputStream;
 use sandbox_snapshotter::model::exec_call::{CommandRefusal, ExecContainer, Program};
 use sandbox_snapshotter::model::{ChangeCursor, SandboxId};
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::{CallerCommands, Sandboxes};
 
 use super::Case;
 use super::world::{World, work_dir};

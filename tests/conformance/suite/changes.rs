@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::{ChangeCursor, Directory, SandboxId, ShortId};
 use sandbox_snapshotter::ports::{SandboxSession, Sandboxes};
 
 use super::Case;
-use super::container::{put_first_marker, put_marker};
+use super::markers::{put_first_marker, put_marker};
 use super::sandboxes::probe;
 use super::world::{World, backup_options, create_backup, work_dir};
 

@@ -6,10 +6,10 @@ use sandbox_snapshotter::model::checkpoint_call::{
 };
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Directory, DirectoryContent, SandboxId};
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::{CallerCommands, Sandboxes};
 
 use super::Case;
-use super::container::put_marker;
+use super::markers::put_marker;
 use super::sandboxes::probe;
 use super::world::{World, work_dir};
 

@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::archive::EntryKind;
 use sandbox_snapshotter::model::exec_call::{CommandRefusal, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::files::FilePath;
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::CallerCommands;
 
 use super::Case;
 use super::world::{World, work_dir};

@@ -4,7 +4,7 @@ use sandbox_snapshotter::model::checkpoint_call::RequiredContainer;
 use sandbox_snapshotter::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::files::FilePath;
 use sandbox_snapshotter::model::{Directory, DirectoryContent, SandboxId};
-use sandbox_snapshotter::ports::Sandboxes;
+use sandbox_snapshotter::ports::CallerCommands;
 
 use super::Case;
 use super::world::{World, work_dir};

@@ -3,7 +3,8 @@
 //! - `ledger`: the ledger of one sandbox
 //! - `workspace_store`: the storage of a named workspace, `directory_store`: the list of named workspaces,
 //!   `token_store`: the access tokens
-//! - `sandboxes`, with `container`, `changes`, `checkpoints`, `background`, `file_calls`, `file_parts` and `freezes`: the calls to sandboxes
+//! - `sandboxes`, with `markers`, `container`, `changes`, `checkpoints`, `background`, `file_calls`, `file_parts` and
+//!   `freezes`: the calls to sandboxes
 //! - `backups`, `sandbox_ledgers`, `runtime`: the other ports
 //! - `world`: the environment of the cases
 //!
@@ -45,6 +46,7 @@ pub mod file_calls;
 pub mod file_parts;
 pub mod freezes;
 pub mod ledger;
+pub mod markers;
 pub mod runtime;
 pub mod sandbox_ledgers;
 pub mod sandboxes;

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{
 use sandbox_snapshotter::ports::{BackupStore, Clock, SandboxSession, Sandboxes};
 
 use super::world::{World, backup_options, create_backup, work_dir};
-use super::{Case, background, changes, checkpoints, container, file_calls, file_parts, freezes};
+use super::{Case, background, changes, checkpoints, container, file_calls, file_parts, freezes, markers};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     let cases = vec![
@@ -27,6 +27,7 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
     ];
     cases
         .into_iter()
+        .chain(markers::cases())
         .chain(container::cases())
         .chain(changes::cases())
         .chain(checkpoints::cases())

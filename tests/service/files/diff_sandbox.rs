@@ -59,7 +59,7 @@ fn comparison_starts_nothing_and_changes_no_files() {
     assert_eq!(fixture.world.files(AGENT), files);
     fixture.world.end_container(AGENT);
     let error = fixture.run(Operation::Diff, &to_agent(&before)).expect_code(Code::SandboxNotRunning);
-    assert!(error.message().contains(AGENT), "{error}");
+    assert!(error.message().contains(AGENT) && error.message().contains("no files to compare"), "{error}");
     assert!(fixture.world.running_sandboxes().is_empty());
 }
 
@@ -149,7 +149,8 @@ fn workspace_is_compared_by_its_name_while_it_is_active() {
     let snapshot = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
     let from = json!({ "name": WORKSPACE, "snapshotId": snapshot });
     let options = json!({ "from": from, "to": { "name": WORKSPACE } });
-    fixture.run(Operation::Diff, &options).expect_code(Code::SandboxNotRunning);
+    let error = fixture.run(Operation::Diff, &options).expect_code(Code::SandboxNotRunning);
+    assert_eq!(error.remediation(), "Start the workspace first.");
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.write_file(&id, "/workspace/new.txt", "new");

@@ -27,6 +27,8 @@ fn calls(fixture: &Fixture) -> Vec<(Operation, Value)> {
         (Operation::Branch, json!({})),
         (Operation::Restore, json!({})),
         (Operation::ListFiles, json!({})),
+        (Operation::StatFile, json!({ "path": "notes.txt" })),
+        (Operation::ReadFile, json!({ "path": "notes.txt" })),
         (Operation::RestoreFiles, json!({ "paths": ["notes.txt"], "to": fixture.sandbox_of(WORKSPACE) })),
     ]
 }
@@ -100,4 +102,38 @@ fn snapshot_of_another_lineage_is_not_found() {
         fixture.run(Operation::Get, &selection).expect_code(Code::SnapshotNotFound);
     }
     fixture.run(Operation::Get, &json!({ "name": "missing", "snapshotId": id })).expect_code(Code::WorkspaceNotFound);
+}
+
+#[test]
+fn null_selects_nothing_beside_the_workspace() {
+    let (fixture, taken) = with_moved_workspace();
+    let selection = json!({ "name": WORKSPACE, "snapshotId": taken["snapshotId"], "sandboxId": null, "tenant": null });
+    assert_eq!(fixture.run(Operation::Get, &selection).unwrap()["snapshotId"], taken["snapshotId"]);
+}
+
+#[test]
+fn workspace_is_not_searched_if_the_snapshot_is_selected_in_another_way_too() {
+    let (fixture, taken) = with_moved_workspace();
+    for (option, value) in [("label", json!("before")), ("sandboxId", json!("agent-42")), ("tenant", json!(7))] {
+        let mut selection = json!({ "name": "missing", "snapshotId": taken["snapshotId"] });
+        selection[option] = value;
+        fixture.run(Operation::Get, &selection).expect_code(Code::InvalidArgument);
+    }
+}
+
+#[test]
+fn operation_that_selects_no_snapshot_refuses_the_id_of_one() {
+    let (fixture, taken) = with_moved_workspace();
+    let options = json!({ "name": "missing", "snapshotId": taken["snapshotId"] });
+    fixture.run(Operation::StopWorkspace, &options).expect_code(Code::InvalidArgument);
+}
+
+#[test]
+fn diff_of_two_snapshots_selects_each_in_its_sandbox() {
+    let (fixture, taken) = with_moved_workspace();
+    let present = fixture.sandbox_of(WORKSPACE);
+    let from = json!({ "sandboxId": present, "snapshotId": taken["snapshotId"] });
+    let to = json!({ "ref": taken["shortRef"] });
+    fixture.run(Operation::Diff, &json!({ "from": from, "to": to })).expect_code(Code::SnapshotNotFound);
+    fixture.run(Operation::Diff, &json!({ "from": from, "to": { "sandboxId": present } })).unwrap();
 }

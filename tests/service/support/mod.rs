@@ -44,6 +44,11 @@ pub use scenarios::{
     SCENARIOS, Scenario, Setup, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
     for_every_call, for_every_call_of,
 };
+
+/// The sandboxes of one binding.
+#[allow(dead_code)] // Only the conformance suite uses them directly.
+pub type Namespace = memory::Namespace<planned::Planned>;
+
 /// The service of one sandbox.
 pub type SandboxService = memory::SandboxService<planned::Planned>;
 

@@ -8,6 +8,7 @@ mod delete;
 mod directory;
 mod faults_at_every_call;
 mod fork;
+mod get_or_create;
 mod image;
 mod loss;
 mod migrate;

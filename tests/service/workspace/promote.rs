@@ -253,3 +253,15 @@ fn promotion_of_a_workspace_with_a_possible_loss_reports_it() {
     assert_eq!(row.parent.unwrap().origin_id, sandbox(&fixture.sandbox_of("try-2")));
     assert_ne!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)).unwrap()[FILE], "unsaved");
 }
+
+#[test]
+fn loss_that_a_promotion_reported_is_not_reported_after_a_stop() {
+    let fixture = with_forks();
+    stop(&fixture, "try-2");
+    fixture.start_workspace("try-2", &json!({})).unwrap();
+    fixture.write_workspace_file("try-2", "unsaved");
+    fixture.world.end_container(&fixture.sandbox_of("try-2"));
+    assert_eq!(promote(&fixture, "try-2")["mayHaveLost"], true);
+    stop(&fixture, WORKSPACE);
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["mayHaveLost"], false);
+}

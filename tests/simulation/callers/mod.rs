@@ -5,7 +5,7 @@
 //! - `snapshots`: snapshots, restores and branches
 //! - `management`: operations on existing snapshots
 //! - `revivals`: revivals of sandboxes
-//! - `named_workspaces`: named workspaces
+//! - `named_workspaces`: named workspaces; `workspace_settings`: their settings
 //! - `promotions`: promotions of named workspaces
 //! - `misuse`: calls that the service must refuse
 //! - `environment`: events outside of the service
@@ -19,6 +19,7 @@ mod named_workspaces;
 mod promotions;
 mod revivals;
 mod snapshots;
+mod workspace_settings;
 
 use std::rc::Rc;
 

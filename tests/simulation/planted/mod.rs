@@ -8,7 +8,8 @@
 //! - `bug`: the bugs
 //! - `ports`: the ports of an object, and what the bugs note about it
 //! - `ledger`, `workspace_store`: rows that are misread, or stored in another form
-//! - `sandboxes`, `backups`: calls that are dropped, delayed or misread
+//! - `sandboxes`, `sandbox_session`, `backups`: calls that are dropped, delayed or misread; `probes`: probes that are
+//!   misread
 //! - `messages`: messages to the objects of sandboxes
 //! - `requests`: requests of callers
 
@@ -17,7 +18,9 @@ mod bug;
 mod ledger;
 mod messages;
 mod ports;
+mod probes;
 mod requests;
+mod sandbox_session;
 mod sandboxes;
 mod workspace_store;
 

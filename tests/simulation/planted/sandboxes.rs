@@ -7,9 +7,6 @@ use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutc
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
-use sandbox_snapshotter::model::delta::{
-    CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase,
-};
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
@@ -20,25 +17,18 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
-use sandbox_snapshotter::model::record::ExpectedMarker;
 use sandbox_snapshotter::model::{
-    Arrival, BackupHandle, BackupOptions, ChangeCursor, ContainerId, ContainerIdentity, Directory, DirectoryContent,
-    Failure, FullReason, MarkerOutcome, MarkerUpdate, Probe, Provenance, Runtime, SandboxId, SandboxStatus, SnapshotId,
-    Status,
+    Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerOutcome, MarkerUpdate, Probe,
+    Provenance, Runtime, SandboxId, SandboxStatus, SnapshotId, Status,
 };
-use sandbox_snapshotter::ports::{Ledger, Ports, SandboxSession, SandboxSessionOf, Sandboxes};
+use sandbox_snapshotter::ports::{CallerCommands, Ledger, Ports, Sandboxes};
 
-use super::messages::Lifecycle;
 use super::ports::Place;
+use super::probes::OLDEST_MILLIS;
+use super::sandbox_session::PlantedSession;
 use super::{Bug, PlantedPorts};
 use crate::memory::ObjectPorts;
 use crate::world::Simulation;
-
-/// The age of a container that no time precedes, in milliseconds.
-const OLDEST_MILLIS: i64 = 1 << 50;
-
-/// The number of attempts of a call that the service would repeat.
-const ATTEMPTS: u32 = 3;
 
 type MemorySandboxes = <ObjectPorts<Simulation> as Ports>::Sandboxes;
 
@@ -50,228 +40,16 @@ pub struct PlantedSandboxes {
 }
 
 impl PlantedSandboxes {
-    fn all(&self) -> &MemorySandboxes {
+    pub(super) fn all(&self) -> &MemorySandboxes {
         self.ports.sandboxes(self.runtime).unwrap()
     }
 
-    fn planted(&self) -> Rc<PlantedPorts> {
+    pub(super) fn planted(&self) -> Rc<PlantedPorts> {
         self.planted.upgrade().unwrap()
     }
 }
 
-impl PlantedPorts {
-    /// Returns a probe as the service reads it. After a capture, the service first probes the container in the session of
-    /// the capture; recovery has no session.
-    fn misread_probe(&self, place: Place, probe: Probe, in_session: bool) -> Probe {
-        if place.is_in("workspace/sandbox/condition.rs") {
-            return self.misread_condition(probe);
-        }
-        if place.is_in("workspace/sandbox/revive.rs") && self.is_planted(Bug::RevivedWithoutComparison) {
-            let own = self.world().ledger(self.own()).workspace().unwrap().and_then(|row| row.marker);
-            return Probe { marker: own.map(ContainerMarker::Ready), ..probe };
-        }
-        if place.is_in("container/identity.rs") { self.misread_identity(probe, in_session) } else { probe }
-    }
-
-    /// Returns the options of a capture as the sandbox reads them.
-    fn misplace_expectation(&self, id: &SandboxId, options: BackupOptions) -> BackupOptions {
-        if self.is_planted(Bug::ExpectedContainerNotPassed) {
-            return BackupOptions { expected_last_change: None, ..options };
-        }
-        if options.expected_last_change.is_some() && self.is_planted(Bug::ExpectedContainerNotCompared) {
-            return BackupOptions { expected_last_change: self.world().identity(id), ..options };
-        }
-        options
-    }
-
-    /// Misreads a probe that tells the condition of the sandbox of a named workspace.
-    fn misread_condition(&self, mut probe: Probe) -> Probe {
-        let is_unfinished = matches!(probe.marker, Some(ContainerMarker::Restoring(_) | ContainerMarker::Restored(_)));
-        let is_ready = probe.marker.as_ref().is_some_and(ContainerMarker::is_ready);
-        let is_empty = matches!(probe.directory_content, DirectoryContent::Empty | DirectoryContent::Missing);
-        self.notes.is_unfinished.set(is_unfinished || (is_empty && !is_ready));
-        if self.is_planted(Bug::MarkerNotChecked) {
-            let nonce = probe.marker.map(|marker| nonce_of(&marker)).unwrap_or_default();
-            probe.marker = Some(ContainerMarker::Ready(nonce));
-        }
-        if let Some(ContainerMarker::Adopted(nonce)) = &probe.marker
-            && self.is_planted(Bug::AdoptionTreatedAsRestore)
-        {
-            probe.marker = Some(ContainerMarker::Restored(nonce.clone()));
-        }
-        if self.is_planted(Bug::DivergedOverwritten)
-            && matches!(self.lifecycle_call(self.own()), Some(Lifecycle::Start { .. }))
-        {
-            probe.directory_content = DirectoryContent::Empty;
-        }
-        if self.is_planted(Bug::RevivalDiscardsFiles) && self.world().is_revived(self.own()) {
-            probe.directory_content = DirectoryContent::Empty;
-        }
-        if self.notes.is_adopting.get() {
-            probe.marker.clone_from(&self.notes.adopted_marker.borrow());
-            probe.directory_content = DirectoryContent::NonEmpty;
-        }
-        probe
-    }
-
-    /// Misreads a probe that tells whether a container is the expected one.
-    fn misread_identity(&self, mut probe: Probe, in_session: bool) -> Probe {
-        probe.is_replacement &= !self.is_planted(Bug::ReplacementFlagIgnored);
-        if self.is_planted(Bug::CapturedDuringRestore) {
-            probe.marker = probe.marker.filter(|marker| !marker.is_restoring());
-        }
-        if self.is_planted(Bug::ContainerNotCompared)
-            || (self.is_planted(Bug::RecoveredWithoutComparison) && !in_session)
-        {
-            let Some((_, capture)) = self.find_capture(|progress| progress.backup.is_some()) else { return probe };
-            probe.marker = match capture.expected_marker {
-                Some(expected) => marker_of(&expected),
-                None => probe.marker.filter(ContainerMarker::is_ready).or(Some(ContainerMarker::Ready(String::new()))),
-            };
-            return Probe { age_millis: OLDEST_MILLIS, is_replacement: false, ..probe };
-        }
-        if self.is_planted(Bug::MarkerNotRequired)
-            && let Some((_, capture)) = self.find_capture(|progress| progress.expected_marker.is_some())
-            && let Some(expected) = capture.expected_marker
-            && self.world().current_time().millis_since(capture.observation.observed_at) <= probe.age_millis
-        {
-            probe.marker = marker_of(&expected);
-        }
-        probe
-    }
-}
-
-/// Returns the marker that a container must carry.
-fn marker_of(expected: &ExpectedMarker) -> Option<ContainerMarker> {
-    match expected {
-        ExpectedMarker::Own(nonce) => Some(ContainerMarker::Ready(nonce.clone())),
-        ExpectedMarker::Foreign(text) => ContainerMarker::parse(text),
-    }
-}
-
-fn nonce_of(marker: &ContainerMarker) -> String {
-    match marker {
-        ContainerMarker::Restoring(nonce)
-        | ContainerMarker::Restored(nonce)
-        | ContainerMarker::Adopted(nonce)
-        | ContainerMarker::Ready(nonce) => nonce.clone(),
-    }
-}
-
-/// A session of a sandbox.
-pub struct PlantedSession<'a> {
-    sandboxes: &'a PlantedSandboxes,
-    id: &'a SandboxId,
-    session: SandboxSessionOf<'a, ObjectPorts<Simulation>>,
-}
-
-impl SandboxSession for PlantedSession<'_> {
-    async fn set_name(&self) -> Result<(), Failure> {
-        self.session.set_name().await
-    }
-
-    #[track_caller]
-    fn probe(&self, dir: &Directory) -> impl Future<Output = Result<Probe, Failure>> {
-        let place = Place::here();
-        async move { Ok(self.sandboxes.planted().misread_probe(place, self.session.probe(dir).await?, true)) }
-    }
-
-    async fn make_directory(&self, dir: &Directory) -> Result<(), Failure> {
-        self.session.make_directory(dir).await
-    }
-
-    async fn create_backup(&self, options: &BackupOptions, bytes: Option<u64>) -> Result<BackupHandle, Failure> {
-        let created = self
-            .session
-            .create_backup(&self.sandboxes.planted().misplace_expectation(self.id, options.clone()), bytes)
-            .await;
-        let is_stopped = self.sandboxes.planted().lifecycle_call(self.id) == Some(Lifecycle::Stop);
-        if created.is_err() && is_stopped && self.sandboxes.planted().is_planted(Bug::EndedAfterFailedCapture) {
-            self.sandboxes.all().destroy(self.id).await.ok();
-        }
-        let late_marker = self.sandboxes.planted().notes.late_marker.take();
-        if let Some(marker) = late_marker.filter(|_| created.is_ok()) {
-            for _ in 0..ATTEMPTS {
-                if self.sandboxes.all().update_marker(self.id, None, &marker, None).await.is_ok() {
-                    break;
-                }
-            }
-        }
-        created
-    }
-
-    async fn update_marker(
-        &self,
-        from: Option<&ContainerMarker>,
-        to: &ContainerMarker,
-    ) -> Result<MarkerUpdate, Failure> {
-        let update = self.session.update_marker(from, to).await?;
-        let is_compared = !self.sandboxes.planted().is_planted(Bug::ImageNotCompared);
-        Ok(MarkerUpdate { provenance: update.provenance.filter(|_| is_compared), ..update })
-    }
-
-    async fn restore_backup(
-        &self,
-        backup: &BackupHandle,
-        bytes: u64,
-        expected: Option<&ContainerId>,
-    ) -> Result<(), Failure> {
-        self.session.restore_backup(backup, bytes, expected).await
-    }
-
-    async fn complete_restore(
-        &self,
-        backup: &BackupHandle,
-        from: &ContainerMarker,
-        to: &ContainerMarker,
-        may_be_empty: bool,
-    ) -> Result<Arrival, Failure> {
-        self.session.complete_restore(backup, from, to, may_be_empty).await
-    }
-
-    async fn begin_capture(&self, begin: &CaptureBegin) -> Result<CaptureBegun, Failure> {
-        let mut begin = begin.clone();
-        let inventory = || {
-            self.sandboxes.planted().world().with_container(self.id, |container, _| container.deltas.inventory.clone())
-        };
-        if begin.base.is_some() && self.sandboxes.planted().is_planted(Bug::InventoryNotCompared) {
-            begin.base = inventory().map(|inventory| inventory.base).or(begin.base);
-        }
-        self.session.begin_capture(&begin).await
-    }
-
-    async fn finish_inventory(
-        &self,
-        dir: &Directory,
-        snapshot_id: &SnapshotId,
-    ) -> Result<Result<TracedBase, FullReason>, Failure> {
-        self.session.finish_inventory(dir, snapshot_id).await
-    }
-
-    async fn release_carrier(&self, carrier: &Carrier) -> Result<bool, Failure> {
-        self.session.release_carrier(carrier).await
-    }
-
-    async fn clear_directory(&self, dir: &Directory, marker: &ContainerMarker) -> Result<bool, Failure> {
-        self.session.clear_directory(dir, marker).await
-    }
-
-    async fn finish_restore(
-        &self,
-        finish: &RestoreFinish,
-        marker: &ContainerMarker,
-    ) -> Result<RestoreFinished, Failure> {
-        let finished = self.session.finish_restore(finish, marker).await;
-        if finish.carrier.is_some() && self.sandboxes.planted().is_planted(Bug::DigestNotCompared) {
-            self.sandboxes.planted().world().with_container(self.id, |container, _| {
-                let missing = container.files_in(finish.dir.as_str()).into_keys().next();
-                container.retain_files(|path| missing.as_deref() != Some(path));
-            });
-        }
-        finished
-    }
-}
-
+/// Implements methods with those of the sandboxes in memory.
 macro_rules! pass_on {
     ($($name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*) => {
         $(async fn $name(&self, id: &SandboxId, $($argument: $type),*) -> Result<$answer, Failure> {
@@ -282,8 +60,6 @@ macro_rules! pass_on {
 
 impl Sandboxes for PlantedSandboxes {
     type SandboxSession<'a> = PlantedSession<'a>;
-    type RunningCommand = <MemorySandboxes as Sandboxes>::RunningCommand;
-    type Input = <MemorySandboxes as Sandboxes>::Input;
 
     async fn thaw(
         &self,
@@ -309,14 +85,6 @@ impl Sandboxes for PlantedSandboxes {
             dir: &Directory,
             files: &[String]
         ) -> Option<RestoreBegun>;
-        run_command(container: &ExecContainer, command: &ContainerCommand) -> Self::RunningCommand;
-        write_input(path: &str, input: Self::Input) -> ();
-        kill_command(command_id: &str) -> ();
-        call_background(
-            container: &ExecContainer,
-            call: &BackgroundCall
-        ) -> Result<BackgroundOutcome, BackgroundRefusal>;
-        call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>;
         freeze(
             dir: &Directory,
             snapshot_id: &SnapshotId,
@@ -340,16 +108,6 @@ impl Sandboxes for PlantedSandboxes {
             hook: &Hook,
             env: &BTreeMap<String, String>
         ) -> Option<HookRun>;
-        write_file_part(
-            dir: &Directory,
-            required: RequiredContainer,
-            part: &FilePart
-        ) -> Result<PartOutcome, PartRefusal>;
-        run_checkpoint(
-            dir: &Directory,
-            required: RequiredContainer,
-            call: &CheckpointCall
-        ) -> Result<CheckpointOutcome, CheckpointRefusal>;
     }
 
     fn open_session<'a>(&'a self, id: &'a SandboxId) -> PlantedSession<'a> {
@@ -482,5 +240,31 @@ impl Sandboxes for PlantedSandboxes {
         let is_changed = Sandboxes::changed_since_watch(self.all(), id, dir, cursor, expected).await?;
         let is_hidden = matches!(cursor, ChangeCursor::Stop(_)) && self.planted().is_planted(Bug::ChangesNotRecaptured);
         Ok(is_changed && !is_hidden)
+    }
+}
+
+impl CallerCommands for PlantedSandboxes {
+    type RunningCommand = <MemorySandboxes as CallerCommands>::RunningCommand;
+    type Input = <MemorySandboxes as CallerCommands>::Input;
+
+    pass_on! {
+        run_command(container: &ExecContainer, command: &ContainerCommand) -> Self::RunningCommand;
+        write_input(path: &str, input: Self::Input) -> ();
+        kill_command(command_id: &str) -> ();
+        call_background(
+            container: &ExecContainer,
+            call: &BackgroundCall
+        ) -> Result<BackgroundOutcome, BackgroundRefusal>;
+        call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>;
+        write_file_part(
+            dir: &Directory,
+            required: RequiredContainer,
+            part: &FilePart
+        ) -> Result<PartOutcome, PartRefusal>;
+        run_checkpoint(
+            dir: &Directory,
+            required: RequiredContainer,
+            call: &CheckpointCall
+        ) -> Result<CheckpointOutcome, CheckpointRefusal>;
     }
 }

@@ -28,6 +28,7 @@ pub mod lineage;
 pub mod named;
 pub mod operation;
 mod operation_properties;
+pub mod operation_request;
 pub mod policy;
 pub mod prices;
 pub mod provenance;

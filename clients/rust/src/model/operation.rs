@@ -1,12 +1,8 @@
 //! The operations of the service: one table, from which the entrypoints, the schemas and the Rust client follow.
 
-use serde_json::Value;
-
 pub use super::operation_properties::{Repeatability, Target};
 
-use super::Result;
 use super::operation_properties::permissions;
-use super::request::{CallToolRequest, GrantRequest, Toolset};
 use super::token::Permission;
 
 /// The types of the requests and of the answers.
@@ -30,12 +26,12 @@ pub mod types {
         ApplyRetentionRequest, CallToolRequest, CommandOutputRequest, CreateCheckpointRequest, CreateRequest,
         CreateTokenRequest, CurrentTokenRequest, DeleteCheckpointRequest, DeleteRequest, DiffCheckpointRequest,
         DiffRequest, EndCommandRequest, ExecRequest, ForkRequest, GetOrCreateRequest, GrantRequest, HealthRequest,
-        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListCommandsRequest, ListFilesRequest,
-        ListRequest, ListTokensRequest, ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest,
+        ImportRequest, LabelRequest, LineageRequest, ListCheckpointsRequest, ListFilesRequest, ListRequest,
+        ListTokensRequest, ListWorkspacesRequest, MakeDirectoryRequest, MigrateRequest, MoveFileRequest,
         PromoteRequest, ReadFileRequest, RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest,
-        RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, Selection, SetRetentionRequest,
-        SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest, SweepRequest, Toolset,
-        UpdateRequest, UsageRequest, WriteFileRequest,
+        RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, SandboxSelection, Selection,
+        SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest,
+        SweepRequest, Toolset, UpdateRequest, UsageRequest, WriteFileRequest,
     };
     pub use crate::model::revive::RevivedSandbox;
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
@@ -199,7 +195,7 @@ macro_rules! operations {
                 StartCommand = "commands/start", fn start(StartCommandRequest) -> CommandDescription,
                     in Entrypoint, permission: WORK, needs_bucket: false, repeat: NotIdempotent;
                 /// Lists the background commands of a running sandbox, newest first.
-                ListCommands = "commands/list", fn list(ListCommandsRequest) -> CommandList,
+                ListCommands = "commands/list", fn list(SandboxSelection) -> CommandList,
                     in Entrypoint, permission: WORK, needs_bucket: false, repeat: Idempotent;
                 /// Returns a part of an output of a background command, while it runs and after it has ended.
                 ReadCommandOutput = "commands/output", fn output(CommandOutputRequest) -> CommandOutput,
@@ -274,7 +270,7 @@ macro_rules! operations {
 }
 pub(crate) use operations;
 
-/// Declares [`Operation`], [`requests`] and the methods of [`Request`].
+/// Declares [`Operation`].
 macro_rules! declare {
     ($($client:ty {$(
         $(#[doc = $summary:literal])+
@@ -331,125 +327,13 @@ macro_rules! declare {
                 )+)+}
             }
         }
-
-        declare_requests! {
-            [Sandbox {}] [Named {}] [Entrypoint {}] [Tools {}] [Deployment {}]
-            $($($object { $(#[doc = $summary])+ $name(types::$Request) })+)+
-        }
-
-        impl Request {
-            /// Decodes the options of an operation.
-            ///
-            /// # Errors
-            /// The errors of the options, which are all validated.
-            pub fn decode(operation: Operation, options: &Value) -> Result<Self> {
-                match operation {$($(
-                    Operation::$name => types::$Request::decode(options)
-                        .map(|request| Self::$object(requests::$object::$name(request))),
-                )+)+}
-            }
-
-            /// Returns the operation.
-            pub const fn operation(&self) -> Operation {
-                match self { $($(Self::$object(requests::$object::$name(_)) => Operation::$name,)+)+ }
-            }
-
-            /// Returns the object that runs the operation.
-            #[allow(unused_variables)] // Only an object has an id.
-            pub fn target(&self) -> Target {
-                match self {$($(
-                    Self::$object(requests::$object::$name(request)) => declare_target!($object $(request, $id)?),
-                )+)+}
-            }
-        }
-    };
-}
-
-/// Returns the target of a request: that of the id in it, or the object itself.
-macro_rules! declare_target {
-    ($object:ident) => {
-        Target::$object
-    };
-    ($object:ident $request:ident, $id:expr) => {
-        target_of($request, $id)
-    };
-}
-
-/// Declares one enum for each object, so that the `match` of an object is total. Moves the rows one by one to the enum
-/// of their object.
-macro_rules! declare_requests {
-    ([Sandbox {$($row:tt)*}] $named:tt $entrypoint:tt $tools:tt $deployment:tt Sandbox {$($new:tt)*} $($rest:tt)*) => {
-        declare_requests! { [Sandbox {$($row)* $($new)*,}] $named $entrypoint $tools $deployment $($rest)* }
-    };
-    ($sandbox:tt [Named {$($row:tt)*}] $entrypoint:tt $tools:tt $deployment:tt Named {$($new:tt)*} $($rest:tt)*) => {
-        declare_requests! { $sandbox [Named {$($row)* $($new)*,}] $entrypoint $tools $deployment $($rest)* }
-    };
-    ($sandbox:tt $named:tt [Entrypoint {$($row:tt)*}] $tools:tt $deployment:tt Entrypoint {$($new:tt)*} $($rest:tt)*) => {
-        declare_requests! { $sandbox $named [Entrypoint {$($row)* $($new)*,}] $tools $deployment $($rest)* }
-    };
-    ($sandbox:tt $named:tt $entrypoint:tt [Tools {$($row:tt)*}] $deployment:tt Tools {$($new:tt)*} $($rest:tt)*) => {
-        declare_requests! { $sandbox $named $entrypoint [Tools {$($row)* $($new)*,}] $deployment $($rest)* }
-    };
-    ($sandbox:tt $named:tt $entrypoint:tt $tools:tt [Deployment {$($row:tt)*}] Deployment {$($new:tt)*} $($rest:tt)*) => {
-        declare_requests! { $sandbox $named $entrypoint $tools [Deployment {$($row)* $($new)*,}] $($rest)* }
-    };
-    ($([$Object:ident {$($row:tt)*}])+) => {
-        /// The requests of each object.
-        pub mod requests {
-            use super::types;
-
-            $(
-                /// The requests of one object.
-                #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-                #[serde(untagged)]
-                pub enum $Object { $($row)* }
-            )+
-        }
     };
 }
 operations!(declare);
-
-/// The request of an operation, with valid options.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[serde(untagged)]
-#[allow(clippy::large_enum_variant)] // A call has one request.
-pub enum Request {
-    /// On one sandbox.
-    Sandbox(requests::Sandbox),
-    /// On one named workspace.
-    Named(requests::Named),
-    /// On the bucket, or on a list of workspaces.
-    Entrypoint(requests::Entrypoint),
-    /// On tools for a language model.
-    Tools(requests::Tools),
-    /// On the deployment.
-    Deployment(requests::Deployment),
-}
-
-/// Returns the target of the id in a request.
-fn target_of<R, Id>(request: &R, id: impl FnOnce(&R) -> &Id) -> Target
-where
-    for<'a> Target: From<&'a Id>,
-{
-    id(request).into()
-}
 
 impl Operation {
     /// Returns the operation with the name `name`.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|operation| operation.name() == name)
-    }
-}
-
-impl Request {
-    /// Returns the toolset of the request, if it has one.
-    pub const fn toolset(&self) -> Option<&Toolset> {
-        use requests::Tools::{CallTool, GrantTools, ListTools};
-        let Self::Tools(request) = self else { return None };
-        match request {
-            ListTools(toolset)
-            | CallTool(CallToolRequest { toolset, .. })
-            | GrantTools(GrantRequest { toolset, .. }) => Some(toolset),
-        }
     }
 }

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::settings::{DependsOn, Expiry, Hooks};
-use super::{Address, Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, WorkspaceName};
+use super::{
+    Address, Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, Transition, WorkspaceName,
+};
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
 use crate::model::{Code, Directory, Error, Policy, Runtime, SandboxId, SnapshotId, Timestamp, WorkspaceRef};
@@ -320,22 +322,6 @@ pub struct RestoredFrom {
     pub created_at: Timestamp,
     /// The age of the snapshot when it was restored, in seconds.
     pub age_seconds: u64,
-}
-
-/// A transition of a workspace from one state to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Transition {
-    /// The state before the transition; absent for a new workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<State>,
-    /// The state after the transition.
-    pub to: State,
-    /// When the transition occurred.
-    pub at: Timestamp,
-    /// The reason, for people.
-    pub cause: String,
 }
 
 /// A problem of a workspace.

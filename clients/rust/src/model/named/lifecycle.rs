@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::Timestamp;
+
 /// The state of a named workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -24,6 +26,22 @@ pub enum State {
     Failed,
     /// The workspace is deleted, and its name is free.
     Deleted,
+}
+
+/// A transition of a workspace from one state to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Transition {
+    /// The state before the transition; absent for a new workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<State>,
+    /// The state after the transition.
+    pub to: State,
+    /// When the transition occurred.
+    pub at: Timestamp,
+    /// The reason, for people.
+    pub cause: String,
 }
 
 /// The allowed transitions: each state with its possible successors. A workspace begins as [`State::Provisioning`].

@@ -16,10 +16,9 @@ pub mod name;
 pub mod settings;
 pub mod storage;
 
-pub use answer::Transition;
 pub use autosave::{Autosave, TurnEnded};
 pub use image::ImageChoice;
-pub use lifecycle::State;
+pub use lifecycle::{State, Transition};
 pub use name::{Address, Tenant, WorkspaceName};
 pub use settings::Settings;
 pub use storage::{PlatformSnapshotDescription, Storage, StoragePolicy};

@@ -8,38 +8,28 @@ use super::check_range;
 use super::declare::{Content, Field, request};
 #[cfg(feature = "schema")]
 use super::exec::{ExecRequest, variables};
-use super::exec::{
-    ExecTarget, check_argv, check_command, check_cwd, check_env, check_stdin, check_words, select_target,
-};
+use super::exec::{check_argv, check_command, check_cwd, check_env, check_stdin, check_words};
 use super::fields::Fields;
-use super::workspace::LineageScope;
+use super::sandbox_selection::SandboxSelection;
 use crate::model::background::{CommandId, Signal};
 use crate::model::exec::OutputStream;
-use crate::model::named::{Address, Tenant, WorkspaceName};
+use crate::model::named::Address;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_NULL, exactly_one_of_each, extends, needs};
-use crate::model::{Error, Result, Runtime, SandboxId};
+use crate::model::{Error, Result, SandboxId};
 
 request! {
     /// The request to start a background command in a sandbox, or in the sandbox of a named workspace.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "StartCommandOptions", transform = needs(&[]), transform = extends("LineageScope")),
-        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"], ["command", "argv"]]))
+        schemars(rename = "StartCommandOptions", transform = needs(&[]), transform = extends("SandboxSelection")),
+        schemars(transform = exactly_one_of_each(&[["command", "argv"]]))
     )]
     pub struct StartCommandRequest {
-        /// The name of the workspace. If it is not running, it is started first.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub name: Option<WorkspaceName>,
-        /// The tenant of the workspace; the default tenant if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub tenant: Option<Tenant>,
-        /// The id of the sandbox, which must be running.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sandbox_id: Option<SandboxId>,
-        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub runtime: Option<Runtime>,
+        /// The sandbox.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: SandboxSelection,
         /// A command line, which the shell of the image runs.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_TEXT), regex(pattern = NO_NULL)))]
@@ -63,16 +53,11 @@ request! {
         /// The time limit, in seconds. Then the command is killed, with all processes of its session.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_TIMEOUT), extend("default" = Self::DEFAULT_TIMEOUT)))]
         pub timeout_seconds: u32 = Self::check_timeout,
-        /// The lineage that the caller works in.
-        #[serde(flatten)]
-        #[cfg_attr(feature = "schema", schemars(skip))]
-        pub lineage_scope: LineageScope,
     }
     rule check_start;
 }
 
 fn check_start(request: &StartCommandRequest) -> Result<()> {
-    request.target()?;
     let StartCommandRequest { command, argv, cwd, env, stdin, .. } = request;
     check_words(command.as_ref(), argv, cwd.as_ref(), env.as_ref(), stdin.as_ref())
 }
@@ -85,37 +70,25 @@ impl StartCommandRequest {
 
     /// Returns a request to start a command line in a named workspace.
     pub fn named(address: Address, command: &str) -> Self {
-        let Address { tenant, name } = address;
-        Self { name: Some(name), tenant: Some(tenant), ..Self::command(command) }
+        Self::of(SandboxSelection::named(address), command)
     }
 
     /// Returns a request to start a command line in a sandbox.
     pub fn sandbox(sandbox_id: SandboxId, command: &str) -> Self {
-        Self { sandbox_id: Some(sandbox_id), ..Self::command(command) }
+        Self::of(SandboxSelection::sandbox(sandbox_id), command)
     }
 
-    fn command(command: &str) -> Self {
+    /// Returns a request to start a command line in the selected sandbox.
+    pub fn of(selection: SandboxSelection, command: &str) -> Self {
         Self {
-            name: None,
-            tenant: None,
-            sandbox_id: None,
-            runtime: None,
+            selection,
             command: Some(command.to_owned()),
             argv: Vec::new(),
             cwd: None,
             env: None,
             stdin: None,
             timeout_seconds: Self::DEFAULT_TIMEOUT,
-            lineage_scope: LineageScope::UNRESTRICTED,
         }
-    }
-
-    /// Returns the sandbox in which the command runs.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
-    pub fn target(&self) -> Result<ExecTarget> {
-        select_target(self.name.as_ref(), self.tenant.as_ref(), self.sandbox_id.as_ref())
     }
 
     fn check_timeout(seconds: Option<u64>) -> Result<u32> {
@@ -125,73 +98,16 @@ impl StartCommandRequest {
 }
 
 request! {
-    /// The selection of the background commands of a sandbox, or of a named workspace.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(rename = "CommandsOptions", transform = needs(&[]), transform = extends("LineageScope")),
-        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"]]))
-    )]
-    pub struct ListCommandsRequest {
-        /// The name of the workspace. If it is not running, it is not started.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub name: Option<WorkspaceName>,
-        /// The tenant of the workspace; the default tenant if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub tenant: Option<Tenant>,
-        /// The id of the sandbox, which must be running.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sandbox_id: Option<SandboxId>,
-        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub runtime: Option<Runtime>,
-        /// The lineage that the caller works in.
-        #[serde(flatten)]
-        #[cfg_attr(feature = "schema", schemars(skip))]
-        pub lineage_scope: LineageScope,
-    }
-    rule check_list;
-}
-
-fn check_list(request: &ListCommandsRequest) -> Result<()> {
-    request.target().map(drop)
-}
-
-impl ListCommandsRequest {
-    /// Selects the background commands of a named workspace.
-    pub fn named(address: Address) -> Self {
-        let Address { tenant, name } = address;
-        Self { name: Some(name), tenant: Some(tenant), ..Self::nowhere() }
-    }
-
-    /// Selects the background commands of a sandbox.
-    pub fn sandbox(sandbox_id: SandboxId) -> Self {
-        Self { sandbox_id: Some(sandbox_id), ..Self::nowhere() }
-    }
-
-    const fn nowhere() -> Self {
-        Self { name: None, tenant: None, sandbox_id: None, runtime: None, lineage_scope: LineageScope::UNRESTRICTED }
-    }
-
-    /// Returns the sandbox or the workspace.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
-    pub fn target(&self) -> Result<ExecTarget> {
-        select_target(self.name.as_ref(), self.tenant.as_ref(), self.sandbox_id.as_ref())
-    }
-}
-
-request! {
     /// The request for a part of an output of a background command.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "CommandOutputOptions", transform = needs(&["commandId"]), transform = extends("CommandsOptions"))
+        schemars(rename = "CommandOutputOptions", transform = needs(&["commandId"]), transform = extends("SandboxSelection"))
     )]
     pub struct CommandOutputRequest {
         /// The sandbox.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
-        pub sandbox: ListCommandsRequest,
+        pub selection: SandboxSelection,
         /// The id of the command.
         pub command_id: CommandId,
         /// The output.
@@ -218,9 +134,9 @@ impl CommandOutputRequest {
     pub const MAX_WAIT: u32 = 30;
 
     /// Returns a request for the begin of the standard output.
-    pub fn of(sandbox: ListCommandsRequest, command_id: CommandId) -> Self {
+    pub fn of(selection: SandboxSelection, command_id: CommandId) -> Self {
         let stream = OutputStream::default();
-        Self { sandbox, command_id, stream, offset: 0, length: Self::MAX_LENGTH, wait_seconds: 0 }
+        Self { selection, command_id, stream, offset: 0, length: Self::MAX_LENGTH, wait_seconds: 0 }
     }
 
     fn check_offset(offset: Option<u64>) -> Result<u64> {
@@ -246,13 +162,13 @@ request! {
     /// The request to end a background command.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "EndCommandOptions", transform = needs(&["commandId"]), transform = extends("CommandsOptions"))
+        schemars(rename = "EndCommandOptions", transform = needs(&["commandId"]), transform = extends("SandboxSelection"))
     )]
     pub struct EndCommandRequest {
         /// The sandbox.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
-        pub sandbox: ListCommandsRequest,
+        pub selection: SandboxSelection,
         /// The id of the command.
         pub command_id: CommandId,
         /// The signal that all processes of the command get first.
@@ -271,8 +187,8 @@ impl EndCommandRequest {
     pub const MAX_GRACE: u32 = 60;
 
     /// Returns a request to end a command with SIGTERM.
-    pub fn of(sandbox: ListCommandsRequest, command_id: CommandId) -> Self {
-        Self { sandbox, command_id, kill_signal: Signal::default(), grace_seconds: Self::DEFAULT_GRACE }
+    pub fn of(selection: SandboxSelection, command_id: CommandId) -> Self {
+        Self { selection, command_id, kill_signal: Signal::default(), grace_seconds: Self::DEFAULT_GRACE }
     }
 
     fn check_grace(seconds: Option<u64>) -> Result<u32> {

@@ -5,38 +5,30 @@ use std::collections::BTreeMap;
 #[cfg(feature = "schema")]
 use super::MAX_TEXT;
 use super::declare::request;
-use super::workspace::LineageScope;
+use super::sandbox_selection::SandboxSelection;
 use super::{check_range, check_text};
+use crate::model::named::Address;
 use crate::model::named::settings::{MAX_VARIABLES, is_variable_name};
-use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_NULL, exactly_one_of_each, extends, needs};
-use crate::model::{Error, Result, Runtime, SandboxId};
+use crate::model::{Error, Result, SandboxId};
 
 request! {
     /// The request to run a command in a sandbox, or in the sandbox of a named workspace.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "ExecOptions", transform = needs(&[]), transform = extends("LineageScope")),
-        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"], ["command", "argv"]]))
+        schemars(rename = "ExecOptions", transform = needs(&[]), transform = extends("SandboxSelection")),
+        schemars(transform = exactly_one_of_each(&[["command", "argv"]]))
     )]
     pub struct ExecRequest {
-        /// The name of the workspace. If it is not running, it is started first.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub name: Option<WorkspaceName>,
-        /// The tenant of the workspace; the default tenant if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub tenant: Option<Tenant>,
-        /// The id of the sandbox. It must be running, unless `revive` is set.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sandbox_id: Option<SandboxId>,
+        /// The sandbox.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: SandboxSelection,
         /// Whether to revive the sandbox of `sandboxId` first if its files are gone, as `revive` does with its default
-        /// options. A workspace is always started.
+        /// options: the sandbox need not be running. A workspace is always started.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         pub revive: bool,
-        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub runtime: Option<Runtime>,
         /// A command line, which bash runs.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_TEXT), regex(pattern = NO_NULL)))]
@@ -63,40 +55,8 @@ request! {
         /// The maximum length of each output, in bytes. A stream of events has no limit.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_OUTPUT), extend("default" = Self::MAX_OUTPUT)))]
         pub max_output_bytes: u32 = Self::check_output,
-        /// The lineage that the caller works in.
-        #[serde(flatten)]
-        #[cfg_attr(feature = "schema", schemars(skip))]
-        pub lineage_scope: LineageScope,
     }
     rule check_request;
-}
-
-/// The sandbox in which a command runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExecTarget {
-    /// The sandbox of a named workspace.
-    Named(Address),
-    /// A sandbox.
-    Sandbox(SandboxId),
-}
-
-/// Returns the sandbox or the workspace that a caller selects.
-pub(super) fn select_target(
-    name: Option<&WorkspaceName>,
-    tenant: Option<&Tenant>,
-    sandbox_id: Option<&SandboxId>,
-) -> Result<ExecTarget> {
-    match (name, sandbox_id) {
-        (Some(name), None) => {
-            let tenant = tenant.cloned().unwrap_or_else(Tenant::default_tenant);
-            Ok(ExecTarget::Named(Address { tenant, name: name.clone() }))
-        }
-        (None, Some(sandbox_id)) => Ok(ExecTarget::Sandbox(sandbox_id.clone())),
-        _ => Err(Error::invalid_argument(
-            "The arguments must select exactly one workspace or sandbox",
-            "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
-        )),
-    }
 }
 
 impl ExecRequest {
@@ -113,22 +73,19 @@ impl ExecRequest {
 
     /// Returns a request to run a command line in a named workspace.
     pub fn named(address: Address, command: &str) -> Self {
-        let Address { tenant, name } = address;
-        Self { name: Some(name), tenant: Some(tenant), ..Self::command(command) }
+        Self::of(SandboxSelection::named(address), command)
     }
 
     /// Returns a request to run a command line in a sandbox.
     pub fn sandbox(sandbox_id: SandboxId, command: &str) -> Self {
-        Self { sandbox_id: Some(sandbox_id), ..Self::command(command) }
+        Self::of(SandboxSelection::sandbox(sandbox_id), command)
     }
 
-    fn command(command: &str) -> Self {
+    /// Returns a request to run a command line in the selected sandbox.
+    pub fn of(selection: SandboxSelection, command: &str) -> Self {
         Self {
-            name: None,
-            tenant: None,
-            sandbox_id: None,
+            selection,
             revive: false,
-            runtime: None,
             command: Some(command.to_owned()),
             argv: Vec::new(),
             cwd: None,
@@ -136,16 +93,7 @@ impl ExecRequest {
             stdin: None,
             timeout_seconds: Self::DEFAULT_TIMEOUT,
             max_output_bytes: Self::MAX_OUTPUT,
-            lineage_scope: LineageScope::UNRESTRICTED,
         }
-    }
-
-    /// Returns the sandbox in which the command runs.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
-    pub fn target(&self) -> Result<ExecTarget> {
-        select_target(self.name.as_ref(), self.tenant.as_ref(), self.sandbox_id.as_ref())
     }
 
     fn check_timeout(seconds: Option<u64>) -> Result<u32> {
@@ -214,7 +162,6 @@ pub(super) fn check_env(env: Option<BTreeMap<String, String>>) -> Result<Option<
 }
 
 fn check_request(request: &ExecRequest) -> Result<()> {
-    request.target()?;
     let ExecRequest { command, argv, cwd, env, stdin, .. } = request;
     check_words(command.as_ref(), argv, cwd.as_ref(), env.as_ref(), stdin.as_ref())
 }

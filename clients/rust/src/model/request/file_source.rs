@@ -4,13 +4,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::declare::{Content, Field, request};
-use super::exec::{ExecTarget, select_target};
 use super::fields::Fields;
+use super::sandbox_selection::SandboxSelection;
 use super::selection::{Selection, Selector};
 use super::workspace::LineageScope;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{exactly_one_of_each, exclusive, extends, needs, not_both, whole_ref};
+use crate::model::schema::{exclusive, extends, needs, not_both, whole_ref};
 use crate::model::{Directory, Error, Result, Runtime, SandboxId};
 #[cfg(feature = "schema")]
 use crate::model::{Label, ShortRef, SnapshotId, SnapshotRef};
@@ -19,69 +19,44 @@ request! {
     /// The selection of the files of a running sandbox, or of a named workspace.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "SandboxFiles", transform = needs(&[]), transform = extends("LineageScope")),
-        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"]]), transform = not_both("tenant", "sandboxId"))
+        schemars(rename = "SandboxFiles", transform = needs(&[]), transform = extends("SandboxSelection")),
+        schemars(transform = not_both("tenant", "sandboxId"))
     )]
     pub struct SandboxFiles {
-        /// The name of the workspace. If it is not running, it is started first.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub name: Option<WorkspaceName>,
-        /// The tenant of the workspace; the default tenant if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub tenant: Option<Tenant>,
-        /// The id of the sandbox, which must be running.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub sandbox_id: Option<SandboxId>,
-        /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub runtime: Option<Runtime>,
+        /// The sandbox.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: SandboxSelection,
         /// The directory that the paths are relative to; the directory of the workspace if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub dir: Option<Directory>,
-        /// The lineage that the caller works in.
-        #[serde(flatten)]
-        #[cfg_attr(feature = "schema", schemars(skip))]
-        pub lineage_scope: LineageScope,
     }
-    rule check_target;
+    rule check_tenant;
 }
 
-fn check_target(files: &SandboxFiles) -> Result<()> {
-    if files.sandbox_id.is_some() && files.tenant.is_some() {
+fn check_tenant(SandboxFiles { selection, .. }: &SandboxFiles) -> Result<()> {
+    if selection.sandbox_id.is_some() && selection.tenant.is_some() {
         return Err(Error::invalid_argument("`tenant` is not an option of a sandbox", "Omit it, or pass a `name`."));
     }
-    files.target().map(drop)
+    Ok(())
 }
 
 impl SandboxFiles {
     /// Selects the files of a named workspace.
     pub fn named(address: Address) -> Self {
-        let Address { tenant, name } = address;
-        Self { name: Some(name), tenant: Some(tenant), ..Self::nowhere() }
+        SandboxSelection::named(address).into()
     }
 
     /// Selects the files of a running sandbox.
     pub fn sandbox(sandbox_id: SandboxId) -> Self {
-        Self { sandbox_id: Some(sandbox_id), ..Self::nowhere() }
+        SandboxSelection::sandbox(sandbox_id).into()
     }
+}
 
-    const fn nowhere() -> Self {
-        Self {
-            name: None,
-            tenant: None,
-            sandbox_id: None,
-            runtime: None,
-            dir: None,
-            lineage_scope: LineageScope::UNRESTRICTED,
-        }
-    }
-
-    /// Returns the sandbox or the workspace.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
-    pub fn target(&self) -> Result<ExecTarget> {
-        select_target(self.name.as_ref(), self.tenant.as_ref(), self.sandbox_id.as_ref())
+impl From<SandboxSelection> for SandboxFiles {
+    /// Selects the files in the directory of the workspace.
+    fn from(selection: SandboxSelection) -> Self {
+        Self { selection, dir: None }
     }
 }
 
@@ -136,7 +111,8 @@ impl Content for FileSource {
             r#ref.clone().or_else(|| snapshot_id.clone().or(label.clone()).map(Value::from));
         let of_workspace = name.as_ref().or(tenant.as_ref());
         if of_snapshot.is_none() && (sandbox_id.is_some() || of_workspace.is_some()) {
-            return SandboxFiles::check((name, tenant, sandbox_id.clone(), runtime, dir, scope)).map(Self::Sandbox);
+            let selection = (name, tenant, sandbox_id.clone(), runtime, scope);
+            return SandboxFiles::check((selection, dir)).map(Self::Sandbox);
         }
         if of_workspace.or(runtime.as_ref()).or(dir.as_ref()).is_some() {
             return Err(Error::file_source_ambiguous());

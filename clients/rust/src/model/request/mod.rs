@@ -6,6 +6,7 @@
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
 //! - [`DiffRequest`]: compares two snapshots
 //! - [`ReviveRequest`]: restores the files of a sandbox in the same sandbox
+//! - [`SandboxSelection`]: selects a sandbox, or the workspace that it belongs to
 //! - [`ExecRequest`]: runs a command; [`StartCommandRequest`] and the requests about background commands
 //! - [`ListFilesRequest`] and the requests about the files of a [`FileSource`]; [`WriteFileRequest`] and those that change
 //!   files of a sandbox
@@ -31,6 +32,7 @@ mod health;
 mod import;
 mod named;
 mod revive;
+mod sandbox_selection;
 mod selection;
 mod settings_update;
 mod snapshot;
@@ -41,14 +43,14 @@ mod tools;
 mod usage;
 mod workspace;
 
-pub use background::{CommandOutputRequest, EndCommandRequest, ListCommandsRequest, StartCommandRequest};
+pub use background::{CommandOutputRequest, EndCommandRequest, StartCommandRequest};
 pub use checkpoint::{
     CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 pub use create::{CreateRequest, GetOrCreateRequest, Source};
 pub use diff::{DiffRequest, NestedFiles, NestedSelection};
-pub use exec::{ExecRequest, ExecTarget};
+pub use exec::ExecRequest;
 #[cfg(feature = "schema")]
 pub use fields::record_fields;
 pub use file_change::{MakeDirectoryRequest, MoveFileRequest, RemoveFileRequest, WriteFileRequest};
@@ -61,6 +63,7 @@ pub use named::{
     UpdateRequest,
 };
 pub use revive::ReviveRequest;
+pub use sandbox_selection::{SandboxSelection, SandboxTarget};
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::{CapturePurpose, SnapshotRequest};

@@ -1,0 +1,303 @@
+//! Files on this machine, to which downloads are written.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sandbox_snapshotter_client::Download;
+use sandbox_snapshotter_client::model::files::FilePath;
+use serde_json::Value;
+use tar::Archive;
+
+use super::context::Context;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::render::{self, lines};
+use crate::output::sanitize::{sanitize, sanitize_for_terminal};
+use crate::output::{is_terminal, print, print_bytes, print_json};
+
+/// The operand for the standard output.
+pub(super) const STDOUT: &str = "-";
+
+/// The number of bytes that are copied at once.
+const BUFFER: usize = 64 << 10;
+
+/// The bytes of a download.
+pub(super) type Body = Box<dyn Read>;
+
+/// Prints what was written. `source` has the id of the snapshot or of the sandbox.
+pub(super) fn report(context: &Context, source: &Value, target: &Path, size: Option<u64>) -> Result<Exit> {
+    let target = target.display().to_string();
+    if context.output.json {
+        let mut document = source.clone();
+        if let Some(members) = document.as_object_mut() {
+            members.insert("output".to_owned(), target.into());
+            members.extend(size.map(|size| ("sizeBytes".to_owned(), size.into())));
+        }
+        print_json(&document)?;
+    } else if context.output.quiet {
+        print(&lines([sanitize(&target)]))?;
+    } else {
+        let size = size.map_or_else(String::new, |size| format!("  {}", render::size(size)));
+        print(&lines([format!("{}{size}", sanitize_for_terminal(&target))]))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn write_to_stdout(mut body: impl Read) -> Result<Exit> {
+    if is_terminal() {
+        let message = "A terminal would execute the control characters of the content.";
+        return Err(Failure::invalid("INVALID_USAGE", message, "Redirect the standard output, or pass a file."));
+    }
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let length = body.read(&mut buffer).map_err(|error| broken(&error))?;
+        if length == 0 {
+            return Ok(Exit::Done);
+        }
+        print_bytes(buffer.get(..length).unwrap_or_default())?;
+    }
+}
+
+/// Writes bytes to a file that appears when it is complete. Returns its size.
+pub(super) fn write_file(mut body: impl Read, expected: Option<u64>, target: &Path, force: bool) -> Result<u64> {
+    let mut partial = target.as_os_str().to_owned();
+    partial.push(format!(".part-{}", std::process::id()));
+    let partial = PathBuf::from(partial);
+    let mut write = || -> Result<u64> {
+        let mut file = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&partial)
+            .map_err(|error| unwritable(&partial, &error))?;
+        let size = copy_bytes(&mut body, &mut file, &partial)?;
+        if expected.is_some_and(|expected| expected != size) {
+            return Err(broken(&io::ErrorKind::UnexpectedEof.into()));
+        }
+        // A link fails if the target exists, and a rename replaces it.
+        let placed = if force { fs::rename(&partial, target) } else { fs::hard_link(&partial, target) };
+        placed.map_err(|error| unwritable(target, &error))?;
+        Ok(size)
+    };
+    let size = write();
+    // It does not exist after a rename.
+    let _ = fs::remove_file(&partial);
+    size
+}
+
+fn copy_bytes(from: &mut impl Read, to: &mut File, path: &Path) -> Result<u64> {
+    let mut buffer = vec![0; BUFFER];
+    let mut size = 0;
+    loop {
+        let length = from.read(&mut buffer).map_err(|error| broken(&error))?;
+        if length == 0 {
+            return Ok(size);
+        }
+        to.write_all(buffer.get(..length).unwrap_or_default()).map_err(|error| unwritable(path, &error))?;
+        size += length as u64;
+    }
+}
+
+/// Unpacks a tar into a directory. Refuses names that lead out of it, and does not write through symbolic links out of it.
+pub(super) fn unpack(download: Download<Body>, target: &Path, force: bool) -> Result<()> {
+    let mut archive = Archive::new(download.body);
+    archive.set_overwrite(force);
+    fs::create_dir_all(target).map_err(|error| unwritable(target, &error))?;
+    let mut directories = Vec::new();
+    for entry in archive.entries().map_err(|error| broken(&error))? {
+        let mut entry = entry.map_err(|error| broken(&error))?;
+        let kind = entry.header().entry_type();
+        check_name(&entry.path_bytes())?;
+        if kind.is_dir() {
+            // Their attributes could prevent that files are written into them.
+            directories.push(entry);
+        } else if kind.is_file() || kind.is_symlink() || kind.is_hard_link() {
+            unpack_entry(&mut entry, target)?;
+        }
+    }
+    directories.sort_by(|one, other| other.path_bytes().cmp(&one.path_bytes()));
+    directories.iter_mut().try_for_each(|directory| unpack_entry(directory, target))
+}
+
+fn unpack_entry(entry: &mut tar::Entry<'_, impl Read>, target: &Path) -> Result<()> {
+    let is_unpacked = entry.unpack_in(target).map_err(|error| unwritable(target, &error))?;
+    if is_unpacked { Ok(()) } else { Err(unsafe_name(&entry.path_bytes())) }
+}
+
+/// Verifies that a name in a tar is relative, and leads to no parent.
+fn check_name(name: &[u8]) -> Result<()> {
+    let is_safe = !name.starts_with(b"/") && name.split(|byte| *byte == b'/').all(|part| part != b"..");
+    if is_safe { Ok(()) } else { Err(unsafe_name(name)) }
+}
+
+pub(super) fn check_target_directory(target: &Path, force: bool) -> Result<()> {
+    let is_free = match fs::read_dir(target) {
+        Ok(mut entries) => force || entries.next().is_none(),
+        Err(_) => !target.exists(),
+    };
+    if is_free { Ok(()) } else { Err(exists(target)) }
+}
+
+pub(super) fn check_target_file(target: &Path, force: bool) -> Result<()> {
+    let is_free = match fs::symlink_metadata(target) {
+        Ok(found) => force && !found.is_dir(),
+        Err(_) => true,
+    };
+    if is_free { Ok(()) } else { Err(exists(target)) }
+}
+
+/// Returns the last name of a path.
+pub(super) fn file_name(path: &FilePath) -> Result<&str> {
+    let last = path.as_str().split('/').rfind(|name| !matches!(*name, "" | "."));
+    last.ok_or_else(|| Failure::foreign_answer("a file without a name"))
+}
+
+fn exists(target: &Path) -> Failure {
+    let message = format!("{} exists already, and may have newer content.", target.display());
+    Failure::local(Exit::Conflict, "LOCAL_FILE_EXISTS", message, "Pass another path, or `--force` to replace files.")
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return exists(path);
+    }
+    let message = format!("{} can't be written: {error}.", path.display());
+    Failure::local(Exit::Failed, "LOCAL_FILE_UNWRITABLE", message, "Pass another path.")
+}
+
+fn unsafe_name(name: &[u8]) -> Failure {
+    let message = format!("The tar has a name that leads out of the directory: {:?}.", String::from_utf8_lossy(name));
+    Failure::local(Exit::Denied, "UNSAFE_NAME", message, "Do not unpack it. Check the address of the server.")
+}
+
+fn broken(error: &io::Error) -> Failure {
+    let message = format!("The download broke off, and is incomplete: {error}.");
+    Failure::transient(Exit::NoAnswer, "DOWNLOAD_INCOMPLETE", message, "Try again.", true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use sandbox_snapshotter_client::model::SnapshotId;
+    use tar::{Builder, EntryType, Header};
+
+    use super::*;
+
+    fn download(tar: Vec<u8>) -> Download<Body> {
+        let snapshot_id = SnapshotId::parse("snap-aaaaaaaaaaaaaaaa").unwrap();
+        Download { snapshot_id, etag: String::new(), size_bytes: None, body: Box::new(Cursor::new(tar)) }
+    }
+
+    fn header(name: &[u8], kind: EntryType, size: u64) -> Header {
+        let mut header = Header::new_ustar();
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name);
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_mode(0o644);
+        header.set_mtime(1000);
+        header.set_cksum();
+        header
+    }
+
+    /// A tar with a file at each name.
+    fn files(names: &[&str]) -> Vec<u8> {
+        let mut tar = Builder::new(Vec::new());
+        for name in names {
+            tar.append(&header(name.as_bytes(), EntryType::Regular, 1), &b"x"[..]).unwrap();
+        }
+        tar.into_inner().unwrap()
+    }
+
+    /// An empty folder that is deleted at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("snapshotter-{name}-{}", std::process::id()));
+            fs::create_dir_all(path.join("target")).unwrap();
+            Self(path)
+        }
+
+        fn target(&self) -> PathBuf {
+            self.0.join("target")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn code(result: Result<()>) -> Option<String> {
+        result.err().and_then(|failure| failure.code().map(str::to_owned))
+    }
+
+    #[test]
+    fn files_are_unpacked() {
+        let folder = Folder::new("unpacked");
+        unpack(download(files(&["a", "b/c"])), &folder.target(), false).unwrap();
+        assert_eq!(fs::read(folder.target().join("b/c")).unwrap(), b"x");
+    }
+
+    #[test]
+    fn names_that_lead_out_are_refused() {
+        let folder = Folder::new("names");
+        for name in ["../out", "a/../../out", "/out"] {
+            assert_eq!(code(unpack(download(files(&[name])), &folder.target(), true)), Some("UNSAFE_NAME".into()));
+        }
+        assert!(!folder.0.join("out").exists());
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_symbolic_link_out_of_the_target() {
+        let folder = Folder::new("links");
+        fs::create_dir(folder.0.join("outside")).unwrap();
+        let mut tar = Builder::new(Vec::new());
+        let mut link = header(b"link", EntryType::Symlink, 0);
+        link.set_link_name("../outside").unwrap();
+        link.set_cksum();
+        tar.append(&link, io::empty()).unwrap();
+        tar.append(&header(b"link/file", EntryType::Regular, 1), &b"x"[..]).unwrap();
+        let unpacked = unpack(download(tar.into_inner().unwrap()), &folder.target(), true);
+        assert!(unpacked.is_err());
+        assert_eq!(fs::read_dir(folder.0.join("outside")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn hard_link_to_a_file_out_of_the_target_is_refused() {
+        let folder = Folder::new("hard-links");
+        fs::write(folder.0.join("secret"), "secret").unwrap();
+        let mut tar = Builder::new(Vec::new());
+        let mut link = header(b"link", EntryType::Link, 0);
+        link.set_link_name("../secret").unwrap();
+        link.set_cksum();
+        tar.append(&link, io::empty()).unwrap();
+        assert!(unpack(download(tar.into_inner().unwrap()), &folder.target(), true).is_err());
+        assert!(!folder.target().join("link").exists());
+    }
+
+    #[test]
+    fn existing_files_are_kept_without_force() {
+        let folder = Folder::new("kept");
+        let target = folder.target().join("a");
+        fs::write(&target, "newer").unwrap();
+        assert_eq!(code(check_target_directory(&folder.target(), false)), Some("LOCAL_FILE_EXISTS".into()));
+        assert!(unpack(download(files(&["a"])), &folder.target(), false).is_err());
+        assert_eq!(code(check_target_file(&target, false)), Some("LOCAL_FILE_EXISTS".into()));
+        assert_eq!(code(write_file(&b"old"[..], Some(3), &target, false).map(drop)), Some("LOCAL_FILE_EXISTS".into()));
+        assert_eq!(fs::read(&target).unwrap(), b"newer");
+        write_file(&b"old"[..], Some(3), &target, true).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn incomplete_file_does_not_appear() {
+        let folder = Folder::new("incomplete");
+        let written = write_file(&b"old"[..], Some(5), &folder.target().join("a"), true).map(drop);
+        assert_eq!(code(written), Some("DOWNLOAD_INCOMPLETE".into()));
+        assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 0);
+    }
+}
