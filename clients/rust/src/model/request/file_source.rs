@@ -8,12 +8,14 @@ use super::fields::Fields;
 use super::sandbox_selection::SandboxSelection;
 use super::selection::{Selection, Selector};
 use super::workspace::LineageScope;
-use crate::model::named::{Address, Tenant, WorkspaceName};
+use crate::model::named::Address;
+#[cfg(feature = "schema")]
+use crate::model::named::{Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{exclusive, extends, needs, not_both, whole_ref};
-use crate::model::{Directory, Error, Result, Runtime, SandboxId};
+use crate::model::{Directory, Error, Result, SandboxId};
 #[cfg(feature = "schema")]
-use crate::model::{Label, ShortRef, SnapshotId, SnapshotRef};
+use crate::model::{Label, Runtime, ShortRef, SnapshotId, SnapshotRef};
 
 request! {
     /// The selection of the files of a running sandbox, or of a named workspace.
