@@ -34,10 +34,25 @@ async function bundled(/** @type {string} */ entry) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
-    plugins: [pureMemo],
+    plugins: [pureMemo, withoutHandles],
   });
   return outputFiles[0]?.text ?? '';
 }
+
+/**
+ * Leaves out the methods of handles and the tools of models: the console calls the operations.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const withoutHandles = {
+  name: 'without-handles',
+  setup({ onLoad }) {
+    onLoad({ filter: /client.src.workspace\.ts$/ }, () => ({ contents: 'export class WorkspaceHandle {}' }));
+    onLoad({ filter: /client.src.tools.model-tools\.ts$/ }, () => ({
+      contents: 'export class ModelTools {}',
+    }));
+  },
+};
 
 /**
  * Marks the library's calls of `memo` as pure, so that esbuild removes the unused search box.

@@ -228,7 +228,7 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
              ref."
         }
         Code::SnapshotNotFound => {
-            "Select another snapshot: `snapshotter snapshot list SANDBOX` lists the existing ones."
+            "Select another snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists the existing ones."
         }
         Code::WorkspaceNotFound => {
             "Create it with `snapshotter workspace create`, or select another: `snapshotter workspace list` lists the \

@@ -7,10 +7,8 @@ import type { Code, Kind } from './types.ts';
  * - `ANSWER_LOST` (transient): the call was sent, but no answer arrived. It may have taken effect.
  * - `FOREIGN_ANSWER` (permanent): the answer is not from the snapshotter, but for example from a proxy.
  * - `RPC_UNSUPPORTED` (unsupported): the binding has no such RPC method. The call had no effect.
- * - `LABEL_AMBIGUOUS` (permanent): several snapshots of a workspace have the label. The call had no effect.
  */
-export type ClientCode =
-  'SERVICE_UNREACHABLE' | 'ANSWER_LOST' | 'FOREIGN_ANSWER' | 'RPC_UNSUPPORTED' | 'LABEL_AMBIGUOUS';
+export type ClientCode = 'SERVICE_UNREACHABLE' | 'ANSWER_LOST' | 'FOREIGN_ANSWER' | 'RPC_UNSUPPORTED';
 
 /** The stable code of a failure, for programs. A later snapshotter may have codes that this client does not define. */
 export type ErrorCode = Code | ClientCode | (string & {});

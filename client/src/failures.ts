@@ -1,7 +1,6 @@
 // The errors of the client itself.
 
 import { errorOf, type SnapshotterError } from './errors.ts';
-import type { Summary } from './types.ts';
 
 /** Returns the error of a call whose signal fired. */
 export function aborted(signal: AbortSignal): SnapshotterError {
@@ -88,22 +87,6 @@ export function snapshotNotFound(workspace: string, label: string): SnapshotterE
     message: `No snapshot of the workspace ${JSON.stringify(workspace)} has the label ${JSON.stringify(label)}.`,
     remediation:
       'Pass the label or the id of an existing one: the method `snapshots()` of the handle lists them.',
-    retryable: false,
-  });
-}
-
-/** Returns the error of a label that several snapshots of a workspace have: it is unique in a sandbox only. */
-export function labelAmbiguous(
-  workspace: string,
-  label: string,
-  found: readonly Summary[],
-): SnapshotterError {
-  const snapshots = found.map(({ snapshotId, createdAt }) => `${snapshotId} of ${createdAt}`).join(', ');
-  return errorOf({
-    code: 'LABEL_AMBIGUOUS',
-    kind: 'permanent',
-    message: `${found.length} snapshots of the workspace ${JSON.stringify(workspace)} have the label ${JSON.stringify(label)}: ${snapshots}.`,
-    remediation: 'Pass the id of one of them.',
     retryable: false,
   });
 }

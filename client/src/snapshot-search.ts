@@ -2,7 +2,7 @@
 
 import type { SnapshotterClient } from './client.ts';
 import { NotFoundError } from './errors.ts';
-import { labelAmbiguous, snapshotNotFound } from './failures.ts';
+import { snapshotNotFound } from './failures.ts';
 import type { Summary, Workspace } from './types.ts';
 
 /** Returns whether a text has the form of a short ref. */
@@ -15,7 +15,10 @@ export function isLabel(text: string): boolean {
   return !isShortRef(text) && !/^snap-[a-z0-9]{16}$/.test(text);
 }
 
-/** Finds the snapshot with a label. It is unique in a sandbox, but not in the present and the former ones of a workspace. */
+/**
+ * Finds the snapshot of a workspace with a label. A label is unique in a sandbox; of the snapshots of several sandboxes that have
+ * it, the newest one is meant. A capture in progress gets the label once it is complete.
+ */
 export async function findByLabel(
   client: SnapshotterClient,
   { name, sandboxId, formerSandboxIds }: Workspace,
@@ -25,10 +28,11 @@ export async function findByLabel(
     client.get({ sandboxId: id, label }).catch(undefinedIfMissing),
   );
   const found = (await Promise.all(searches)).filter((summary) => summary !== undefined);
-  const [first] = found;
+  const ready = found.filter(({ state }) => state === 'ready');
+  const [first, ...others] = ready.length > 0 ? ready : found;
   if (!first) throw snapshotNotFound(name, label);
-  if (found.length > 1) throw labelAmbiguous(name, label, found);
-  return first;
+  // Of equally old ones, the one of the newest sandbox.
+  return others.reduce((newest, other) => (other.createdAt > newest.createdAt ? other : newest), first);
 }
 
 function undefinedIfMissing(thrown: unknown): undefined {

@@ -628,6 +628,8 @@ export interface Summary {
   autosave?: boolean;
   /** The full snapshot that a delta is based on. */
   base?: string;
+  /** Why it was taken. Absent if that is not known, as for most snapshots of earlier releases. */
+  cause?: SnapshotCause;
   /** When R2 was last checked for it; absent if it was not checked. */
   checkedAt?: string;
   /** The deltas that are based on it. */
@@ -682,6 +684,33 @@ export interface Summary {
   /** Why it cannot be restored, or why that is unknown; absent if it can. */
   why?: string;
 }
+
+/**
+ * Why a snapshot was taken.
+ *
+ * - `caller`: A caller of `snapshot` requested it.
+ * - `stop`: Its sandbox was stopped.
+ * - `autosave`: It is an automatic save.
+ * - `fork`: It has the present files of a workspace for its forks, or for a promotion to another
+ * workspace.
+ * - `beforeRollback`: It has the files of a workspace from before a rollback.
+ * - `beforePromotion`: It has the files of a workspace from before a promotion.
+ * - `beforeStart`: It has the files of a workspace from before a start from a snapshot.
+ * - `beforeImage`: It has the files of a workspace from before a change of its image.
+ * - `rescue`: It is a rescue snapshot.
+ * - `import`: `import` added it.
+ */
+export type SnapshotCause =
+  | 'caller'
+  | 'stop'
+  | 'autosave'
+  | 'fork'
+  | 'beforeRollback'
+  | 'beforePromotion'
+  | 'beforeStart'
+  | 'beforeImage'
+  | 'rescue'
+  | 'import';
 
 /** What the container of a snapshot ran on, as far as it is known. What is not known is absent. */
 export interface Provenance {
@@ -1129,6 +1158,8 @@ export interface TreeSnapshot {
   autosave?: boolean;
   /** The full snapshot that a delta is based on. */
   base?: string;
+  /** Why it was taken. Absent if that is not known, as for most snapshots of earlier releases. */
+  cause?: SnapshotCause;
   /** When it was taken. */
   createdAt?: string;
   /** When it expires. */
@@ -1658,6 +1689,11 @@ export interface Workspace {
   history: Transition[];
   /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
+  /**
+   * The snapshot with the files that the workspace had before its last rollback, promotion or start from
+   * a snapshot. Absent if there was none, or if the former sandbox has no snapshot of these files.
+   */
+  formerSnapshotId?: string;
   /** The name of the image from which the next container starts; the default of its class if absent. */
   image?: string;
   /**

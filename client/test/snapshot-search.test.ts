@@ -9,14 +9,15 @@ import type { Call } from '../src/index.ts';
 const sandboxes = { sandboxId: 'ws-3', formerSandboxIds: ['ws-2', 'ws-1'] };
 const id = 'snap-abcdefghij012345';
 
-/** The handle of a workspace whose sandboxes have these snapshots: an id for each `sandbox label`. */
-function workspaceWith(snapshots: Record<string, string>) {
+/** The handle of a workspace whose sandboxes have these snapshots: an id or more for each `sandbox label`. */
+function workspaceWith(snapshots: Record<string, string | object>) {
   const transport = new FakeTransport(({ operation, options }: Call) => {
     if (operation === 'workspaces/getByName') return { name: 'project', ...sandboxes };
     if (operation !== 'get') return { name: 'project', changes: [] };
     const found = snapshots[`${options.sandboxId} ${options.label}`];
     if (!found) throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
-    return { snapshotId: found, createdAt: '2026-01-01T00:00:00.000Z' };
+    const summary = typeof found === 'string' ? { snapshotId: found } : found;
+    return { state: 'ready', createdAt: '2026-01-01T00:00:00.000Z', ...summary };
   });
   const handle = clientOver(transport).client.workspaces.handle({ name: 'project' });
   const lastSent = () => {
@@ -56,11 +57,25 @@ test('two snapshots are compared by label, id or short ref', async () => {
   assert.deepEqual(lastSent(), { from: { ref: 'snap_short' }, to: good });
 });
 
-test('a label that several sandboxes have is ambiguous', async () => {
-  const { handle } = workspaceWith({ 'ws-3 good': 'snap-3', 'ws-1 good': 'snap-1' });
-  const error = await failure(handle.rollback('good'));
-  assert.equal(error.code, 'LABEL_AMBIGUOUS');
-  assert.match(error.detail, /2 snapshots .*"good": snap-3 of 2026.*, snap-1 of 2026/);
+test('of the snapshots with a label, the newest one is meant', async () => {
+  const old = { snapshotId: 'snap-old', createdAt: '2026-01-01T00:00:00.000Z' };
+  const recent = { snapshotId: 'snap-recent', createdAt: '2026-01-02T00:00:00.000Z' };
+  for (const snapshots of [
+    { 'ws-3 good': recent, 'ws-1 good': old },
+    { 'ws-3 good': old, 'ws-1 good': recent },
+    { 'ws-2 good': recent, 'ws-1 good': { ...recent, snapshotId: 'snap-of-an-older-sandbox' } },
+  ]) {
+    const { handle, lastSent } = workspaceWith(snapshots);
+    await handle.rollback('good');
+    assert.deepEqual(lastSent(), { name: 'project', currentSnapshotId: 'snap-recent' });
+  }
+});
+
+test('a capture in progress has the label only once it is complete', async () => {
+  const capture = { snapshotId: 'snap-new', createdAt: '2026-01-02T00:00:00.000Z', state: 'creating' };
+  const { handle, lastSent } = workspaceWith({ 'ws-3 good': capture, 'ws-1 good': id });
+  await handle.rollback('good');
+  assert.deepEqual(lastSent(), { name: 'project', currentSnapshotId: id });
 });
 
 test('an unknown label is not found, and the remediation says how to list the existing ones', async () => {

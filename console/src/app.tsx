@@ -7,6 +7,8 @@ import { SandboxView } from './views/sandbox.tsx';
 import { DiffView } from './views/snapshot-diff.tsx';
 import { FilesView } from './views/snapshot-files.tsx';
 import { SignIn } from './views/sign-in.tsx';
+import { TokensView } from './views/tokens.tsx';
+import { UsageView } from './views/usage.tsx';
 import { WorkView } from './views/work.tsx';
 import { WorkspaceView } from './views/workspace.tsx';
 import { WorkspacesView } from './views/workspaces.tsx';
@@ -70,6 +72,8 @@ function CurrentPage() {
         <ActionFailures />
         <Boundary resetKey={address}>
           {to.at === 'workspaces' && <WorkspacesView {...to} />}
+          {to.at === 'usage' && <UsageView {...to} />}
+          {to.at === 'tokens' && <TokensView {...to} />}
           {to.at === 'workspace' && <WorkspaceView {...to} />}
           {to.at === 'work' && <WorkView {...to} />}
           {to.at === 'sandbox' && <SandboxView {...to} />}
@@ -91,6 +95,8 @@ function withoutDetails(to: Place): Place {
       return { at: 'work', tenant: to.tenant, name: to.name };
     case 'sandbox':
       return { at: 'sandbox', sandboxId: to.sandboxId };
+    case 'usage':
+    case 'tokens':
     case 'files':
     case 'diff':
       return to;
@@ -99,6 +105,8 @@ function withoutDetails(to: Place): Place {
 
 function titleOf(to: Place): string {
   if (to.at === 'workspaces') return 'Workspaces';
+  if (to.at === 'usage') return 'Usage';
+  if (to.at === 'tokens') return 'Access tokens';
   if (to.at === 'files') return to.path || `Files of ${to.snapshotId}`;
   if (to.at === 'work') return to.path || `Files of ${to.name}`;
   if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId ?? to.to.sandboxId}`;

@@ -26,6 +26,8 @@ export interface Address {
 /** A page of the console. */
 export type Place =
   | { at: 'workspaces'; tenant: string; prefix?: string; after?: string }
+  | { at: 'usage'; tenant: string }
+  | { at: 'tokens'; tenant: string }
   | ({ at: 'workspace' } & Address & DetailsParams)
   | ({ at: 'work'; path?: string } & Address)
   | ({ at: 'sandbox'; sandboxId: string } & DetailsParams)
@@ -59,7 +61,7 @@ export function href(to: Place): string {
     set('after', to.after);
   } else if (to.at === 'files' || to.at === 'work') {
     set('path', to.path);
-  } else if (to.at !== 'diff') {
+  } else if (to.at === 'workspace' || to.at === 'sandbox') {
     set('sandbox', to.selected?.sandboxId);
     set('snapshot', to.selected?.snapshotId);
     set('tab', to.tab);
@@ -71,7 +73,7 @@ export function href(to: Place): string {
 const idsOf = ({ sandboxId, snapshotId }: Selected) => (snapshotId ? [sandboxId, snapshotId] : [sandboxId]);
 
 function segments(to: Place): string[] {
-  if (to.at === 'workspaces') return ['workspaces', to.tenant];
+  if (to.at === 'workspaces' || to.at === 'usage' || to.at === 'tokens') return [to.at, to.tenant];
   if (to.at === 'files') return ['files', to.sandboxId, to.snapshotId];
   if (to.at === 'diff') return ['diff', ...idsOf(to.from), ...idsOf(to.to)];
   if (to.at === 'work') return ['workspaces', to.tenant, to.name, 'files'];
@@ -105,6 +107,7 @@ export function parse(hash: string): Place {
     if (second) return { at: 'workspace', tenant: first, name: second, ...detailsOf(params) };
     return { at: 'workspaces', tenant: first, ...value('prefix', 'prefix'), ...value('after', 'after') };
   }
+  if ((kind === 'usage' || kind === 'tokens') && first) return { at: kind, tenant: first };
   if (kind === 'files' && first && second)
     return { at: 'files', sandboxId: first, snapshotId: second, ...value('path', 'path') };
   if (kind === 'diff' && first && second && third) {

@@ -16,6 +16,8 @@ const PLACES: [string, Place][] = [
     '#/workspaces/default/desk/files?path=src%2Fa.txt',
     { at: 'work', tenant: 'default', name: 'desk', path: 'src/a.txt' },
   ],
+  ['#/usage/default', { at: 'usage', tenant: 'default' }],
+  ['#/tokens/default', { at: 'tokens', tenant: 'default' }],
   ['#/sandboxes/agent%3F%23', { at: 'sandbox', sandboxId: 'agent?#' }],
   [
     '#/sandboxes/agent?sandbox=other&snapshot=snap-1',

@@ -204,7 +204,7 @@ describe('without a terminal', () => {
   });
 
   for (const remove of [
-    ['snapshot', 'delete', 'origin', 'first', '--force'],
+    ['snapshot', 'delete', 'origin', 'first'],
     ['workspace', 'delete', 'notebook'],
     ['retention', 'apply', 'origin'],
     ['retention', 'set', 'origin', '--keep-last', '1'],

@@ -102,15 +102,12 @@ describe('`snapshot list`', () => {
     const two = await cli.id('snapshot', 'create', origin, '--label', 'two');
     await cli.print('snapshot', 'pin', origin, 'two');
     const [head, ...rest] = (await cli.print('snapshot', 'list', origin)).trimEnd().split('\n');
-    assert.match(head ?? '', /^ID +LABEL +SIZE +TAKEN +EXPIRES +IMAGE +STATE$/);
+    assert.match(head ?? '', /^ID +LABEL +SIZE +TAKEN +CAUSE +EXPIRES +STATE$/);
     assert.match(
       rest[0] ?? '',
-      new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +kept +(SDK|packages) [0-9a-f.]+ +ready, pinned$`),
+      new RegExp(`^${two} +two +4\\.1 kB +(now|\\d+ s ago) +call +kept +ready, pinned$`),
     );
-    assert.match(
-      rest[1] ?? '',
-      /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +in 30 days +(SDK|packages) [0-9a-f.]+ +ready$/,
-    );
+    assert.match(rest[1] ?? '', /^snap-\w+ +one +4\.1 kB +(now|\d+ s ago) +call +in 30 days +ready$/);
     assert.equal((await cli.print('snapshot', 'list', origin, '--quiet')).split('\n')[0], two);
   });
 
@@ -200,14 +197,17 @@ describe('one snapshot', () => {
   });
 
   test('is deleted, and does not exist afterwards', async () => {
-    assert.equal(await cli.print('snapshot', 'delete', origin, id), `Deleted ${id}\n`);
+    assert.equal(await cli.print('snapshot', 'delete', origin, id, '--yes'), `Deleted ${id}\n`);
     assert.deepEqual(await cli.code('snapshot', 'show', origin, 'first'), ['SNAPSHOT_NOT_FOUND', 3]);
-    assert.deepEqual(await cli.json('snapshot', 'delete', origin, id), { snapshotId: id, removed: false });
+    assert.deepEqual(await cli.json('snapshot', 'delete', origin, id, '--yes'), {
+      snapshotId: id,
+      removed: false,
+    });
   });
 
   test('with dependents is deleted only with `--force`', async () => {
     const made = await cli.id('restore', origin, id);
-    const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, id);
+    const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, id, '--yes');
     assert.deepEqual([error.code, exitCode], ['SNAPSHOT_HAS_DEPENDENTS', 4]);
     assert.ok(error.message.includes(made), error.message);
     assert.equal(await cli.id('snapshot', 'delete', origin, id, '--force', '--yes'), id);

@@ -105,9 +105,17 @@ describe('a checkpoint', () => {
     const restored = await cli.json('checkpoint', 'restore', origin, 'first', '--yes');
     assert.deepEqual([restored.changed, restored.changedCount], [['file'], 1]);
     assert.equal(await world.exec(origin, 'cat file'), 'x\n');
+    const undo = ['git', 'update-ref', 'refs/sandbox/snapshots/undo', restored.before];
+    await cli.print('exec', origin, ...undo);
+    const undone = await cli.print('checkpoint', 'restore', origin, 'undo', '--yes');
+    assert.match(undone, new RegExp(`snapshotter exec ${origin} ${undo.slice(0, 3).join(' ')} \\w{40}\n`));
+    assert.equal(await world.exec(origin, 'cat file'), 'y\n');
+    await cli.print('checkpoint', 'restore', origin, 'first', '--yes');
     assert.equal(await cli.print('checkpoint', 'diff', origin, 'first'), '');
     const again = await cli.print('checkpoint', 'restore', origin, 'first', '--yes');
     assert.equal(again, 'The files already match the checkpoint first.\n');
+    const { error } = await cli.failure('checkpoint', 'restore', origin, 'frist', '--yes');
+    assert.equal(error.remediation, 'Did you mean the checkpoint "first"?');
   });
 
   test('is compared in colors, with escaped control characters', async () => {

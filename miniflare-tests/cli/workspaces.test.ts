@@ -291,21 +291,30 @@ describe('a name instead of a sandbox id', () => {
     await cli.print('workspace', 'delete', `${name}-fork`, '--yes');
   });
 
-  test('with a label that several snapshots have is refused, with their ids', async () => {
+  test('selects the newest snapshot with a label', async () => {
     await workspaceWithFormerSandbox();
     const first = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;
     const second = await cli.id('snapshot', 'create', `@${name}`, '--fresh', '--label', 'former');
-    for (const command of [
-      ['snapshot', 'show', `@${name}`, 'former'],
-      ['diff', `@${name}`, 'present', 'former'],
-      ['workspace', 'rollback', name, 'former'],
-      ['ls', `@${name}`, 'former'],
-    ]) {
-      const { error, exitCode } = await cli.failure(...command);
-      assert.deepEqual([error.code, exitCode], ['LABEL_AMBIGUOUS', 2]);
-      assert.match(error.message, new RegExp(`the label "former": ${second} of .*, ${first} of .*\\.$`));
-    }
-    assert.equal((await cli.json('snapshot', 'show', `@${name}`, first)).snapshotId, first);
+    const labelled = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;
+    const compared = (await cli.json('diff', `@${name}`, 'present', 'former')).to;
+    assert.deepEqual([labelled, compared], [second, second]);
+    const { error, exitCode } = await cli.failure('snapshot', 'label', `@${name}`, first, '--to', 'present');
+    assert.deepEqual([error.code, exitCode], ['LABEL_TAKEN', 4]);
+    await cli.print('snapshot', 'label', `@${name}`, second, '--to', 'other');
+    assert.equal((await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId, first);
+  });
+
+  test('continues from a label, and names the snapshot with the files before', async () => {
+    await workspaceWithFormerSandbox();
+    const rolledBack = await cli.print('workspace', 'rollback', name, 'present');
+    const [, before = ''] = /\nfiles +rolled back to present\nsaved before +(snap-\w{16})\n$/.exec(
+      rolledBack,
+    )!;
+    assert.equal((await cli.json('snapshot', 'show', `@${name}`, before)).cause, 'beforeRollback');
+    const promoted = await cli.print('workspace', 'promote', name, '--from', 'former');
+    assert.match(promoted, /\nfiles +promoted from former\nsaved before +snap-/);
+    const { error } = await cli.failure('cat', `@${name}`, 'main.py');
+    assert.match(error.remediation, /write `@.*:main\.py`/);
   });
 
   test('selects all sandboxes for retention', async () => {

@@ -71,6 +71,14 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.button('Change the policy…').click();
     await tab.field('Newest snapshots to keep').fill('3');
   },
+  async 'the form of a new access token'(tab) {
+    await tab.visit('#/tokens/default');
+    await tab.button('New token…').click();
+  },
+  async 'the usage of workspaces'(tab) {
+    await tab.visit('#/usage/default');
+    await tab.page.getByText('US dollars').waitFor();
+  },
   async 'the changes since a checkpoint'(tab) {
     await tab.visit(`#/sandboxes/${showcase.origin}?sandbox=${showcase.origin}&tab=checkpoints`);
     await tab.button('Compare with green').click();

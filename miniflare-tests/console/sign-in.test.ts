@@ -120,7 +120,7 @@ test('a token with the permission `read` offers no action that must fail', async
   await tab.node('Snapshot base').click();
   await tab.button('Verify').click();
   const others =
-    'Restore to a new sandbox, Branch to a new sandbox, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check'.split(
+    'Restore to a new sandbox, Branch to a new sandbox, Pin, Label…, Roll back…, Promote…, Delete…, Stop, Start, Fork…, Check, Take a snapshot…'.split(
       ', ',
     );
   const offered = await tab.page.getByRole('button').allInnerTexts();

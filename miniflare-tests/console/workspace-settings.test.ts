@@ -22,7 +22,7 @@ describe('a workspace', () => {
     await tab.page.route('**/v1/lineage', async (route) => {
       const response = await route.fetch();
       const tree = await response.json();
-      for (const snapshot of tree.root.snapshots) snapshot.autosave = true;
+      for (const snapshot of tree.root.snapshots) snapshot.cause = 'autosave';
       await route.fulfill({ response, json: tree });
     });
     await tab.visit('#/workspaces/automatic/desk');

@@ -242,16 +242,24 @@ describe('a workspace', () => {
     await attempt.exec('echo better >file');
     await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
     await tab.button('Promote to desk…').click();
-    const source = tab.dialog.getByLabel('Workspace or snapshot');
-    const suggested = tab.dialog.locator('datalist option');
-    await suggested.waitFor({ state: 'attached' });
-    assert.deepEqual(
-      await suggested.evaluateAll((options) => options.map((option) => option.getAttribute('value'))),
-      ['attempt'],
-    );
-    await source.fill('attempt');
+    const source = tab.dialog.getByLabel('Workspace', { exact: true });
+    await source.waitFor();
+    assert.deepEqual(await source.locator('option').allInnerTexts(), [
+      'attempt',
+      'Another one, or a snapshot',
+    ]);
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of attempt now').waitFor();
+    const { formerSnapshotId = '' } = await fixture.world.rpc('workspaces/getByName', {
+      name: 'desk',
+      tenant: 'promotes',
+    });
+    await tab.page
+      .getByRole('status')
+      .getByText(`The files from before are in ${formerSnapshotId}`)
+      .waitFor();
+    await tab.link(formerSnapshotId).first().click();
+    await tab.details.getByText('before promotion').waitFor();
     assert.equal(await desk.exec('cat file'), 'better\n');
 
     await attempt.exec('echo best >file');

@@ -16,7 +16,7 @@ export const COMMANDS: Record<string, string> = {
   --to 'version 1'`,
   pin: "snapshotter snapshot pin agent-42 'before the refactoring'",
   unpin: "snapshotter snapshot unpin agent-42 'before the refactoring'",
-  delete: 'snapshotter snapshot delete agent-42 snap-65kq30vt80wqsf5t',
+  delete: 'snapshotter snapshot delete agent-42 snap-65kq30vt80wqsf5t --yes',
   import: `snapshotter snapshot import agent-42 \\
   --backup handle.json \\
   --label nightly`,

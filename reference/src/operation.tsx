@@ -13,6 +13,7 @@ import {
 } from './document.ts';
 import type { Example } from './examples.ts';
 import { Fields } from './fields.tsx';
+import { guideOf } from './guides.ts';
 import { fieldsOf, nestedType } from './schema.ts';
 import { Line, Text } from './text.tsx';
 
@@ -29,6 +30,7 @@ export function Operation({ document, place, examples, common }: OperationProps)
   const { id, path, method, route } = place;
   const options = optionsOf(place);
   const answer = answerOf(document, place);
+  const guide = guideOf(place.name);
   return (
     <section id={id} class="operation" aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>
@@ -39,6 +41,12 @@ export function Operation({ document, place, examples, common }: OperationProps)
       <div class="lead">
         <Text text={route.description ?? `${route.summary}.`} />
         {route.security && <p>Needs no token.</p>}
+        {guide && (
+          <p class="guide">
+            Guide: <code>{guide.file}</code>
+            {guide.heading && `, “${guide.heading}”`}.
+          </p>
+        )}
       </div>
       {(options || examples.length > 0) && (
         <div class="pair">

@@ -19,7 +19,7 @@ export interface Target {
 
 /** Words that people search for. */
 const OTHER_WORDS: Record<string, string> = {
-  restore: 'undo revert rollback recover',
+  restore: 'undo revert recover',
   exec: 'shell terminal bash process',
   lineage: 'history tree',
   'workspaces/fork': 'copy clone',
@@ -30,6 +30,7 @@ const OTHER_WORDS: Record<string, string> = {
   'files/write': 'upload save edit',
   'files/move': 'rename',
   'files/remove': 'delete rm',
+  'tools/list': 'withhold deny forbid',
   'tokens/create': 'key password login',
 };
 

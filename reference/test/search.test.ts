@@ -4,13 +4,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { find } from '../src/browser/find.ts';
+import { descriptionsOf } from '../src/descriptions.ts';
 import { codesOf } from '../src/document.ts';
 import { searchIndex } from '../src/search-index.ts';
 import { DOCUMENT } from './document.ts';
 
 const INDEX = searchIndex(DOCUMENT);
+const DESCRIPTIONS = descriptionsOf(DOCUMENT);
 const names = (query: string, count = 5) =>
-  find(INDEX, query)
+  find(INDEX, query, DESCRIPTIONS)
     .slice(0, count)
     .map(({ kind, name }) => `${kind} ${name}`);
 
@@ -38,6 +40,8 @@ describe('the search finds', () => {
     assert.deepEqual(names('upload', 1), ['operation files/write']);
     assert.deepEqual(names('terminal', 1), ['operation exec']);
     assert.ok(names('undo').includes('operation checkpoints/restore'));
+    assert.deepEqual(names('rollback', 1), ['operation workspaces/update']);
+    assert.deepEqual(names('withhold', 1), ['operation tools/list']);
   });
 
   test('an operation by the command that calls it', () => {
@@ -51,6 +55,12 @@ describe('the search finds', () => {
   test('an error code by words of its meaning or with spaces', () => {
     assert.ok(names('name taken').includes('error NAME_TAKEN'));
     assert.ok(names('idempotency different call').includes('error IDEMPOTENCY_CONFLICT'));
+  });
+
+  test('operations and fields by words of their descriptions, after those with the words in their names', () => {
+    const found = names('secret', 30);
+    assert.ok(found.includes('field env'), found.join());
+    assert.ok(found.indexOf('field env') > found.indexOf('operation tokens/list'), found.join());
   });
 
   test('nothing for an empty query, for other words, and for characters of regular expressions', () => {

@@ -14,7 +14,8 @@ use crate::cloudflare::Deployment;
 use crate::cloudflare::deployment::WorkerPorts;
 use crate::cloudflare::ledger::SqlLedger;
 use crate::cloudflare::workspaces::Message;
-use crate::model::{Result, SandboxId, Selection};
+use crate::model::request::CapturePurpose;
+use crate::model::{Result, SandboxId, Selection, SnapshotRequest};
 use crate::ports::Ledger;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -73,6 +74,11 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             }
             Message::Locate { selection } => to_json(&self.locate_snapshot(&Selection::decode(&selection)?).await?)?,
             Message::Newest => to_json(&self.newest_snapshot().await?)?,
+            Message::TakeSnapshot { options, cause } => {
+                let purpose = CapturePurpose::Workspace(cause);
+                let request = SnapshotRequest { purpose, ..SnapshotRequest::decode(&options)? };
+                to_json(&self.snapshot(request, CancellationToken::never()).await?)?
+            }
             Message::PlatformSnapshot => to_json(&self.platform_snapshot().await?)?,
             Message::CheckStorage { storage } => json!(self.check_storage(storage).await?),
             Message::CheckImage(request) => json!(self.check_image(&request).await?),

@@ -24,8 +24,8 @@ use crate::model::request::{LineageScope, ReviveRequest};
 use crate::model::revive::RevivedSandbox;
 use crate::model::usage::SandboxUsage;
 use crate::model::{
-    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
-    TakenSnapshot, Timestamp, json,
+    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotCause, SnapshotId,
+    SnapshotRequest, TakenSnapshot, Timestamp, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
 
@@ -90,6 +90,13 @@ pub enum Message {
     },
     /// [`SandboxLedgerClient::newest_snapshot`]
     Newest,
+    /// [`SandboxLedgerClient::take_snapshot`]
+    TakeSnapshot {
+        /// The options of `snapshot`.
+        options: Value,
+        /// Why the snapshot is taken.
+        cause: SnapshotCause,
+    },
     /// [`SandboxLedgerClient::platform_snapshot`]
     PlatformSnapshot,
     /// [`SandboxLedgerClient::check_storage`]
@@ -208,10 +215,9 @@ impl SandboxLedgerClient for WorkspaceObjects {
     }
 
     async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
-        let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
-        let answer =
-            self.0.run(request.sandbox_id.as_str(), Operation::Snapshot, &arguments, &JsValue::UNDEFINED).await?;
-        answer.parse().map_err(Error::message_unreadable)
+        let options = json::to_value(request).map_err(Error::message_unreadable)?;
+        let cause = request.purpose.cause();
+        self.0.call(request.sandbox_id.as_str(), &Message::TakeSnapshot { options, cause }).await
     }
 
     async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {

@@ -93,6 +93,18 @@ fn similar_option_is_suggested() {
 }
 
 #[test]
+fn name_of_a_workspace_in_place_of_a_sandbox_gets_a_hint() {
+    for options in [json!({ "name": "notebook" }), json!({ "sandboxId": "agent-42", "name": "notebook", "more": 1 })] {
+        let error = expect_error(ListRequest::decode(&options));
+        assert!(
+            error.remediation().starts_with("For a named workspace, pass the `sandboxId`"),
+            "{}",
+            error.remediation()
+        );
+    }
+}
+
+#[test]
 fn missing_option_alone_has_no_suggestion() {
     let error = expect_error(ListRequest::decode(&json!({})));
     assert_eq!(error.message(), "`sandboxId` is missing.");

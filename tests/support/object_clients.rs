@@ -14,7 +14,7 @@ use sandbox_snapshotter::model::named::messages::{
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::prices::InstanceType;
-use sandbox_snapshotter::model::request::{CreateRequest, ListWorkspacesRequest, ReviveRequest};
+use sandbox_snapshotter::model::request::{CapturePurpose, CreateRequest, ListWorkspacesRequest, ReviveRequest};
 use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token_record::TokenMessage;
 use sandbox_snapshotter::model::usage::{SandboxUsage, WorkspaceUsage};
@@ -106,9 +106,13 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
     }
 
     async fn take_snapshot(&self, request: &SnapshotRequest) -> Result<TakenSnapshot> {
-        let mut arguments = serde_json::to_value(request).unwrap();
-        arguments["idempotencyKey"] = json!(request.idempotency_key);
-        self.run_operation(Method::TakeSnapshot, &request.sandbox_id, Operation::Snapshot, arguments).await
+        let message = (serde_json::to_value(request).unwrap(), request.purpose.cause());
+        self.ask(Method::TakeSnapshot, &request.sandbox_id, message, |own, (options, cause)| async move {
+            let purpose = CapturePurpose::Workspace(cause);
+            let request = SnapshotRequest { purpose, ..SnapshotRequest::decode(&options)? };
+            own.snapshot(request, CancellationToken::never()).await
+        })
+        .await
     }
 
     async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {

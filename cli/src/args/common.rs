@@ -55,7 +55,7 @@ pub struct IdempotencyKey {
     pub key: Option<String>,
 }
 
-/// The confirmation of a command that cannot be undone.
+/// The confirmation of a command that deletes or replaces data.
 #[derive(Args)]
 pub struct Confirmation {
     /// Do not ask for confirmation; required without a terminal

@@ -81,14 +81,14 @@ impl Cp {
 #[command(after_help = "\
 Examples:
   snapshotter export agent-42 before-upgrade --output before-upgrade.tar
-  snapshotter export @notebook before-upgrade src --output - | tar -tv
+  snapshotter export @notebook before-upgrade src | tar -tv
   snapshotter export --ref ref.json --output before-upgrade.tar")]
 pub struct Export {
     /// The directory.
     #[command(flatten)]
     pub file: FileSelector,
-    /// The file to write the tar to; - is the standard output
-    #[arg(long, short, value_name = "FILE|-")]
+    /// The file to write the tar to [default: the standard output, unless it is a terminal]
+    #[arg(long, short, value_name = "FILE|-", default_value = "-", hide_default_value = true)]
     pub output: String,
     /// Replace an existing file
     #[arg(long, short)]

@@ -90,7 +90,7 @@ pub struct Stat {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  snapshotter restore-files agent-42 before-upgrade src/main.rs --to agent-42
+  snapshotter restore-files agent-42 before-upgrade src/main.rs
   snapshotter restore-files agent-42 before a b --to @notebook --overwrite")]
 pub struct RestoreFiles {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
@@ -102,9 +102,9 @@ pub struct RestoreFiles {
     /// The paths of the files in the directory that the snapshot contains
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
-    /// The running sandbox to write the files to, or @NAME for a named workspace
+    /// The running sandbox to write the files to, or @NAME for a named workspace [default: that of the snapshot]
     #[arg(long, value_name = "SANDBOX|@NAME")]
-    pub to: String,
+    pub to: Option<String>,
     /// The directory to write the files to [default: the deployment's default directory, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,

@@ -46,7 +46,7 @@ pub struct Settings {
     #[arg(long, value_name = "TIME")]
     pub autosave_every: Option<DurationArg>,
     /// Whether to save the files after each `turn-ended`, at most once a minute [default: false]
-    #[arg(long, value_name = "BOOL")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub autosave_after_turn: Option<bool>,
     /// The number of newest automatic snapshots that stay [default: 5]
     #[arg(long, value_name = "N")]

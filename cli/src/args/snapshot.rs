@@ -38,7 +38,7 @@ Examples:
 Example:
   snapshotter snapshot verify agent-42 before-upgrade || echo broken")]
     Verify(Verify),
-    /// Delete a snapshot
+    /// Delete a snapshot; asks for confirmation
     #[command(after_help = "\
 Examples:
   snapshotter snapshot delete agent-42 before-upgrade
@@ -224,7 +224,7 @@ pub struct Delete {
     /// The snapshot.
     #[command(flatten)]
     pub selector: SnapshotSelector,
-    /// Delete the snapshot although it is pinned or has dependents; asks for confirmation
+    /// Delete the snapshot although it is pinned or has dependents
     #[arg(long)]
     pub force: bool,
     /// What to do with the deltas that are based on the snapshot: keep them and its archive, or delete them too [default: keep]

@@ -79,7 +79,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   snapshotter workspace promote @notebook --from @try-2
-  snapshotter workspace promote notebook --from snap-9rbk8d2dduhnwf6u")]
+  snapshotter workspace promote notebook --from snap-9rbk8d2dduhnwf6u
+  snapshotter workspace promote notebook --from before-upgrade")]
     Promote(Promote),
     /// Move a workspace to another runtime: stop it; the next start restores its files there
     #[command(after_help = "\
@@ -310,8 +311,8 @@ pub struct Promote {
     /// The name of the workspace that gets the files, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The workspace of the tenant, or the snapshot, that has the files
-    #[arg(long, value_name = "NAME|ID")]
+    /// The workspace of the tenant, or the snapshot, that has the files. A label selects a snapshot of NAME itself
+    #[arg(long, value_name = "@NAME|ID|REF|LABEL")]
     pub from: String,
     /// Promote the snapshot although it is stale
     #[arg(long)]

@@ -1,22 +1,25 @@
 //! The commands for checkpoints.
 
-use sandbox_snapshotter_client::model::Directory;
 use sandbox_snapshotter_client::model::checkpoint::{
     CheckpointCursor, CheckpointDescription, CheckpointDiff, CheckpointName, CheckpointPage, CreatedCheckpoint,
-    DeletedCheckpoint, RestoredCheckpoint,
+    DeletedCheckpoint,
 };
 use sandbox_snapshotter_client::model::request::{
     CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
+use sandbox_snapshotter_client::model::similar::most_similar;
+use sandbox_snapshotter_client::model::{Code, Directory};
 
 use super::confirm::confirm;
 use super::context::Context;
 use super::lists;
 use crate::args::checkpoint::{Checkpoint, LocationArgs};
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::output::Show;
 use crate::output::answer::Answer;
+use crate::output::checkpoints::Restored;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
@@ -55,7 +58,12 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
                     request.name
                 )))
             })?;
-            context.show::<RestoredCheckpoint>(&context.call_mutating("checkpoints/restore", &request)?)
+            let restored = context.call_mutating::<Restored>("checkpoints/restore", &request);
+            let mut restored = restored.map_err(|failure| {
+                suggest(context, failure, &command.location.target, &request.location, &request.name)
+            })?;
+            restored.value.target = command.location.target;
+            context.show(&restored)
         }
         Checkpoint::Delete(command) => {
             let location = checkpoint_location(context, &command.location)?;
@@ -67,9 +75,36 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
                 (name(&command.name)?, command.max_bytes.unwrap_or(DiffCheckpointRequest::DEFAULT_BYTES));
             let request =
                 DiffCheckpointRequest { location: checkpoint_location(context, &command.location)?, name, max_bytes };
-            context.show::<CheckpointDiff>(&context.call_read_only("checkpoints/diff", &request)?)
+            let diff = context.call_read_only::<CheckpointDiff>("checkpoints/diff", &request);
+            let diff = diff.map_err(|failure| {
+                suggest(context, failure, &command.location.target, &request.location, &request.name)
+            });
+            context.show(&diff?)
         }
     }
+}
+
+/// Suggests the checkpoint that is most similar to an unknown one.
+fn suggest(
+    context: &Context,
+    failure: Failure,
+    target: &str,
+    location: &CheckpointLocation,
+    name: &CheckpointName,
+) -> Failure {
+    if failure.code() != Some(Code::CheckpointNotFound.as_str()) {
+        return failure;
+    }
+    let limit = ListCheckpointsRequest::MAX_LIMIT;
+    let request = ListCheckpointsRequest { location: location.clone(), cursor: None, limit };
+    let page = context.call_without_suggestions::<CheckpointPage>("checkpoints/list", &request);
+    let names = page.map(|page| page.value.ids()).unwrap_or_default();
+    failure.with_remediation(match most_similar(name.as_str(), names.iter().map(String::as_str)) {
+        Some(similar) => format!("Did you mean the checkpoint {similar:?}?"),
+        None => format!(
+            "`snapshotter checkpoint list {target}` lists the checkpoints. They are gone when their container has ended."
+        ),
+    })
 }
 
 /// Returns the page of a list after a cursor.

@@ -1,4 +1,4 @@
-//! The confirmation of commands that cannot be undone.
+//! The confirmation of commands that delete or replace data.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -17,7 +17,7 @@ pub fn confirm(confirmation: &Confirmation, describe: impl FnOnce() -> Result<Op
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::invalid(
             "CONSENT_MISSING",
-            "This command cannot be undone, and there is no terminal to confirm it on.",
+            "This command deletes or replaces data, and there is no terminal to confirm it on.",
             "Nothing was done. Pass `--yes` to run it without a question.",
         ));
     }

@@ -94,6 +94,7 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let RestoreFiles { target, snapshot, paths, to, dir, overwrite, lineage_scope } = command;
     let lineage_scope = context.lineage_scope(&lineage_scope)?;
     let selector = context.find_snapshot(&target, &snapshot, &lineage_scope)?;
+    let to = to.unwrap_or(target);
     let paths: Vec<_> = paths.iter().map(|path| FilePath::parse(path)).collect::<Result<_, _>>()?;
     let dir = dir.as_deref().map(Directory::parse).transpose()?;
     let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, context.sandbox(&to)?);
@@ -111,7 +112,11 @@ fn locate(context: &Context, file: FileSelector) -> Result<(FileSource, FilePath
             "Pass the ID or LABEL of a snapshot too. For a running sandbox, pass SANDBOX:PATH or @NAME:PATH.";
         return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
     }
+    let is_without_path = file.reference.is_none() && file.path.is_none();
     let (selection, path) = select(context, file)?;
+    if let Some(search) = context.snapshot_search.borrow_mut().as_mut() {
+        search.may_be_path = is_without_path;
+    }
     Ok((selection.into(), path))
 }
 

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summary, Verification};
 use sandbox_snapshotter_client::model::freeze::Freeze;
 use sandbox_snapshotter_client::model::request::{
-    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SnapshotCursor,
+    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SandboxTarget, SnapshotCursor,
 };
 use sandbox_snapshotter_client::model::{
-    self, Compression as Compressed, CompressionFormat, Consistency, Directory, RestoreRequest, SandboxId, Selector,
-    SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
+    self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, RestoreRequest, SandboxId,
+    Selector, SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::confirm::confirm;
 use super::context::{Context, key_or_new};
 use super::documents;
 use super::lists;
-use super::target::parse_label;
+use super::target::{parse_label, parse_target};
 use crate::args::common::Paging;
 use crate::args::snapshot::{
     Compression, Create, Delete, DeltasOnDelete, Import, Label as LabelArgs, List, Restore, Snapshot,
@@ -95,7 +95,13 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         idempotency_key: key_or_new(command.key)?,
         ..SnapshotRequest::of(context.sandbox(&command.target)?)
     };
-    context.show::<TakenSnapshot>(&context.call_mutating("snapshot", &request)?)
+    let taken = context.call_mutating("snapshot", &request).map_err(|failure| match parse_target(&command.target) {
+        Ok(SandboxTarget::Named(address)) if failure.code() == Some(Code::SandboxNotRunning.as_str()) => {
+            failure.with_remediation(format!("Start the workspace first: `snapshotter workspace start {address}`."))
+        }
+        _ => failure,
+    });
+    context.show::<TakenSnapshot>(&taken?)
 }
 
 impl lists::Page for Page {
@@ -178,18 +184,16 @@ fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: O
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let (mut selection, force) = (context.select_snapshot(&command.selector)?, command.force);
-    if force || matches!(command.deltas, Some(DeltasOnDelete::Delete)) {
-        confirm(&command.confirmation, || {
-            let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
-            let effect = delete_effect(&snapshot, command.deltas);
-            // The label may move to another snapshot before the user answers.
-            if let Selector::Label { sandbox_id, .. } = &selection.selector {
-                let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
-                selection.selector = Selector::Id { sandbox_id, snapshot_id };
-            }
-            Ok(Some(effect))
-        })?;
-    }
+    confirm(&command.confirmation, || {
+        let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
+        let effect = delete_effect(&snapshot, command.deltas);
+        // The label may move to another snapshot before the user answers.
+        if let Selector::Label { sandbox_id, .. } = &selection.selector {
+            let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
+            selection.selector = Selector::Id { sandbox_id, snapshot_id };
+        }
+        Ok(Some(effect))
+    })?;
     let deltas = match command.deltas {
         Some(DeltasOnDelete::Delete) => model::DeltasOnDelete::Delete,
         Some(DeltasOnDelete::Keep) | None => model::DeltasOnDelete::Keep,
@@ -218,6 +222,9 @@ fn delete_effect(snapshot: &Summary, of_deltas: Option<DeltasOnDelete>) -> Strin
 fn label(context: &Context, command: &LabelArgs) -> Result<Exit> {
     let (new_label, replace) = (parse_label(&command.to)?, command.replace);
     let selection = context.select_snapshot(&command.selector)?;
+    if let Some(target) = &command.selector.target {
+        context.check_new_label(target, &new_label, &selection)?;
+    }
     context.show::<Summary>(&context.call_mutating("label", &LabelRequest { selection, new_label, replace })?)
 }
 

@@ -17,6 +17,8 @@ pub(super) struct SnapshotSearch {
     pub(super) snapshot: String,
     /// The sandboxes that the argument selects.
     pub(super) sandboxes: Vec<SandboxId>,
+    /// Whether the user may mean a file with this name.
+    pub(super) may_be_path: bool,
 }
 
 impl Context {
@@ -37,13 +39,16 @@ impl Context {
     }
 
     fn remediation_of(&self, search: &SnapshotSearch) -> String {
-        let SnapshotSearch { target, snapshot, sandboxes } = search;
+        let SnapshotSearch { target, snapshot, sandboxes, may_be_path } = search;
         if let Some(remediation) = self.workspace_without_at(target) {
             return remediation;
         }
         let labels: Vec<String> = sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
         match most_similar(snapshot, labels.iter().map(String::as_str)) {
             Some(label) => format!("Did you mean the snapshot {label:?}?"),
+            None if *may_be_path => format!(
+                "For a present file, write `{target}:{snapshot}`. `snapshotter snapshot list {target}` lists the snapshots."
+            ),
             None => format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones."),
         }
     }

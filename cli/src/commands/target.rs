@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
+use sandbox_snapshotter_client::model::answer::{SnapshotState, Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope, SandboxSelection, SandboxTarget};
@@ -125,12 +125,18 @@ impl Context {
         Ok(Selection { selector, lineage_scope })
     }
 
-    /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes.
+    /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes. A label that
+    /// snapshots of several sandboxes have selects the newest one.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target)?;
         let all = sandboxes.clone();
-        *self.snapshot_search.borrow_mut() =
-            Some(SnapshotSearch { target: target.to_owned(), snapshot: snapshot.to_owned(), sandboxes: all.clone() });
+        let (searched_in, searched) = (target.to_owned(), snapshot.to_owned());
+        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
+            target: searched_in,
+            snapshot: searched,
+            sandboxes: all.clone(),
+            may_be_path: false,
+        });
         // In the last sandbox, an id or the only label is found, or reported, by the command itself.
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
@@ -154,10 +160,32 @@ impl Context {
         {
             found.push((last.clone(), summary));
         }
-        if found.len() > 1 {
-            return Err(ambiguous_label(target, snapshot, found.iter().map(|(_, summary)| summary)));
+        // A capture in progress gets the label once it is complete. Of equally old snapshots, that of the newest sandbox is first.
+        found.reverse();
+        let newest = found.into_iter().max_by_key(|(_, summary)| (is_ready(summary), summary.created_at));
+        Ok(newest.map_or(last, |(selector, _)| selector))
+    }
+
+    /// Verifies that a label selects the snapshot that is to get it, although snapshots of other sandboxes of the workspace may have
+    /// it.
+    pub fn check_new_label(&self, target: &str, label: &Label, selection: &Selection) -> Result<()> {
+        let Selection { selector, lineage_scope } = selection;
+        for sandbox_id in self.sandboxes(target)?.into_iter().filter(|id| id != selector.origin_id()) {
+            let other = Selector::Label { sandbox_id, label: label.clone() };
+            let Some(other) = self.find_summary(&other, lineage_scope)? else { continue };
+            let own = self.find_summary(selector, lineage_scope)?;
+            if own.is_some_and(|own| own.created_at < other.created_at) {
+                let (label, id) = (label.as_str(), other.snapshot_id);
+                let message = format!(
+                    "{id}, a newer snapshot of {target}, has the label {label:?}, so the label would still select it."
+                );
+                let remediation = format!(
+                    "Use another label. Or give that one another label before: `snapshotter snapshot label {target} {id} --to LABEL`."
+                );
+                return Err(Failure::local(Exit::Conflict, Code::LabelTaken.as_str(), message, remediation));
+            }
         }
-        Ok(found.pop().map_or(last, |(selector, _)| selector))
+        Ok(())
     }
 
     /// Returns the selected snapshot, or `None` if it does not exist.
@@ -171,12 +199,8 @@ impl Context {
     }
 }
 
-/// Returns the failure of a label that several snapshots have: it is unique in a sandbox, not in a workspace.
-fn ambiguous_label<'a>(target: &str, label: &str, found: impl Iterator<Item = &'a Summary>) -> Failure {
-    let snapshots: Vec<_> = found.map(|found| format!("{} of {}", found.snapshot_id, found.created_at)).collect();
-    let message =
-        format!("{} snapshots of {target} have the label {label:?}: {}.", snapshots.len(), snapshots.join(", "));
-    Failure::invalid("LABEL_AMBIGUOUS", message, "Pass the id of one of them.")
+fn is_ready(snapshot: &Summary) -> bool {
+    snapshot.state == SnapshotState::Ready
 }
 
 /// Returns the argument that selects a workspace: `@name`, or `@tenant/name` for another tenant than the default one.

@@ -14,7 +14,7 @@ use sandbox_snapshotter_client::model::request::{
     PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
     StopSnapshot, UpdateRequest,
 };
-use sandbox_snapshotter_client::model::{Directory, Error, Selection, SnapshotId};
+use sandbox_snapshotter_client::model::{Code, Directory, Error, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
 
 use super::confirm::confirm;
@@ -30,6 +30,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
 use crate::output::print_failure;
 use crate::output::render::count;
+use crate::output::switched::SwitchedWorkspace;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
@@ -182,7 +183,10 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings)?)
     };
-    context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
+    match &command.back_to {
+        Some(snapshot) => show_switched(context, "workspaces/update", &request, format!("rolled back to {snapshot}")),
+        None => context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?),
+    }
 }
 
 fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
@@ -192,16 +196,50 @@ fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };
-    context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?)
+    show_switched(context, "workspaces/update", &request, format!("rolled back to {}", command.snapshot))
 }
 
 fn promote(context: &Context, command: Promote) -> Result<Exit> {
+    let address = parse_address(&command.name)?;
     let request = PromoteRequest {
         accept_stale: command.accept_stale,
         idempotency_key: key_or_new(command.key)?,
-        ..PromoteRequest::of(parse_address(&command.name)?, PromoteFrom::parse(command.from.trim_start_matches('@'))?)
+        ..PromoteRequest::of(address.clone(), promoted(context, &address, &command.from)?)
     };
-    context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/promote", &request)?)
+    show_switched(context, "workspaces/promote", &request, format!("promoted from {}", command.from))
+}
+
+/// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
+/// snapshot of the workspace that gets the files.
+fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteFrom> {
+    if let Some(name) = from.strip_prefix('@') {
+        return Ok(PromoteFrom::Workspace(WorkspaceName::parse(name)?));
+    }
+    if let Ok(snapshot) = SnapshotText::parse(from) {
+        return Ok(PromoteFrom::Snapshot(snapshot.into_id()));
+    }
+    let name = WorkspaceName::parse(from);
+    if let Ok(name) = &name {
+        let other = Address { name: name.clone(), tenant: address.tenant.clone() };
+        match context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &other) {
+            Err(failure) if failure.code() == Some(Code::WorkspaceNotFound.as_str()) => {}
+            _ => return Ok(PromoteFrom::Workspace(other.name)),
+        }
+    }
+    match (find_in_workspace(context, address, from), name) {
+        // The failure of the promotion suggests a workspace.
+        (Err(failure), Ok(name)) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {
+            Ok(PromoteFrom::Workspace(name))
+        }
+        (found, _) => found.map(PromoteFrom::Snapshot),
+    }
+}
+
+/// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
+fn show_switched(context: &Context, operation: &str, request: &impl Options, files: String) -> Result<Exit> {
+    let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
+    answer.value.files = files;
+    context.show(&answer)
 }
 
 /// Finds the snapshot of a workspace with an id, a short ref or a label.

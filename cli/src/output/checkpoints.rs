@@ -5,6 +5,8 @@ use sandbox_snapshotter_client::model::checkpoint::{
     Checkpoint, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
 };
 
+use serde::Deserialize;
+
 use super::Show;
 use super::diff::colorize;
 use super::render::{exact_time, lines, relative_time, size};
@@ -50,24 +52,40 @@ impl Show for CreatedCheckpoint {
     }
 }
 
-impl Show for RestoredCheckpoint {
+/// A restored checkpoint, and where.
+#[derive(Debug, Deserialize)]
+pub struct Restored {
+    /// The checkpoint.
+    #[serde(flatten)]
+    pub checkpoint: RestoredCheckpoint,
+    /// The argument that selects the sandbox.
+    #[serde(skip)]
+    pub target: String,
+}
+
+impl Show for Restored {
     fn ids(&self) -> Vec<String> {
-        vec![self.name.to_string()]
+        vec![self.checkpoint.name.to_string()]
     }
 
     fn text(&self, _: Timestamp) -> String {
-        let changed = lines(self.changed.iter().map(|path| format!("  {}", sanitize_for_terminal(path))));
-        let omitted = self.changed_count.saturating_sub(self.changed.len() as u64);
+        let RestoredCheckpoint { name, before, changed, changed_count, pruned_directories, .. } = &self.checkpoint;
+        let omitted = changed_count.saturating_sub(changed.len() as u64);
+        let changed = lines(changed.iter().map(|path| format!("  {}", sanitize_for_terminal(path))));
         let omitted = if omitted > 0 { format!("  and {omitted} more\n") } else { String::new() };
-        let before = self.before.as_ref();
-        let before =
-            before.map(|commit| format!("The commit {} has the previous files.\n", sanitize_for_terminal(commit)));
-        let result = match self.changed_count {
-            0 => format!("The files already match the checkpoint {}.\n", self.name),
-            1 => format!("Restored the checkpoint {}. 1 file changed:\n", self.name),
-            many => format!("Restored the checkpoint {}. {many} files changed:\n", self.name),
+        let before = before.as_ref().map(|commit| {
+            let (commit, target) = (sanitize_for_terminal(commit), sanitize_for_terminal(&self.target));
+            format!(
+                "The commit {commit} has the previous files. To get them back:\n  snapshotter exec {target} git update-ref \
+                 refs/sandbox/snapshots/undo {commit}\n  snapshotter checkpoint restore {target} undo\n"
+            )
+        });
+        let result = match changed_count {
+            0 => format!("The files already match the checkpoint {name}.\n"),
+            1 => format!("Restored the checkpoint {name}. 1 file changed:\n"),
+            many => format!("Restored the checkpoint {name}. {many} files changed:\n"),
         };
-        let pruned = match self.pruned_directories {
+        let pruned = match pruned_directories {
             None => String::new(),
             Some(1) => "Removed 1 empty directory.\n".to_owned(),
             Some(many) => format!("Removed {many} empty directories.\n"),

@@ -3,7 +3,7 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
 //!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`]: the text output of each answer
 
 pub mod answer;
@@ -22,6 +22,7 @@ pub mod snapshots;
 pub mod spinner;
 mod stream;
 pub mod style;
+pub mod switched;
 pub mod table;
 mod tokens;
 mod tools;

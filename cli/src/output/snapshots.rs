@@ -5,7 +5,8 @@ use sandbox_snapshotter_client::model::answer::{
 };
 use sandbox_snapshotter_client::model::freeze::FreezeReport;
 use sandbox_snapshotter_client::model::{
-    DerivationKind, Provenance, SandboxId, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp, WorkspaceRef,
+    DerivationKind, Provenance, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp,
+    WorkspaceRef,
 };
 
 use super::Show;
@@ -94,13 +95,26 @@ impl Show for Page {
                 snapshot.label.to_string(),
                 snapshot.size_bytes.map_or_else(String::new, size),
                 relative_time(snapshot.created_at, now),
+                snapshot.cause.map_or("", SnapshotCause::words).to_owned(),
                 expiration(snapshot, now),
-                snapshot.provenance.as_ref().map_or_else(String::new, Provenance::summary),
                 summary_state(snapshot),
             ]
         };
-        let header = ["ID", "LABEL", "SIZE", "TAKEN", "EXPIRES", "IMAGE", "STATE"];
-        let rows = table_with_numbers(2, header, self.snapshots.iter().map(row));
+        let image = |snapshot: &Summary| snapshot.provenance.as_ref().map_or_else(String::new, Provenance::summary);
+        let first = self.snapshots.first().map(image);
+        let header = ["ID", "LABEL", "SIZE", "TAKEN", "CAUSE", "EXPIRES", "STATE"];
+        // The image is shown where it makes a difference. `snapshot show` shows it always.
+        let rows = if self.snapshots.iter().all(|snapshot| Some(image(snapshot)) == first) {
+            table_with_numbers(2, header, self.snapshots.iter().map(row))
+        } else {
+            let [id, label, size, taken, cause, expires, state] = header;
+            let with_image = |snapshot: &Summary| {
+                let [id, label, size, taken, cause, expires, state] = row(snapshot);
+                [id, label, size, taken, cause, expires, image(snapshot), state]
+            };
+            let header = [id, label, size, taken, cause, expires, "IMAGE", state];
+            table_with_numbers(2, header, self.snapshots.iter().map(with_image))
+        };
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
@@ -221,6 +235,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("snapshot", snapshot.snapshot_id.to_string()),
         ("label", snapshot.label.to_string()),
         ("state", snapshot.state.as_str().to_owned()),
+        ("cause", snapshot.cause.map_or("", SnapshotCause::words).to_owned()),
         ("restorable", format!("{restorable}{why}")),
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
@@ -285,9 +300,8 @@ fn summary_state(snapshot: &Summary) -> String {
         count => format!("needed by {count}"),
     };
     let pinned = if snapshot.pinned { "pinned" } else { "" };
-    let automatic = if snapshot.autosave { "automatic" } else { "" };
     let delta = if snapshot.form == SnapshotForm::Delta { "delta" } else { "" };
-    let words = [snapshot.state.as_str(), automatic, delta, restorable, pinned, &needed];
+    let words = [snapshot.state.as_str(), delta, restorable, pinned, &needed];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 

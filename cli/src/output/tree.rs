@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use sandbox_snapshotter_client::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::named::Tenant;
-use sandbox_snapshotter_client::model::{DerivationKind, SandboxId, Timestamp};
+use sandbox_snapshotter_client::model::{DerivationKind, SandboxId, SnapshotCause, Timestamp};
 
 use serde::Deserialize;
 
@@ -107,8 +107,8 @@ fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
     if node.state != SnapshotState::Ready {
         words.push(styled(FAINT, node.state.as_str()));
     }
-    if node.autosave {
-        words.push(styled(FAINT, "automatic"));
+    if let Some(cause) = node.cause.filter(|cause| *cause != SnapshotCause::Caller) {
+        words.push(styled(FAINT, cause.words()));
     }
     if node.pinned {
         words.push(styled(LOCATION, "pinned"));
@@ -170,10 +170,10 @@ first
     #[test]
     fn a_snapshot_has_its_dependents_and_its_expiration() {
         let fields = json!({
-            "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true, "autosave": true,
+            "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true, "cause": "autosave",
             "dependents": ["x", "y"], "expiresAt": "2026-11-22T05:00:00.000Z", "provenance": { "sdkVersion": "0.12.10" },
         });
-        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  SDK 0.12.10  automatic  pinned  needed by x, y  expires in 2 days\n";
+        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  SDK 0.12.10  automatic save  pinned  needed by x, y  expires in 2 days\n";
         assert!(rendered(&sandbox_node("first", &[snapshot_node('a', &fields, &[])]), false).contains(line));
     }
 

@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
+use sandbox_snapshotter_client::model::named::{Autosave, State, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use super::Show;
@@ -14,6 +14,7 @@ use super::render::{
 };
 use super::sanitize::sanitize_for_terminal;
 use super::snapshots::{check_mark, names, next_page_hint};
+use super::style::{FAINT, styled};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
 
@@ -63,6 +64,7 @@ impl Show for WorkspaceDescription {
             ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("unsaved since", self.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
+            ("saved before", self.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
             ("platform snapshot", platform_snapshot(self, now)),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
             (
@@ -191,7 +193,17 @@ impl Show for WorkspacePage {
         };
         let header = ["NAME", "SIZE", "STATE", "SINCE", "SAVED", "RUNTIME", "SANDBOX"];
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
-        format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
+        // The list has no snapshots that a caller took.
+        let is_unknown = |entry: &WorkspaceEntry| entry.last_saved_at.is_none() && entry.state == State::Active;
+        let hint = if self.workspaces.iter().any(is_unknown) {
+            styled(
+                FAINT,
+                "SIZE and SAVED are about stops and automatic saves. `snapshotter snapshot list @NAME` lists all snapshots.\n",
+            )
+        } else {
+            String::new()
+        };
+        format!("{rows}{hint}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
 
@@ -306,7 +318,7 @@ fn hooks(runs: &[HookRun]) -> String {
 }
 
 /// Returns the name, with the tenant if it is not the default one.
-fn address(described: &WorkspaceDescription) -> String {
+pub(super) fn address(described: &WorkspaceDescription) -> String {
     let WorkspaceDescription { name, tenant, .. } = described;
     if tenant.as_str() == sandbox_snapshotter_client::model::named::Tenant::DEFAULT {
         name.to_string()

@@ -5,6 +5,7 @@ import { Component, type ComponentChildren, type JSX } from 'preact';
 import { count, size } from '../format.ts';
 import { Badge, type BadgeProps } from '../ui/badge.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { CAUSES } from './causes.ts';
 import { STATE_LABELS, type LineageNode, type SandboxNode, type SnapshotNode } from './nodes.ts';
 
 /** The content of a row, and its position in the tree. */
@@ -133,9 +134,10 @@ function SnapshotContent({
   age,
   expiry,
 }: { of: SnapshotNode } & Pick<RowProps, 'age' | 'expiry'>) {
-  const { snapshotId, label, state, sizeBytes, base, pinned, dependents } = snapshot;
+  const { snapshotId, label, state, sizeBytes, base, cause, pinned, dependents } = snapshot;
   const stateLabel = STATE_LABELS[state];
   const isCreating = state === 'creating';
+  const sign = cause && CAUSES[cause];
   return (
     <Content
       kind="Snapshot"
@@ -150,7 +152,7 @@ function SnapshotContent({
           text={stateLabel}
         />
       )}
-      {snapshot.autosave && <RowBadge icon="refresh" text="automatic" />}
+      {sign && <RowBadge {...sign} short={sign.text} />}
       {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (

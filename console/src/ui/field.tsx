@@ -18,12 +18,13 @@ interface TextProps extends FieldProps {
   autocomplete?: string;
   min?: number;
   max?: number;
-  /** Values to suggest. The field takes others as well. */
-  suggestions?: string[];
+  /** The pattern of a valid value. The browser shows `title` for another one. */
+  pattern?: string;
+  title?: string;
 }
 
 /** A line of text. */
-export function TextField({ label, hint, value, onValue, type = 'text', suggestions, ...rest }: TextProps) {
+export function TextField({ label, hint, value, onValue, type = 'text', ...rest }: TextProps) {
   const id = useId();
   return (
     <div class="field">
@@ -36,16 +37,8 @@ export function TextField({ label, hint, value, onValue, type = 'text', suggesti
         spellcheck={false}
         aria-describedby={hint ? `${id}-hint` : undefined}
         onInput={(event) => onValue(event.currentTarget.value)}
-        {...(suggestions && { list: `${id}-list` })}
         {...rest}
       />
-      {suggestions && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map((value) => (
-            <option key={value} value={value} />
-          ))}
-        </datalist>
-      )}
       <Hint id={id} text={hint} />
     </div>
   );

@@ -5,14 +5,17 @@ import type { SnapshotterError } from '../../../client/src/index.ts';
 const REMEDIATIONS: Record<string, string> = {
   LABEL_TAKEN: 'Use another label, or select “Take the label from another snapshot”.',
   NAME_TAKEN: 'Use another name, or delete the workspace that has this name.',
+  NOTHING_RESTORABLE: 'Press Start: the console then offers to start it without files.',
   SNAPSHOT_HAS_DEPENDENTS:
     'Unpin it, take a snapshot of each sandbox that depends on it, and start the workspace whose files it has. Or delete it anyway.',
   SNAPSHOT_NOT_FOUND: 'Select another snapshot.',
+  SNAPSHOT_STALE:
+    'Press Start: the console then offers to start it anyway. Or roll it back to another snapshot.',
   WORKSPACE_DIVERGED: 'Start or check the workspace: the console then offers what to do with these files.',
   WORKSPACE_NOT_FOUND: 'Create it, or select another one in the list of workspaces.',
 };
 
 /** Returns the remediation of a failure. */
-export function remediationOf({ code, remediation }: SnapshotterError): string {
+export function remediationOf({ code, remediation }: Pick<SnapshotterError, 'code' | 'remediation'>): string {
   return REMEDIATIONS[code] ?? remediation;
 }

@@ -2,6 +2,8 @@
 
 import { useState } from 'preact/hooks';
 
+import { now } from '../clock.ts';
+import { age } from '../format.ts';
 import { go } from '../routes.ts';
 import { snapshotsOf, takenAt, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
@@ -40,7 +42,10 @@ export function Compare({
   const [other, setOther] = useState((parentOf(node, others, nodes) ?? others[0])?.id ?? PRESENT);
   const { sandboxId } = node.selected;
   const choices = [
-    ...others.map(({ id, name, selected }) => [id, `${name} (${selected.sandboxId})`] as const),
+    ...others.map((other) => {
+      const taken = takenAt(other) && `, ${age(takenAt(other), now.peek())}`;
+      return [other.id, `${other.name}${taken} (${other.selected.sandboxId})`] as const;
+    }),
     [PRESENT, `Present files of ${sandboxId}`] as const,
   ];
   const of = ({ selected: { sandboxId, snapshotId = '' } }: SnapshotNode) => ({ sandboxId, snapshotId });

@@ -10,6 +10,9 @@ import { DurationField } from '../ui/duration.tsx';
 import { MoreFields, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
+/** The rule for the names of workspaces. */
+const NAME_RULE = '1 to 63 letters, digits, “_”, “.” and “-”. The first is not “.” or “-”.';
+
 /** Asks for the settings of a workspace, and creates it. */
 export function CreateWorkspace({
   tenant,
@@ -59,12 +62,14 @@ export function CreateWorkspace({
         label="Name"
         hint={
           <>
-            Unique among the workspaces of <Name of={tenant} />.
+            Unique among the workspaces of <Name of={tenant} />. {NAME_RULE}
           </>
         }
         value={name}
         onValue={setName}
         required
+        pattern="\s*\w[\w.\-]{0,62}\s*"
+        title={NAME_RULE}
       />
       <TextField
         label="Source workspace"

@@ -44,7 +44,6 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
         </Fact>
         <Fact name="Taken">
           <Moment at={of.createdAt} />
-          {of.autosave && <> by an automatic save</>}
         </Fact>
         <Fact name="Removed">
           {removal && (

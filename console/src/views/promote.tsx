@@ -8,8 +8,10 @@ import { create } from '../idempotency.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
-import { TextField, TickField } from '../ui/field.tsx';
+import { ChoiceField, TextField, TickField } from '../ui/field.tsx';
+import { Name } from '../ui/name.tsx';
 import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
+import { SavedBefore } from './snapshot-link.tsx';
 import { POSSIBLE_LOSS, subjectOf } from './workspace-operations.ts';
 
 /** Asks for the source unless it is given, and promotes it. Offers a stale snapshot only after a refusal. */
@@ -30,9 +32,14 @@ export function Promote({
     async () => {
       const from = snapshotId ?? source.trim();
       const options = { tenant, name, from, ...(acceptStale && { acceptStale }) };
-      const { sandboxId, mayHaveLost } = await create('workspaces/promote', options);
-      const loss = mayHaveLost ? ` ${POSSIBLE_LOSS}` : '';
-      const message = `${name} has the files of ${from} now, in the sandbox ${sandboxId}.${loss}`;
+      const promoted = await create('workspaces/promote', options);
+      const message = (
+        <>
+          {name} has the files of {from} now, in the sandbox <Name of={promoted.sandboxId} />.
+          {promoted.mayHaveLost && ` ${POSSIBLE_LOSS}`}
+          <SavedBefore of={promoted} />
+        </>
+      );
       return { message, to: { at: 'workspace', tenant, name } };
     },
     onClose,
@@ -61,30 +68,54 @@ export function Promote({
   );
 }
 
-/** The field for the source. It suggests the other workspaces of the lineage. */
+/** The fields for the source: a choice of the other workspaces of the lineage, or a text. */
 function SourceField({
   address,
-  ...field
+  value,
+  onValue,
 }: {
   address: Address;
   value: string;
   onValue: (value: string) => void;
 }) {
-  const [suggestions, setSuggestions] = useState<string[]>([]);
+  const [others, setOthers] = useState<string[]>([]);
+  const [isTyped, setTyped] = useState(false);
   useEffect(() => {
     const aborter = new AbortController();
-    // Without suggestions, the field takes every name nevertheless.
-    othersOf(address, aborter.signal).then(setSuggestions, () => {});
+    // Without the others, the field takes every name nevertheless.
+    othersOf(address, aborter.signal).then(
+      ([first, ...rest]) => {
+        if (first === undefined) return;
+        setOthers([first, ...rest]);
+        onValue(first);
+      },
+      () => {},
+    );
     return () => aborter.abort();
   }, []);
+  const choose = (chosen: string) => {
+    setTyped(chosen === '');
+    onValue(chosen);
+  };
+  const choices = [
+    ...others.map((name) => [name, name] as const),
+    ['', 'Another one, or a snapshot'] as const,
+  ];
   return (
-    <TextField
-      label="Workspace or snapshot"
-      hint={`The name of a workspace of the same lineage, such as ${suggestions[0] ?? 'a fork'}, or the id of a snapshot.`}
-      required
-      suggestions={suggestions}
-      {...field}
-    />
+    <>
+      {others.length > 0 && (
+        <ChoiceField label="Workspace" value={isTyped ? '' : value} choices={choices} onValue={choose} />
+      )}
+      {(isTyped || others.length === 0) && (
+        <TextField
+          label="Workspace or snapshot"
+          hint="The name of a workspace of the same lineage, or the id of a snapshot."
+          required
+          value={value}
+          onValue={onValue}
+        />
+      )}
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import type { SnapshotNode } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
+import { SavedBefore } from './snapshot-link.tsx';
 import { subjectOf } from './workspace-operations.ts';
 
 /** Asks the user to confirm, and rolls the workspace back. Offers a stale snapshot only after a refusal. */
@@ -32,10 +33,11 @@ export function RollBack({
     { operation: 'roll back', subject: subjectOf({ tenant, name }), title: <>Rolling {name} back</> },
     async () => {
       const options = { tenant, name, currentSnapshotId: snapshotId, ...(acceptStale && { acceptStale }) };
-      const { sandboxId } = await client.workspaces.update(options);
+      const updated = await client.workspaces.update(options);
       const message = (
         <>
-          {name} was rolled back to {label}. Its sandbox is now <Name of={sandboxId} />.
+          {name} was rolled back to {label}. Its sandbox is now <Name of={updated.sandboxId} />.
+          <SavedBefore of={updated} />
         </>
       );
       return { message, to: { at: 'workspace', tenant, name } };

@@ -158,6 +158,7 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
       {isTaking && (
         <TakeSnapshot
           sandboxId={sandboxId}
+          {...(page?.sandboxId === sandboxId && { dir: page.dir })}
           running={running}
           onClose={() => setTaking(false)}
           placeOf={(snapshotId) => placeFor({ selected: { sandboxId, snapshotId } })}

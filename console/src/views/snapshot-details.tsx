@@ -5,6 +5,7 @@ import { useLive } from '../live.ts';
 import { client } from '../session.ts';
 import { STATE_LABELS, type SnapshotNode } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
+import { CauseBadge } from '../ui/cause-badge.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import type { DetailsProps } from './details.ts';
@@ -30,7 +31,7 @@ export function SnapshotDetails(props: DetailsProps<SnapshotNode>) {
           <Name of={node.name} />
         </h2>
         {stateLabel && <Badge tone={state === 'creating' ? 'busy' : 'plain'}>{stateLabel}</Badge>}
-        {node.snapshot.autosave && <Badge icon="refresh">automatic</Badge>}
+        <CauseBadge of={node.snapshot.cause} />
         {pinned && (
           <Badge tone="accent" icon="pin">
             pinned

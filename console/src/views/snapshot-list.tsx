@@ -4,6 +4,7 @@ import { size } from '../format.ts';
 import { href } from '../routes.ts';
 import { snapshotsOf, STATE_LABELS, type Nodes } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
+import { CauseBadge } from '../ui/cause-badge.tsx';
 import { Time } from '../ui/facts.tsx';
 import type { PlaceFor } from './details.ts';
 
@@ -26,13 +27,13 @@ export function SnapshotList({
   if (listed.length === 0) return <p class="empty">No snapshots yet.</p>;
   return (
     <ul class="flat plain" aria-label="Snapshots, newest first">
-      {listed.map(({ id, name, selected, snapshot: { state, sizeBytes, createdAt, autosave, pinned } }) => (
+      {listed.map(({ id, name, selected, snapshot: { state, sizeBytes, createdAt, cause, pinned } }) => (
         <li key={id}>
           <a href={href(placeFor({ selected }))}>
             <bdi>{name}</bdi>
           </a>
           {STATE_LABELS[state] && <Badge>{STATE_LABELS[state]}</Badge>}
-          {autosave && <Badge icon="refresh">automatic</Badge>}
+          <CauseBadge of={cause} />
           {pinned && <Badge icon="pin">pinned</Badge>}
           {selected.sandboxId !== current && (
             <span class="mono hint" title={selected.sandboxId}>

@@ -19,11 +19,14 @@ type Format = NonNullable<Compression['format']> | '';
 /** Asks for the options of a snapshot, and takes it. */
 export function TakeSnapshot({
   sandboxId,
+  dir: initialDir = '',
   running,
   placeOf,
   onClose,
 }: {
   sandboxId: string;
+  /** The directory of its workspace. */
+  dir?: string;
   /** Whether its container is running; undefined if that is unknown. */
   running: boolean | undefined;
   /** Returns the page that shows the new snapshot. */
@@ -32,7 +35,7 @@ export function TakeSnapshot({
 }) {
   const [label, setLabel] = useState('');
   const [replace, setReplace] = useState(false);
-  const [dir, setDir] = useState('');
+  const [dir, setDir] = useState(initialDir);
   const [excludes, setExcludes] = useState('');
   const [gitignore, setGitignore] = useState(false);
   const [format, setFormat] = useState<Format>('');

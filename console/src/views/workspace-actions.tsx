@@ -7,6 +7,7 @@ import {
   SnapshotterError,
   type HookRun,
   type StartSettings,
+  type Workspace,
   type WorkspaceState,
 } from '../../../client/src/index.ts';
 import { useAction, type Action } from '../action.ts';
@@ -17,11 +18,12 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { ForkWorkspace } from './fork-workspace.tsx';
 import { Promote } from './promote.tsx';
+import { TakeSnapshot } from './take-snapshot.tsx';
 import { DeleteWorkspace, DiscardAndStart, StopWithoutSnapshot } from './workspace-dialogs.tsx';
 import { startWorkspace, stopWorkspace, subjectOf } from './workspace-operations.ts';
 
 /** A dialog of a workspace. */
-type DialogName = 'fork' | 'promote' | 'delete' | 'stop' | 'discard';
+type DialogName = 'snapshot' | 'fork' | 'promote' | 'delete' | 'stop' | 'discard';
 
 /** The actions on a workspace, and its open dialog. */
 export interface WorkspaceActions {
@@ -61,19 +63,20 @@ const STOPPABLE: ReadonlySet<WorkspaceState> = new Set(['active', 'stopping']);
 export function WorkspaceButtons({
   state,
   actions,
-  canCheck = false,
+  workspace,
 }: {
   state: WorkspaceState;
   actions: WorkspaceActions;
   /**
-   * Whether a button starts an active workspace again, which restores its files if its sandbox has ended, another promotes a
-   * workspace to this one, and a link opens its files.
+   * The workspace, on its page. There, further buttons take a snapshot, start an active workspace again, which
+   * restores its files if its sandbox has ended, and promote a workspace to this one; and a link opens its files.
    */
-  canCheck?: boolean;
+  workspace?: Workspace;
 }) {
   const { address, start, stop, dialog, openDialog, setFailedHooks } = actions;
   const { name } = address;
   const canStop = STOPPABLE.has(state);
+  const canCheck = workspace !== undefined;
   const close = () => openDialog(undefined);
   return (
     <div class="buttons">
@@ -100,6 +103,11 @@ export function WorkspaceButtons({
           onClick={() => void start.run()}
         >
           Start
+        </Button>
+      )}
+      {canCheck && state === 'active' && (
+        <Button needs="snapshot" label={`Take a snapshot of ${name}…`} onClick={() => openDialog('snapshot')}>
+          Take a snapshot…
         </Button>
       )}
       {canStop && canCheck && (
@@ -140,6 +148,7 @@ export function WorkspaceButtons({
       >
         Delete…
       </Button>
+      {dialog === 'snapshot' && workspace && <SnapshotOf workspace={workspace} onClose={close} />}
       {dialog === 'fork' && <ForkWorkspace address={address} onClose={close} />}
       {dialog === 'promote' && <Promote address={address} onClose={close} />}
       {dialog === 'delete' && <DeleteWorkspace address={address} onClose={close} />}
@@ -150,6 +159,25 @@ export function WorkspaceButtons({
         <DiscardAndStart address={address} onFailedHooks={setFailedHooks} onClose={close} />
       )}
     </div>
+  );
+}
+
+/** Takes a snapshot of an active workspace. */
+function SnapshotOf({
+  workspace: { tenant, name, sandboxId, dir },
+  onClose,
+}: {
+  workspace: Workspace;
+  onClose: () => void;
+}) {
+  return (
+    <TakeSnapshot
+      sandboxId={sandboxId}
+      dir={dir}
+      running
+      onClose={onClose}
+      placeOf={(snapshotId) => ({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId } })}
+    />
   );
 }
 

@@ -9,13 +9,16 @@ import { client } from '../session.ts';
 import { duration, size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
+import { CodeText } from '../ui/code-text.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { currentValue, Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
+import { remediationOf } from '../ui/remediation.ts';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { Lineage } from './lineage.tsx';
+import { SnapshotLink } from './snapshot-link.tsx';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
@@ -50,7 +53,7 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
         </p>
         <h1>{name}</h1>
         {workspace && <StateBadge state={workspace.state} />}
-        {workspace && <WorkspaceButtons state={workspace.state} actions={actions} canCheck />}
+        {workspace && <WorkspaceButtons state={workspace.state} actions={actions} workspace={workspace} />}
       </header>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
       <Loaded of={live} loading="Loading the workspace…" onFailure={offerCreation}>
@@ -74,18 +77,12 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
 }
 
 /** The snapshot that the last start restored, with a link to it in the lineage. */
-function Source({ of: { tenant, name, sandboxId }, from }: { of: Workspace; from: RestoredFrom }) {
+function Source({ of, from }: { of: Workspace; from: RestoredFrom }) {
   const { storage, snapshotId, ageSeconds } = from;
-  const selected = snapshotId && { sandboxId, snapshotId };
   return (
     <>
-      {storage === 'platform' && `a platform snapshot${selected ? ' with the files of ' : ''}`}
-      {selected && (
-        <a class="mono" href={href({ at: 'workspace', tenant, name, selected })}>
-          {snapshotId}
-        </a>
-      )}
-      , which was {duration(ageSeconds)} old
+      {storage === 'platform' && `a platform snapshot${snapshotId ? ' with the files of ' : ''}`}
+      {snapshotId && <SnapshotLink of={of} id={snapshotId} />}, which was {duration(ageSeconds)} old
     </>
   );
 }
@@ -107,8 +104,12 @@ function About({ of }: { of: Workspace }) {
           <p>
             <strong>{problem.code}</strong> <Time at={problem.at} />
           </p>
-          <p>{problem.message}</p>
-          <p>{problem.remediation}</p>
+          <p>
+            <CodeText of={problem.message} />
+          </p>
+          <p>
+            <CodeText of={remediationOf(problem)} />
+          </p>
         </div>
       )}
       {of.mayHaveLost && (
@@ -150,6 +151,13 @@ function About({ of }: { of: Workspace }) {
             <Source of={of} from={of.restoredFrom} />
           </Fact>
         )}
+        <Fact name="Former files">
+          {of.formerSnapshotId && (
+            <>
+              in <SnapshotLink of={of} id={of.formerSnapshotId} />, before the last rollback or promotion
+            </>
+          )}
+        </Fact>
         <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
         <Fact name="Directory">
           <code>{of.dir}</code>

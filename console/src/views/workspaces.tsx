@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { WorkspaceEntry } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { defined, text } from '../options.ts';
+import { permits } from '../permissions.ts';
 import { DEFAULT_TENANT, go, href, type Place } from '../routes.ts';
 import { client } from '../session.ts';
 import { size } from '../format.ts';
@@ -39,9 +40,19 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
       <header class="page-head">
         <h1>Workspaces</h1>
         <Updated of={live} />
-        <Button needs="workspaces/create" variant="primary" icon="add" onClick={() => setCreating(true)}>
-          New workspace…
-        </Button>
+        <div class="buttons">
+          <a class="button quiet" href={href({ at: 'usage', tenant })}>
+            Usage
+          </a>
+          {permits('tokens/list') && (
+            <a class="button quiet" href={href({ at: 'tokens', tenant })}>
+              Access tokens
+            </a>
+          )}
+          <Button needs="workspaces/create" variant="primary" icon="add" onClick={() => setCreating(true)}>
+            New workspace…
+          </Button>
+        </div>
       </header>
       <Filter key={tenant} tenant={tenant} prefix={prefix} />
       <Loaded of={live} loading="Loading…" hasUpdated>

@@ -10,13 +10,20 @@ export interface Result {
   url: string;
 }
 
-/** Returns the results of a query, best first. */
-export function find(index: Target[], query: string): Result[] {
+/** Returns the results of a query, best first. `descriptions` are by the addresses of the results. */
+export function find(
+  index: Target[],
+  query: string,
+  descriptions: ReadonlyMap<string, string> = new Map(),
+): Result[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
   return index
     .flatMap(resultsOf)
-    .map(({ others, ...result }) => ({ result, score: score(result, words, others) }))
+    .map(({ others, ...result }) => ({
+      result,
+      score: score(result, words, [others, descriptions.get(result.url) ?? '']),
+    }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)
     .map(({ result }) => result);
@@ -38,9 +45,15 @@ function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Resu
 const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1 };
 
 /** Rates a result; 0 if it does not have all words. */
-function score({ kind, name, text }: Result, words: string[], others: string): number {
-  const described = `${text} ${others}`.toLowerCase();
-  const rates = words.map((word) => rate(name.toLowerCase(), described, word));
+function score(
+  { kind, name, text }: Result,
+  words: string[],
+  [others, description]: [string, string],
+): number {
+  const summary = `${text} ${others}`.toLowerCase();
+  const rates = words.map(
+    (word) => rate(name.toLowerCase(), summary, word) || (has(description, word) ? 5 : 0),
+  );
   if (rates.includes(0)) return 0;
   const average = rates.reduce((sum, rate) => sum + rate, 0) / words.length;
   return Math.max(average, rate(name.toLowerCase(), '', words.join(''))) + KINDS[kind];
@@ -55,7 +68,10 @@ function rate(name: string, text: string, word: string): number {
   if (name.startsWith(word)) return 60;
   if (parts.some((part) => part.startsWith(word))) return 50;
   if (name.includes(word) || plain(name).includes(plain(word))) return 30;
-  return new RegExp(String.raw`(?:^|\W)${word.replaceAll(/[^a-z0-9]/g, String.raw`\$&`)}`).test(text)
-    ? 10
-    : 0;
+  return has(text, word) ? 10 : 0;
+}
+
+/** Returns whether a text has a word that starts like this. */
+function has(text: string, word: string): boolean {
+  return new RegExp(String.raw`(?:^|\W)${word.replaceAll(/[^a-z0-9]/g, String.raw`\$&`)}`).test(text);
 }

@@ -2,6 +2,7 @@
 
 import { find, type Result } from './find.ts';
 import { INDEX } from './index.ts';
+import { loadDescriptions } from './load-descriptions.ts';
 
 const MOST = 30;
 
@@ -18,13 +19,15 @@ class Search {
   readonly #list: HTMLElement;
   readonly #status: HTMLElement;
   #selected = 0;
+  #loading: Promise<void> | undefined;
+  #descriptions: ReadonlyMap<string, string> = new Map();
 
   constructor(field: HTMLInputElement, list: HTMLElement, status: HTMLElement) {
     this.#field = field;
     this.#list = list;
     this.#status = status;
     field.addEventListener('input', () => this.#update());
-    field.addEventListener('focus', () => this.#update());
+    field.addEventListener('focus', () => this.#open());
     field.addEventListener('keydown', (event) => this.#onKey(event));
     list.addEventListener('click', () => this.#close());
     document.addEventListener('pointerdown', ({ target }) => {
@@ -36,8 +39,16 @@ class Search {
     document.addEventListener('keydown', (event) => focusOnSlash(event, field));
   }
 
+  #open() {
+    this.#update();
+    this.#loading ??= loadDescriptions().then((descriptions) => {
+      this.#descriptions = descriptions;
+      if (document.activeElement === this.#field) this.#update();
+    });
+  }
+
   #update() {
-    const results = find(INDEX, this.#field.value);
+    const results = find(INDEX, this.#field.value, this.#descriptions);
     const shown = results.slice(0, MOST);
     const isEmpty = this.#field.value.trim() === '';
     this.#list.replaceChildren(...shown.map(option));

@@ -12,7 +12,7 @@ use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::exec::StartedForExec;
 use crate::model::record::ParentLink;
 use crate::model::request::StopSnapshot;
-use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotId, Timestamp};
+use crate::model::{DerivationKind, Runtime, SandboxId, SnapshotCause, SnapshotId, Timestamp};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,6 +111,9 @@ pub struct StopSandboxRequest {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[serde(alias = "former")]
     pub superseded: bool,
+    /// Why the workspace continues in another sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SnapshotCause>,
     /// The nonce of the restore that an answer reports besides the one to its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_restore: Option<String>,
@@ -128,8 +131,14 @@ impl StopSandboxRequest {
             env: BTreeMap::new(),
             version: 0,
             superseded: false,
+            cause: None,
             reported_restore: None,
         }
+    }
+
+    /// Returns why its snapshot is taken.
+    pub fn cause(&self) -> SnapshotCause {
+        self.cause.unwrap_or(SnapshotCause::Stop)
     }
 }
 

@@ -7,7 +7,7 @@ use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescripti
 use super::binding::LastRestore;
 use super::messages::{EnsuredRunning, ForkSource, SnapshotKey};
 use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
-use crate::model::{Runtime, SandboxId, Timestamp};
+use crate::model::{Runtime, SandboxId, SnapshotCause, SnapshotId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -118,6 +118,9 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "forks")]
     pub fork_calls: Vec<ForkCall>,
+    /// The files that the workspace had before its last rollback, promotion or start from a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_files: Option<FormerFiles>,
     /// The promotions with an idempotency key, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub promotions: Vec<KeyedCall>,
@@ -129,6 +132,19 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "againAt")]
     pub next_check_at: Option<Timestamp>,
+}
+
+/// The files that a workspace had before it continued in another sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FormerFiles {
+    /// The sandbox that had them.
+    pub sandbox_id: SandboxId,
+    /// Why the workspace continues in another one.
+    pub cause: SnapshotCause,
+    /// The snapshot of the sandbox that has them; absent until it is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<SnapshotId>,
 }
 
 /// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same answer and is not refused.
@@ -246,6 +262,15 @@ impl NamedRecord {
         self.last_snapshot = archive.or_else(|| self.last_snapshot.take());
     }
 
+    /// Records what the stop of a former sandbox stored, if it stored anything.
+    pub fn note_former_snapshot(&mut self, id: &SandboxId, archive: Option<LastSnapshot>) {
+        if let (Some(former), Some(archive)) = (&mut self.former_files, archive)
+            && former.sandbox_id == *id
+        {
+            former.snapshot_id = Some(archive.id);
+        }
+    }
+
     /// Records the restore of a start, unless the container was running with its files and is recorded already.
     pub fn record_start(&mut self, ensured: &EnsuredRunning) {
         self.restore_unconfirmed = false;
@@ -350,6 +375,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
             last_snapshot: record.last_snapshot.clone(),
+            former_snapshot_id: record.former_files.as_ref().and_then(|former| former.snapshot_id.clone()),
             platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
             may_have_lost: record

@@ -11,7 +11,7 @@ use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
     ArchiveFormat, BackupLocation, BackupOwner, Compression, Directory, FullReason, Label, LocatedBackup, PendingTask,
-    Provenance, SandboxId, ShortRef, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
+    Provenance, SandboxId, ShortRef, SnapshotCause, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -56,6 +56,9 @@ pub struct SnapshotRecord {
     /// one, and no rule counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
+    /// Why it was taken. Absent in rows of earlier releases: see [`Self::known_cause`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SnapshotCause>,
     /// Whether an automatic save took it: retention counts it in a class of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,
@@ -254,6 +257,13 @@ impl SnapshotRecord {
     pub fn is_whole(&self, dir: &Directory) -> bool {
         let has_all_files = self.excludes.is_empty() && self.gitignore != Some(true);
         self.dir == *dir && has_all_files && !self.foreign
+    }
+
+    /// Returns why the snapshot was taken; `None` if that is not known.
+    pub fn known_cause(&self) -> Option<SnapshotCause> {
+        let autosave = self.autosave.then_some(SnapshotCause::Autosave);
+        let rescue = self.rescue.then_some(SnapshotCause::Rescue);
+        self.cause.or(rescue).or(autosave)
     }
 
     /// Returns what the snapshot depends on. One of a sandbox without a named workspace depends only on its image.

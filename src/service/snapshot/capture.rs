@@ -20,8 +20,8 @@ use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, St
 use crate::model::request::CapturePurpose;
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
-    BackupOptions, Capture, Directory, Error, FullReason, LocatedBackup, Result, SnapshotId, SnapshotRequest,
-    TakenSnapshot,
+    BackupOptions, Capture, Directory, Error, FullReason, LocatedBackup, Result, SnapshotCause, SnapshotId,
+    SnapshotRequest, TakenSnapshot,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -214,6 +214,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             pinned: false,
             foreign: is_rescue,
             rescue: is_rescue,
+            cause: Some(if is_rescue { SnapshotCause::Rescue } else { request.purpose.cause() }),
             autosave: saved_state.is_some(),
             changed_during_capture: None,
             freeze: request.freeze.as_ref().map(|_| FreezeReport::default()),

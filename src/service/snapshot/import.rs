@@ -10,7 +10,9 @@ use crate::model::answer::SnapshotState;
 use crate::model::delta::is_carrier;
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::ImportRequest;
-use crate::model::{BackupHandle, BackupOwner, Capture, Error, Result, SnapshotId, TakenSnapshot, is_minted_with};
+use crate::model::{
+    BackupHandle, BackupOwner, Capture, Error, Result, SnapshotCause, SnapshotId, TakenSnapshot, is_minted_with,
+};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -85,6 +87,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     foreign: true,
                     provenance: None,
                     rescue: false,
+                    cause: Some(SnapshotCause::Import),
                     autosave: false,
                     changed_during_capture: None,
                     freeze: None,

@@ -140,6 +140,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             expires_at: snapshot.expires_at,
             pinned: snapshot.pinned,
             rescue: snapshot.rescue,
+            cause: snapshot.known_cause(),
             autosave: snapshot.autosave,
             suspect: snapshot.suspect,
             provenance: snapshot.provenance.clone(),

@@ -65,7 +65,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         purpose: &CapturePurpose,
         expected: Option<ContainerIdentity>,
     ) -> Option<CaptureWatch> {
-        if !matches!(purpose, CapturePurpose::Caller) {
+        if !matches!(purpose, CapturePurpose::Caller | CapturePurpose::Workspace(_)) {
             return None;
         }
         let cursor = ChangeCursor::Capture(self.random_short_id().ok()?);

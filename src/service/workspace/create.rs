@@ -278,6 +278,7 @@ impl<P: Ports> NamedWorkspace<P> {
             problem: None,
             creation,
             fork_calls: Vec::new(),
+            former_files: None,
             promotions: Vec::new(),
             tasks: previous.map(|previous| previous.tasks).unwrap_or_default(),
             next_check_at: None,

@@ -67,6 +67,7 @@ pub(super) fn clear_record(record: &mut NamedRecord) {
     record.former_sandbox_ids.clear();
     record.fork_calls.clear();
     record.promotions.clear();
+    record.former_files = None;
     record.settings.env.clear();
     record.settings.hooks = Hooks::default();
     record.settings.depends_on = DependsOn::default();

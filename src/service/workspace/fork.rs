@@ -9,8 +9,8 @@ use crate::model::named::answer::{Fork, ForkedWorkspaces};
 use crate::model::named::messages::{Condition, ForkSource, NewestSnapshot, SnapshotKey};
 use crate::model::named::record::{ForkCall, KeyedCall};
 use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, WorkspaceName};
-use crate::model::request::{CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
-use crate::model::{Error, Result, SandboxId, ShortId, SnapshotId, SnapshotRequest};
+use crate::model::request::{CapturePurpose, CreateRequest, ForkFrom, ForkRequest, SettingsUpdate, Source};
+use crate::model::{Error, Result, SandboxId, ShortId, SnapshotCause, SnapshotId, SnapshotRequest};
 use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::{CancellationToken, draw_random};
 
@@ -128,7 +128,8 @@ impl<P: Ports> NamedWorkspace<P> {
             let now = self.now();
             self.update_record(|record| record.active_at = now)?;
             let dir = Some(record.settings.dir.clone());
-            let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(id.clone()) };
+            let purpose = CapturePurpose::Workspace(SnapshotCause::Fork);
+            let request = SnapshotRequest { dir, fresh: true, purpose, ..SnapshotRequest::of(id.clone()) };
             let taken = ledgers.take_snapshot(&request).await?.snapshot;
             let (origin_id, snapshot_id) = (taken.origin_id().clone(), taken.snapshot_id().clone());
             self.update_record(|record| record.note_saved(taken.created_at()))?;

@@ -11,7 +11,7 @@ use crate::model::named::messages::{EnsureRunningRequest, ForkSource};
 use crate::model::named::record::KeyedCall;
 use crate::model::named::{Address, NamedRecord};
 use crate::model::request::{PromoteFrom, PromoteRequest};
-use crate::model::{Error, Result};
+use crate::model::{Error, Result, SnapshotCause};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::CancellationToken;
 
@@ -39,7 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         self.check_same_lineage(&record, &key.origin_id).await?;
         let source = self.check_source(&record, key).await?;
-        let is_running = self.save_before_switch(&record).await?;
+        let is_running = self.save_before_switch(&record, SnapshotCause::BeforePromotion).await?;
         let settings = record.settings.clone();
         let start = is_running.then(|| {
             let start = self.restart_request(&record, &settings, request.accept_stale);
@@ -51,7 +51,8 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             PromoteFrom::Snapshot(id) => format!("the snapshot {id} was promoted"),
         };
-        let next = NextSandbox { source, may_have_lost, settings, start, cause, promotion: call };
+        let saved_because = SnapshotCause::BeforePromotion;
+        let next = NextSandbox { source, may_have_lost, settings, start, cause, saved_because, promotion: call };
         self.continue_from(&record, next).await
     }
 

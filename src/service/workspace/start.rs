@@ -11,7 +11,7 @@ use crate::model::named::record::{KeyedCall, RestoreReport, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, State};
 use crate::model::request::StartRequest;
-use crate::model::{Code, Error, Result, SnapshotId, WorkspaceRef, root_of};
+use crate::model::{Code, Error, Result, SnapshotCause, SnapshotId, WorkspaceRef, root_of};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
@@ -122,13 +122,14 @@ impl<P: Ports> NamedWorkspace<P> {
         start: &StartSettings,
     ) -> Result<StartedWorkspace> {
         let source = self.find_snapshot(record, snapshot_id).await?;
-        self.save_before_switch(record).await?;
+        self.save_before_switch(record, SnapshotCause::BeforeStart).await?;
         let next = NextSandbox {
             source,
             may_have_lost: false,
             settings: record.settings.clone(),
             start: Some(ensure_running_request(record, start)),
             cause: format!("it was started from the snapshot {snapshot_id}"),
+            saved_because: SnapshotCause::BeforeStart,
             promotion: call,
         };
         let ensured = self.switch_to(record, next).await?.ok_or_else(Error::internal)?;

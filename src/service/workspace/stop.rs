@@ -80,6 +80,7 @@ impl<P: Ports> NamedWorkspace<P> {
             env: record.settings.env.clone(),
             version: self.existing()?.version,
             superseded: false,
+            cause: None,
             reported_restore: reported_restore(&record, &reason),
         };
         match self.ports.sandbox_ledgers()?.stop_sandbox(&record.sandbox_id, &request).await {

@@ -6,10 +6,11 @@
 use super::NamedWorkspace;
 use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, SnapshotKey};
-use crate::model::named::record::{KeyedCall, Task};
+use crate::model::named::record::{FormerFiles, KeyedCall, Task};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, Settings, State};
-use crate::model::{Code, Error, Result, SandboxId, SnapshotRequest};
+use crate::model::request::CapturePurpose;
+use crate::model::{Code, Error, Result, SandboxId, SnapshotCause, SnapshotRequest};
 use crate::ports::{Ports, SandboxLedgerClient};
 
 /// The number of calls with an idempotency key that the record keeps.
@@ -27,6 +28,8 @@ pub(super) struct NextSandbox {
     pub start: Option<EnsureRunningRequest>,
     /// The reason, for people.
     pub cause: String,
+    /// The cause of the snapshot that saves the present files.
+    pub saved_because: SnapshotCause,
     /// The call with an idempotency key, if there is one.
     pub promotion: Option<KeyedCall>,
 }
@@ -65,9 +68,9 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Captures the present files if the sandbox runs: a new sandbox replaces it only when they are in a snapshot, or when it has
     /// no directory to capture. Returns whether it runs.
-    pub(super) async fn save_before_switch(&self, record: &NamedRecord) -> Result<bool> {
+    pub(super) async fn save_before_switch(&self, record: &NamedRecord, cause: SnapshotCause) -> Result<bool> {
         let is_running = self.is_running_to_leave(record).await?;
-        match self.save_files(record, is_running).await {
+        match self.save_files(record, is_running, cause).await {
             Err(error) if is_running && error.code() == Code::InvalidDirectory => {}
             saved => saved?,
         }
@@ -75,12 +78,13 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Captures the present files if the sandbox runs, or verifies that an archive has them.
-    pub(super) async fn save_files(&self, record: &NamedRecord, is_running: bool) -> Result<()> {
+    pub(super) async fn save_files(&self, record: &NamedRecord, is_running: bool, cause: SnapshotCause) -> Result<()> {
         if !is_running {
             return self.ensure_in_archive(record).await.map(drop);
         }
         let dir = Some(record.settings.dir.clone());
-        let request = SnapshotRequest { dir, fresh: true, ..SnapshotRequest::of(record.sandbox_id.clone()) };
+        let purpose = CapturePurpose::Workspace(cause);
+        let request = SnapshotRequest { dir, fresh: true, purpose, ..SnapshotRequest::of(record.sandbox_id.clone()) };
         self.ports.sandbox_ledgers()?.take_snapshot(&request).await.map(drop)
     }
 
@@ -123,13 +127,20 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Points the name to the new sandbox, which runs if `ensured` is present.
     fn switch_sandbox(&self, id: SandboxId, ensured: Option<&EnsuredRunning>, next: NextSandbox) -> Result<()> {
         let now = self.now();
-        let NextSandbox { cause, may_have_lost, promotion, .. } = next;
+        let is_stopped = self.existing()?.state == State::Stopped;
+        let NextSandbox { cause, saved_because, may_have_lost, promotion, .. } = next;
         let point_to_new = |record: &mut NamedRecord| {
             record.last_restore = None;
             let former = std::mem::replace(&mut record.sandbox_id, id.clone());
             let decommission = Task::Decommission(id);
             record.tasks.retain(|task| *task != decommission);
             record.add_task(Task::StopUnused(former.clone()));
+            let stopped_with = record.last_snapshot.take().filter(|_| is_stopped);
+            record.former_files = Some(FormerFiles {
+                sandbox_id: former.clone(),
+                cause: saved_because,
+                snapshot_id: stopped_with.map(|snapshot| snapshot.id),
+            });
             record.former_sandbox_ids.insert(0, former);
             record.root_id = ensured.and_then(|ensured| ensured.root_id.clone());
             record.claimed = true;

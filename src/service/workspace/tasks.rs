@@ -42,14 +42,8 @@ impl<P: Ports> NamedWorkspace<P> {
                     None
                 }),
                 Task::StopUnused(id) => {
-                    let record = self.record()?.ok_or_else(Error::internal)?;
-                    let superseded = record.former_sandbox_ids.contains(id);
-                    let request = StopSandboxRequest {
-                        version: record.version,
-                        superseded,
-                        storage: if superseded { StoragePolicy::Archive } else { record.settings.storage },
-                        ..StopSandboxRequest::with_snapshot((*self.address).clone())
-                    };
+                    let request = self.request_to_stop(id)?;
+                    let superseded = request.superseded;
                     match ledgers.stop_sandbox(id, &request).await {
                         Ok(stopped) if stopped.destroy_unconfirmed => Err(Error::destroy_timed_out(id)),
                         stopped => stopped.map(|stopped| {
@@ -63,12 +57,29 @@ impl<P: Ports> NamedWorkspace<P> {
                 self.update_record(|record| {
                     record.tasks.retain(|other| other != task);
                     record.unreported_loss |= is_lost;
-                    if let Some(stopped) = stopped.filter(|_| *task.sandbox_id() == record.sandbox_id) {
+                    let Some(stopped) = stopped else { return };
+                    if *task.sandbox_id() == record.sandbox_id {
                         record.note_snapshots(stopped.snapshot, stopped.platform_snapshot);
+                    } else {
+                        record.note_former_snapshot(task.sandbox_id(), stopped.snapshot);
                     }
                 })?;
             }
         }
         Ok(all)
+    }
+
+    /// Returns the request to stop a sandbox that the workspace no longer uses.
+    fn request_to_stop(&self, id: &SandboxId) -> Result<StopSandboxRequest> {
+        let record = self.record()?.ok_or_else(Error::internal)?;
+        let superseded = record.former_sandbox_ids.contains(id);
+        let former = record.former_files.as_ref().filter(|former| former.sandbox_id == *id);
+        Ok(StopSandboxRequest {
+            version: record.version,
+            superseded,
+            cause: former.map(|former| former.cause),
+            storage: if superseded { StoragePolicy::Archive } else { record.settings.storage },
+            ..StopSandboxRequest::with_snapshot((*self.address).clone())
+        })
     }
 }

@@ -8,7 +8,7 @@ use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::CheckImageRequest;
 use crate::model::named::{NamedRecord, Settings};
 use crate::model::request::UpdateRequest;
-use crate::model::{Result, Runtime, SandboxId};
+use crate::model::{Result, Runtime, SandboxId, SnapshotCause};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
@@ -54,6 +54,7 @@ impl<P: Ports> NamedWorkspace<P> {
             settings: changed,
             start: start_request,
             cause: format!("it was rolled back to the snapshot {snapshot_id}"),
+            saved_because: SnapshotCause::BeforeRollback,
             promotion: None,
         };
         self.continue_from(&record, next).await
@@ -64,7 +65,8 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn prepare_image(&self, record: &NamedRecord, image: Option<String>) -> Result<()> {
         self.check_image(&record.sandbox_id, image, None).await?;
         if record.started_at.is_some() && !record.stored_in().has_archive() {
-            self.save_files(record, self.is_running_to_leave(record).await?).await?;
+            let is_running = self.is_running_to_leave(record).await?;
+            self.save_files(record, is_running, SnapshotCause::BeforeImage).await?;
         }
         Ok(())
     }

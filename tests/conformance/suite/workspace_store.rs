@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceProblem};
 use sandbox_snapshotter::model::named::binding::LastRestore;
 use sandbox_snapshotter::model::named::messages::SnapshotKey;
-use sandbox_snapshotter::model::named::record::{KeyedCall, RestoreReport, Task};
+use sandbox_snapshotter::model::named::record::{FormerFiles, KeyedCall, RestoreReport, Task};
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };
 use sandbox_snapshotter::model::named::{Address, Autosave, NamedRecord, State, Storage, StoragePolicy, Transition};
-use sandbox_snapshotter::model::{Code, Directory, Runtime, Timestamp};
+use sandbox_snapshotter::model::{Code, Directory, Runtime, SnapshotCause, Timestamp};
 use sandbox_snapshotter::ports::WorkspaceStore;
 
 use super::Case;
@@ -119,6 +119,7 @@ pub fn minimal_record() -> NamedRecord {
         problem: None,
         creation: None,
         fork_calls: Vec::new(),
+        former_files: None,
         promotions: Vec::new(),
         tasks: Vec::new(),
         next_check_at: None,
@@ -193,6 +194,11 @@ pub fn full_record() -> NamedRecord {
             at: minute_after_start(5),
         }),
         creation: Some(KeyedCall { key: "it's a key".into(), payload_hash: "5feceb66ffc86f38".into() }),
+        former_files: Some(FormerFiles {
+            sandbox_id: sandbox("b-2"),
+            cause: SnapshotCause::BeforePromotion,
+            snapshot_id: Some(snapshot_id(7)),
+        }),
         promotions: vec![KeyedCall { key: "promotion".into(), payload_hash: "4fc82b26aecb47d2".into() }],
         tasks: vec![Task::Decommission(sandbox("a-1")), Task::StopUnused(sandbox("b-2"))],
         next_check_at: Some(Timestamp::MAX),

@@ -69,7 +69,7 @@ fn checkpoint_expires_after_the_given_time() {
 fn unknown_checkpoint_name_is_not_found() {
     for operation in [Operation::RestoreCheckpoint, Operation::DiffCheckpoint] {
         let error = Fixture::with_sandbox().checkpoint(operation).expect_code(Code::CheckpointNotFound);
-        assert!(error.message().contains("snapshot \"before\" not found"), "{error}");
+        assert!(error.message().contains("The checkpoint \"before\" was not found"), "{error}");
     }
 }
 

@@ -66,6 +66,7 @@ fn row_has_all_documented_fields() {
             "snapshotId": snapshot.snapshot_id(),
             "label": "before",
             "state": "ready",
+            "cause": "caller",
             "dir": "/workspace",
             "createdAt": metadata.created_at,
             "ageSeconds": 92,

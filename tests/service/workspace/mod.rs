@@ -2,6 +2,7 @@
 
 mod alarm;
 mod autosave;
+mod causes;
 mod concurrent_calls;
 mod create;
 mod delete;

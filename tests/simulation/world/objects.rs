@@ -142,7 +142,7 @@ impl World {
             self.with_alarm(key, Alarm::fire);
             let run = async |object: ObjectService<Simulation>| match object {
                 ObjectService::Sandbox(snapshotter) => snapshotter.alarm().await,
-                ObjectService::Workspace(named) => named.alarm().await,
+                ObjectService::Workspace(named) => Box::pin(named.alarm()).await,
             };
             match self.call_object(key, run).await {
                 Ok(Ok(())) => return,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::policy::{Decision, Policy};
 use super::{
-    ArchiveFormat, Compression, Directory, FullReason, Label, Provenance, SandboxId, ShortRef, SizeDrop, SnapshotForm,
-    SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, Compression, Directory, FullReason, Label, Provenance, SandboxId, ShortRef, SizeDrop, SnapshotCause,
+    SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
@@ -71,6 +71,9 @@ pub struct Summary {
     /// Whether it is a rescue snapshot: one of a container that was not the sandbox's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,
+    /// Why it was taken. Absent if that is not known, as for most snapshots of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SnapshotCause>,
     /// Whether an automatic save took it. Retention counts such snapshots only among themselves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::SnapshotState;
 use super::named::Address;
-use super::{ArchiveFormat, Label, Provenance, Runtime, SandboxId, SnapshotForm, SnapshotId, Timestamp};
+use super::{ArchiveFormat, Label, Provenance, Runtime, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, Timestamp};
 
 /// The tree of sandboxes and snapshots with one sandbox as its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,6 +88,9 @@ pub struct SnapshotNode {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(!default))]
     pub pinned: bool,
+    /// Why it was taken. Absent if that is not known, as for most snapshots of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<SnapshotCause>,
     /// Whether an automatic save took it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,

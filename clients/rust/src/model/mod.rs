@@ -7,6 +7,7 @@ pub mod answer;
 pub mod archive_format;
 pub mod background;
 pub mod backup;
+pub mod cause;
 pub mod checkpoint;
 pub mod code;
 pub mod consistency;
@@ -48,6 +49,7 @@ pub mod usage;
 
 pub use archive_format::ArchiveFormat;
 pub use backup::{BackupHandle, Compression, CompressionFormat, DirectoryBackup};
+pub use cause::SnapshotCause;
 pub use checkpoint::{CheckpointDescription, CheckpointName};
 pub use code::{Code, Kind};
 pub use consistency::Consistency;

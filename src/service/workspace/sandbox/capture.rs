@@ -5,7 +5,7 @@ use crate::model::named::answer::LastSnapshot;
 use crate::model::named::messages::SandboxStopped;
 use crate::model::named::{ContainerMarker, StoragePolicy};
 use crate::model::request::{CapturePurpose, StopSnapshot};
-use crate::model::{ChangeCursor, Result, SnapshotId, SnapshotRequest};
+use crate::model::{ChangeCursor, Result, SnapshotCause, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::snapshot::settle::capture_until_unchanged;
@@ -27,14 +27,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         &self,
         marker: &ContainerMarker,
         storage: StoragePolicy,
-        options: Option<&StopSnapshot>,
+        (options, cause): (Option<&StopSnapshot>, SnapshotCause),
         stopped: &mut SandboxStopped,
     ) -> Result<()> {
         let has_archive = storage.has_archive() || self.image_will_change().await?;
         let mut is_repeated = false;
         let capture = async || {
             let is_repeated = std::mem::replace(&mut is_repeated, true);
-            let archive = if has_archive { Some(self.capture_archive(options, is_repeated).await?) } else { None };
+            let archive =
+                if has_archive { Some(self.capture_archive(options, cause, is_repeated).await?) } else { None };
             let platform = self.capture_platform(marker, storage, has_archive).await?;
             Ok((archive, platform))
         };
@@ -50,7 +51,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    async fn capture_archive(&self, options: Option<&StopSnapshot>, is_repeated: bool) -> Result<LastSnapshot> {
+    async fn capture_archive(
+        &self,
+        options: Option<&StopSnapshot>,
+        cause: SnapshotCause,
+        is_repeated: bool,
+    ) -> Result<LastSnapshot> {
         let dir = self.start_state()?.dir;
         let StopSnapshot { label, replace, expiration_seconds } = options.cloned().unwrap_or_default();
         let request = SnapshotRequest {
@@ -59,7 +65,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             replace: replace || (is_repeated && label.is_some()),
             label,
             expiration_seconds,
-            ..self.request_for(CapturePurpose::Stop)
+            ..self.request_for(CapturePurpose::Stop(cause))
         };
         let taken = self.share_capture(request, CancellationToken::never()).await?;
         Ok(LastSnapshot {

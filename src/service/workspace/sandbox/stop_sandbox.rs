@@ -68,8 +68,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
                 if request.snapshot {
-                    let options = request.options.as_ref();
-                    match self.capture_for_stop(&marker, request.storage, options, &mut stopped).await {
+                    let capture = (request.options.as_ref(), request.cause());
+                    match self.capture_for_stop(&marker, request.storage, capture, &mut stopped).await {
                         // The workspace continues elsewhere, and nothing is left to capture.
                         Err(error) if request.superseded && self.has_no_directory(&error).await? => {}
                         captured => captured?,

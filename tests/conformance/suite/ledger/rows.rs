@@ -19,7 +19,7 @@ use sandbox_snapshotter::model::usage::OperationCounts;
 use sandbox_snapshotter::model::{
     ArchiveFormat, BackupHandle, Compression, CompressionFormat, ContainerIdentity, DerivationKind, Directory,
     FullReason, Label, LocatedBackup, PendingTask, Policy, Provenance, Runtime, SandboxId, SigningKey, SizeDrop,
-    SnapshotId, Timestamp,
+    SnapshotCause, SnapshotId, Timestamp,
 };
 use serde_json::json;
 
@@ -206,6 +206,7 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         pinned: false,
         foreign: false,
         rescue: false,
+        cause: None,
         autosave: false,
         changed_during_capture: None,
         freeze: None,
@@ -230,6 +231,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         pinned: true,
         foreign: true,
         rescue: true,
+        cause: Some(SnapshotCause::BeforeRollback),
         autosave: true,
         changed_during_capture: Some(true),
         freeze: Some(FreezeReport { consistent: true, thawed: false }),

@@ -9,6 +9,14 @@ impl Error {
         Self::new(Code::InvalidArgument, message, remediation)
     }
 
+    /// [`Code::InvalidArgument`], for the name of a workspace where an operation takes the id of its sandbox.
+    pub fn sandbox_of_workspace_needed(message: impl Into<String>) -> Self {
+        Self::invalid_argument(
+            message,
+            "For a named workspace, pass the `sandboxId` that `workspaces/getByName` returns, or call the method of its handle.",
+        )
+    }
+
     /// [`Code::InvalidArgument`], for a cursor that the operation `list` did not return.
     pub fn invalid_cursor(list: &str) -> Self {
         Self::invalid_argument(

@@ -27,7 +27,7 @@ impl Error {
     pub fn checkpoint_not_found(dir: &Directory, name: &CheckpointName) -> Self {
         Self::new(
             Code::CheckpointNotFound,
-            format!("snapshot {:?} not found", name.as_str()),
+            format!("The checkpoint {:?} was not found in {:?}", name.as_str(), dir.as_str()),
             format!("List the checkpoints of {:?}. A checkpoint is gone when its container has ended.", dir.as_str()),
         )
     }

@@ -74,6 +74,10 @@ pub struct WorkspaceDescription {
     /// The snapshot of the last stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
+    /// The snapshot with the files that the workspace had before its last rollback, promotion or start from a snapshot. Absent if
+    /// there was none, or if the former sandbox has no snapshot of these files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_snapshot_id: Option<SnapshotId>,
     /// The platform snapshot of the last stop, as of the last start or stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_snapshot: Option<PlatformSnapshotDescription>,

@@ -156,7 +156,11 @@ impl Fields {
                 format!("`{missing}` is missing, and there is no option {}", quoted(unknown))
             }
         };
+        let takes = |name: &str| self.accepted.iter().any(|accepted| accepted == name);
         let accepted = self.accepted.iter().map(String::as_str);
+        if self.given.contains_key("name") && takes("sandboxId") && !takes("name") {
+            return Err(Error::sandbox_of_workspace_needed(problem));
+        }
         let remediation = match (unknown.map(|unknown| most_similar(unknown, accepted)), &self.missing) {
             (Some(Some(similar)), _) => format!("Did you mean `{similar}`?"),
             (Some(None), _) if self.accepted.is_empty() => "Pass an empty object: there are no options.".to_owned(),

@@ -10,7 +10,7 @@ use crate::model::freeze::Freeze;
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
-use crate::model::{Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId};
+use crate::model::{Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId, SnapshotCause};
 
 request! {
     /// The request to take a snapshot of a sandbox.
@@ -85,8 +85,10 @@ pub enum CapturePurpose {
     /// A caller.
     #[default]
     Caller,
-    /// A stop, which detects changes during the capture itself.
-    Stop,
+    /// An operation on a named workspace, for this cause.
+    Workspace(SnapshotCause),
+    /// A stop, for this cause, which detects changes during the capture itself.
+    Stop(SnapshotCause),
     /// A rescue: the files are not the workspace's own, and the workspace starts from them only on explicit request.
     Rescue,
     /// An automatic save. Its check recorded the state of the files under this name before the capture.
@@ -94,6 +96,18 @@ pub enum CapturePurpose {
         /// The name of the state.
         state: String,
     },
+}
+
+impl CapturePurpose {
+    /// Returns the cause of the snapshot.
+    pub const fn cause(&self) -> SnapshotCause {
+        match self {
+            Self::Caller => SnapshotCause::Caller,
+            Self::Workspace(cause) | Self::Stop(cause) => *cause,
+            Self::Rescue => SnapshotCause::Rescue,
+            Self::Save { .. } => SnapshotCause::Autosave,
+        }
+    }
 }
 
 impl SnapshotRequest {

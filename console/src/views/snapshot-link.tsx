@@ -1,0 +1,29 @@
+// Links to snapshots of a workspace.
+
+import type { Workspace } from '../../../client/src/index.ts';
+import { href } from '../routes.ts';
+
+/** A link to a snapshot on the page of its workspace. */
+export function SnapshotLink({
+  of: { tenant, name, sandboxId },
+  id: snapshotId,
+}: {
+  of: Workspace;
+  id: string;
+}) {
+  return (
+    <a class="mono" href={href({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId } })}>
+      {snapshotId}
+    </a>
+  );
+}
+
+/** Says which snapshot has the files from before a rollback or a promotion, if it is known. */
+export function SavedBefore({ of }: { of: Workspace }) {
+  return of.formerSnapshotId ? (
+    <>
+      {' '}
+      The files from before are in <SnapshotLink of={of} id={of.formerSnapshotId} />.
+    </>
+  ) : null;
+}
