@@ -7,7 +7,7 @@ use futures_util::future::join;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::{Directory, SandboxId, Status};
-use sandbox_snapshotter::ports::{CallerCommands, Clock, Sandboxes};
+use sandbox_snapshotter::ports::{Clock, Sandboxes};
 
 use crate::real::Real;
 use crate::suite::Case;

@@ -4,16 +4,19 @@
 //! - [`record`]: the stored record of a workspace
 //! - [`binding`]: the binding of a sandbox to its named workspace, stored in the sandbox's ledger
 //! - [`container_marker`]: the marker that the sandbox's container carries
+//! - [`former_files`]: where the files are that a workspace had in its former sandbox
 //! - [`platform_snapshot`]: the platform snapshot of a sandbox
 //! - [`messages`]: the messages between a named workspace and the workspace of its sandbox
 
 pub mod binding;
 pub mod container_marker;
+pub mod former_files;
 pub mod messages;
 pub mod platform_snapshot;
 pub mod record;
 
 pub use container_marker::ContainerMarker;
+pub use former_files::FormerFiles;
 pub use platform_snapshot::PlatformSnapshot;
 pub use record::NamedRecord;
 pub use sandbox_snapshotter_client::model::named::*;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::binding::LastRestore;
 use super::messages::{EnsuredRunning, ForkSource, SnapshotKey};
-use super::{Address, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
-use crate::model::{Runtime, SandboxId, SnapshotCause, SnapshotId, Timestamp};
+use super::{Address, FormerFiles, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
+use crate::model::{Runtime, SandboxId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
@@ -132,19 +132,6 @@ pub struct NamedRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "againAt")]
     pub next_check_at: Option<Timestamp>,
-}
-
-/// The files that a workspace had before it continued in another sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FormerFiles {
-    /// The sandbox that had them.
-    pub sandbox_id: SandboxId,
-    /// Why the workspace continues in another one.
-    pub cause: SnapshotCause,
-    /// The snapshot of the sandbox that has them; absent until it is taken.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snapshot_id: Option<SnapshotId>,
 }
 
 /// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same answer and is not refused.

@@ -6,9 +6,9 @@
 use super::NamedWorkspace;
 use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, SnapshotKey};
-use crate::model::named::record::{FormerFiles, KeyedCall, Task};
+use crate::model::named::record::{KeyedCall, Task};
 use crate::model::named::settings::StartSettings;
-use crate::model::named::{NamedRecord, Settings, State};
+use crate::model::named::{FormerFiles, NamedRecord, Settings, State};
 use crate::model::request::CapturePurpose;
 use crate::model::{Code, Error, Result, SandboxId, SnapshotCause, SnapshotRequest};
 use crate::ports::{Ports, SandboxLedgerClient};

@@ -93,24 +93,6 @@ fn start_with_rescue_saves_diverged_files_and_restores_previous_ones() {
 }
 
 #[test]
-fn no_rescue_snapshot_is_taken_of_a_container_that_replaced_the_diverged_one() {
-    let fixture = Fixture::with_diverged_workspace();
-    let id = fixture.sandbox_of(WORKSPACE);
-    let count = fixture.snapshots_of(&id).len();
-    fixture.world.after(Method::UpdateMarker).nth(1).run({
-        let id = id.clone();
-        move |world| world.replace_container(&id)
-    });
-    let error =
-        fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "rescue" })).expect_code(Code::OperationInterrupted);
-    assert!(error.is_retryable(), "{error}");
-    assert_eq!(fixture.snapshots_of(&id).len(), count);
-    let started = fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "rescue" })).unwrap();
-    assert_eq!((&started["how"], started.get("rescueSnapshotId")), (&json!("restored"), None));
-    assert_eq!(started["mayHaveLost"], true);
-}
-
-#[test]
 fn start_with_discard_restores_previous_files_without_backup() {
     let fixture = Fixture::with_diverged_workspace();
     let started = fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "discard" })).unwrap();
