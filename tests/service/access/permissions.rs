@@ -184,10 +184,14 @@ fn toolset_needs_the_permissions_of_its_tools() {
     ] {
         for (permission, flag) in Permission::ALL.iter().zip(permitted.chars()) {
             let access = fixture.access(&[permission.as_str()]);
-            let outcome = fixture.authorize(&access, Operation::ListTools, &toolset(&declared, read_only));
-            let code = outcome.err().map(|error| error.code());
-            let expected = (flag == '-').then_some(Code::PermissionMissing);
-            assert_eq!(code, expected, "{declared} with {permission}");
+            let mut options = toolset(&declared, read_only);
+            let listed = fixture.authorize(&access, Operation::ListTools, &options);
+            options["name"] = json!("work_list_snapshots");
+            for outcome in [listed, fixture.authorize(&access, Operation::CallTool, &options)] {
+                let code = outcome.err().map(|error| error.code());
+                let expected = (flag == '-').then_some(Code::PermissionMissing);
+                assert_eq!(code, expected, "{declared} with {permission}");
+            }
         }
     }
 }

@@ -166,7 +166,9 @@ fn foreign_workspace_is_refused_like_one_that_does_not_exist() {
     // The error about a lineage scope would name the lineage of the scope.
     let scoped = merged(&by_ref(&it.own_snapshot), &json!({ "lineageScope": it.foreign }));
     it.refuses(Operation::CreateWorkspace, &json!({ "name": "work-copy", "sourceSnapshot": scoped }));
-    it.refuses(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE, "tenant": "acme" }));
+    let other = json!({ "name": WORKSPACE, "tenant": "acme" });
+    let error = it.fixture.run_as(&it.access, Operation::GetWorkspaceByName, &other).expect_code(Code::NotPermitted);
+    assert!(error.message().contains("the workspace \"work\" of the tenant \"acme\""), "{error}");
     it.permits(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE }));
 }
 
@@ -214,6 +216,18 @@ fn token_for_a_fork_does_not_permit_its_origin() {
     let own = it.fixture.stop_with_content("fork", "second");
     it.fixture.run_as(&fork, Operation::UpdateWorkspace, &json!({ "name": "fork", "currentSnapshotId": own })).unwrap();
     it.fixture.run_as(&fork, Operation::StartWorkspace, &json!({ "name": "fork", "from": own })).unwrap();
+}
+
+#[test]
+fn failure_to_find_the_origin_of_a_snapshot_is_not_reported_as_a_refusal() {
+    let it = Tenants::new();
+    let own = it.fixture.stop_with_content(WORKSPACE, "second");
+    it.fixture.world.before(Method::OriginOf).fail_transiently();
+    let options = json!({ "name": WORKSPACE, "currentSnapshotId": own });
+    let error = it.fixture.run_as(&it.access, Operation::UpdateWorkspace, &options).expect_err("it fails");
+    assert_ne!(error.code(), Code::NotPermitted, "{error}");
+    it.fixture.world.clear_faults();
+    it.permits(Operation::UpdateWorkspace, &options);
 }
 
 #[test]

@@ -31,6 +31,16 @@ fn stop(fixture: &Fixture, name: &str) -> String {
     fixture.stop_workspace(name).unwrap()["lastSnapshot"]["id"].as_str().unwrap().to_owned()
 }
 
+/// As [`with_forks`], with a fork whose container ended before its files were saved: `try-2`.
+fn with_lost_file() -> Fixture {
+    let fixture = with_forks();
+    stop(&fixture, "try-2");
+    fixture.start_workspace("try-2", &json!({})).unwrap();
+    fixture.write_workspace_file("try-2", "unsaved");
+    fixture.world.end_container(&fixture.sandbox_of("try-2"));
+    fixture
+}
+
 #[test]
 fn promote_keeps_the_best_of_three_forks() {
     let fixture = with_forks();
@@ -243,11 +253,7 @@ fn two_workspaces_can_promote_each_other_at_the_same_time() {
 
 #[test]
 fn promotion_of_a_workspace_with_a_possible_loss_reports_it() {
-    let fixture = with_forks();
-    stop(&fixture, "try-2");
-    fixture.start_workspace("try-2", &json!({})).unwrap();
-    fixture.write_workspace_file("try-2", "unsaved");
-    fixture.world.end_container(&fixture.sandbox_of("try-2"));
+    let fixture = with_lost_file();
     assert_eq!(promote(&fixture, "try-2")["mayHaveLost"], true);
     let row = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).workspace().unwrap().unwrap();
     assert_eq!(row.parent.unwrap().origin_id, sandbox(&fixture.sandbox_of("try-2")));
@@ -255,13 +261,69 @@ fn promotion_of_a_workspace_with_a_possible_loss_reports_it() {
 }
 
 #[test]
+fn start_reports_the_loss_of_a_workspace_that_was_promoted_before() {
+    let fixture = with_lost_file();
+    stop(&fixture, WORKSPACE);
+    assert_eq!(promote(&fixture, "try-2")["state"], "stopped");
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["mayHaveLost"], true);
+}
+
+#[test]
 fn loss_that_a_promotion_reported_is_not_reported_after_a_stop() {
-    let fixture = with_forks();
-    stop(&fixture, "try-2");
-    fixture.start_workspace("try-2", &json!({})).unwrap();
-    fixture.write_workspace_file("try-2", "unsaved");
-    fixture.world.end_container(&fixture.sandbox_of("try-2"));
+    let fixture = with_lost_file();
     assert_eq!(promote(&fixture, "try-2")["mayHaveLost"], true);
     stop(&fixture, WORKSPACE);
     assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["mayHaveLost"], false);
+}
+
+#[test]
+fn promote_saves_the_present_files_in_the_directory_of_the_workspace() {
+    let fixture = Fixture::with_workspace_options(&json!({ "dir": "/home/me" }));
+    let old = fixture.sandbox_of(WORKSPACE);
+    fixture.world.write_file(&old, "/home/me/notes", "first");
+    fixture.world.advance_clock(MINUTE);
+    let first = stop(&fixture, WORKSPACE);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.write_file(&old, "/home/me/notes", "second");
+    promote(&fixture, &first);
+    let listed = fixture.run(Operation::List, &json!({ "sandboxId": old })).unwrap();
+    let dirs = listed["snapshots"].as_array().unwrap().iter().map(|snapshot| &snapshot["dir"]);
+    assert_eq!(dirs.collect::<Vec<_>>(), vec!["/home/me"; 3], "at the stop, before the promotion and after it");
+}
+
+#[test]
+fn promote_saves_files_that_were_written_during_another_capture() {
+    let fixture = with_forks();
+    let old = fixture.sandbox_of(WORKSPACE);
+    let gate = fixture.world.after(Method::CreateBackup).nth(1).block();
+    let capture = fixture.begin(Operation::Snapshot, &json!({ "sandboxId": old }));
+    fixture.write_workspace_file(WORKSPACE, "written meanwhile");
+    fixture.world.before(Method::Reserve).nth(1).fail_with(Failure::new("Error", "no room"));
+    let promotion = fixture.begin_in_workspace(Operation::PromoteWorkspace, WORKSPACE, &json!({ "from": "try-1" }));
+    gate.open();
+    capture.answer().unwrap();
+    promotion.answer().unwrap_err();
+    fixture.world.clear_faults();
+    let saved = fixture.snapshots_of(&old)[0].clone();
+    fixture.write_workspace_file(WORKSPACE, "later");
+    fixture.revert_workspace(WORKSPACE, &json!(saved)).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("written meanwhile"));
+}
+
+#[test]
+fn promote_replaces_a_sandbox_that_does_not_answer() {
+    let fixture = with_forks();
+    let old = fixture.sandbox_of(WORKSPACE);
+    fixture.world.hang_sandbox(&old);
+    promote(&fixture, "try-1");
+    assert_ne!(fixture.sandbox_of(WORKSPACE), old);
+}
+
+#[test]
+fn promote_fails_if_it_is_not_known_whether_the_present_files_are_saved() {
+    let fixture = with_forks();
+    let (old, best) = (fixture.sandbox_of(WORKSPACE), stop(&fixture, "try-1"));
+    fixture.world.before(Method::CheckCondition).fail_transiently();
+    fixture.promote_workspace(WORKSPACE, &json!({ "from": best })).expect_err("it fails");
+    assert_eq!(fixture.sandbox_of(WORKSPACE), old);
 }
