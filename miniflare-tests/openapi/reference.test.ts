@@ -101,6 +101,13 @@ describe('the search', () => {
     assert.ok(await tab.page.getByRole('listbox').isHidden());
   });
 
+  test('finds an option by a word of its description', async () => {
+    await using tab = await open('/docs');
+    await field(tab).fill('secrets');
+    await tab.page.getByRole('option', { name: 'Option of workspaces/create' }).first().click();
+    assert.equal(await address(tab), '/docs/workspaces#v1-workspaces-create.env');
+  });
+
   test('finds an error code on a phone', async () => {
     await using tab = await open('/docs/tools', { viewport: { width: 360, height: 740 }, hasTouch: true });
     await field(tab).tap();

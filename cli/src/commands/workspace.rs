@@ -31,6 +31,7 @@ use crate::failure::{Failure, Result, remediation_or};
 use crate::output::print_failure;
 use crate::output::render::count;
 use crate::output::switched::SwitchedWorkspace;
+use crate::output::workspaces::Deleted;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
@@ -267,12 +268,13 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
              snapshots that are pinned or needed by other sandboxes."
         )))
     })?;
-    let answer = context.call_mutating::<DeletedWorkspace>("workspaces/delete", &address)?;
-    if !existed(&answer.value) {
+    let mut answer = context.call_mutating::<Deleted>("workspaces/delete", &address)?;
+    if !existed(&answer.value.workspace) {
         // A misspelled name would leave the workspace in place.
         let failure = Failure::from(Error::workspace_not_found(&address)).with_sentence("Nothing was deleted.");
         return Err(context.suggest_workspace(failure, &address.to_json()));
     }
+    to_target(&address).trim_start_matches('@').clone_into(&mut answer.value.name);
     context.show(&answer)
 }
 

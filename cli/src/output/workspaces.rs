@@ -8,6 +8,8 @@ use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter_client::model::named::{Autosave, State, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
+use serde::Deserialize;
+
 use super::Show;
 use super::render::{
     count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
@@ -60,7 +62,7 @@ impl Show for WorkspaceDescription {
             ("restored from", restored_from(self.restored_from.as_ref())),
             ("may be lost", possible_loss(self.may_have_lost)),
             ("active", exact_time(self.active_at, now)),
-            ("ends", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("stops", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("unsaved since", self.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
@@ -115,7 +117,7 @@ impl Show for StartedWorkspace {
             ("may be lost", possible_loss(described.may_have_lost)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
-            ("ends", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
         ];
         details(rows) + &hooks(&self.hook_runs)
     }
@@ -245,31 +247,40 @@ impl Show for TurnEnded {
     }
 }
 
-impl Show for DeletedWorkspace {
+/// A deleted workspace, with the tenant in its name.
+#[derive(Debug, Deserialize)]
+pub struct Deleted {
+    /// The result.
+    #[serde(flatten)]
+    pub workspace: DeletedWorkspace,
+    /// The name, with the tenant unless it is the default one.
+    #[serde(skip)]
+    pub name: String,
+}
+
+impl Show for Deleted {
     fn ids(&self) -> Vec<String> {
-        vec![self.name.to_string()]
+        vec![self.workspace.name.to_string()]
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let result = if self.removed { "Deleted" } else { "Already deleted:" };
-        let snapshots = count(self.removed_snapshots, "snapshot", "snapshots");
+        let DeletedWorkspace { removed, removed_snapshots, kept, platform_data_until, pending, .. } = &self.workspace;
+        let result = if *removed { "Deleted" } else { "Already deleted:" };
+        let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
         let mut text = format!("{result} {}, with {snapshots}.\n", self.name);
-        if !self.kept.is_empty() {
-            let rows = self.kept.iter().map(|kept| {
+        if !kept.is_empty() {
+            let rows = kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };
                 [kept.snapshot_id.to_string(), kept.origin_id.to_string(), names(&kept.dependents), pinned.to_owned()]
             });
             text += &table(["KEPT SNAPSHOT", "SANDBOX", "NEEDED BY", ""], rows);
         }
-        if let Some(until) = self.platform_data_until {
-            let until = exact_time(until, now);
+        if let Some(until) = platform_data_until {
+            let until = exact_time(*until, now);
             text += &lines([format!("The platform may keep snapshots of its disk until {until}.")]);
         }
-        if !self.pending.is_empty() {
-            text += &lines([format!(
-                "The snapshots of {} are deleted later.",
-                sanitize_for_terminal(&names(&self.pending))
-            )]);
+        if !pending.is_empty() {
+            text += &lines([format!("The snapshots of {} are deleted later.", sanitize_for_terminal(&names(pending)))]);
         }
         text
     }

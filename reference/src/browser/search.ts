@@ -43,7 +43,10 @@ class Search {
     this.#update();
     this.#loading ??= loadDescriptions().then((descriptions) => {
       this.#descriptions = descriptions;
-      if (document.activeElement === this.#field) this.#update();
+      if (document.activeElement !== this.#field) return;
+      const selected = this.#selected;
+      this.#update();
+      this.#select(selected);
     });
   }
 
