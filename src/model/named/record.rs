@@ -16,6 +16,8 @@ const MAX_HISTORY: usize = 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RestoreReport {
+    /// No answer to a start has reported it yet.
+    Due,
     /// The answer to the start reported it. That answer may have been lost.
     #[default]
     First,
@@ -29,6 +31,11 @@ impl RestoreReport {
     #[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde requires.
     fn is_first(&self) -> bool {
         *self == Self::First
+    }
+
+    /// Returns whether at most one answer has reported it, which may have been lost.
+    const fn may_be_unknown(self) -> bool {
+        matches!(self, Self::Due | Self::First)
     }
 }
 
@@ -284,13 +291,14 @@ impl NamedRecord {
     fn record_restore(&mut self, restore: Option<&LastRestore>) {
         let may_have_lost = |restore: Option<&LastRestore>| restore.is_some_and(|restore| restore.may_have_lost);
         // The next start reports nothing if it adopts files or is empty.
-        self.unreported_loss |=
-            self.restore_report == RestoreReport::First && may_have_lost(self.last_restore.as_ref());
+        self.unreported_loss |= self.restore_report.may_be_unknown() && may_have_lost(self.last_restore.as_ref());
         self.last_restore = restore.cloned();
         if let Some(restore) = restore {
             self.last_saved_at = Some(restore.created_at);
         }
-        if restore.is_some() || self.restore_report == RestoreReport::Again {
+        if restore.is_some() {
+            self.restore_report = RestoreReport::Due;
+        } else if self.restore_report == RestoreReport::Again {
             self.restore_report = RestoreReport::First;
         }
         self.unreported_loss &= !may_have_lost(restore);
@@ -299,7 +307,7 @@ impl NamedRecord {
     /// Records that the answer to a stop, which begins, is to report a possible loss.
     pub fn begin_reported_stop(&mut self) {
         let may_have_lost = self.last_restore.as_ref().is_some_and(|restore| restore.may_have_lost);
-        if may_have_lost && self.restore_report == RestoreReport::First {
+        if may_have_lost && self.restore_report.may_be_unknown() {
             self.restore_report = RestoreReport::DueByStop;
         }
     }

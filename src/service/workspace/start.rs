@@ -28,17 +28,18 @@ impl<P: Ports> NamedWorkspace<P> {
         self.report(self.run_to_completion(permit, abort, operation).await?)
     }
 
-    /// Returns the answer to a caller that still waits for it. A caller that finds the workspace active gets the report of
-    /// its restore again, in case the answer to the start was lost. The answer to a start that completes an interrupted
-    /// one is the first report, although the sandbox was running.
+    /// Returns the answer to a caller that still waits for it, and records that it reports the restore. A caller that finds the
+    /// sandbox running gets the report again, in case the first answer was lost.
     pub(super) fn report(&self, started: StartedWorkspace) -> Result<StartedWorkspace> {
-        let description = &started.description;
-        let was_active = was_running(&started) && description.started_at.is_some_and(|at| at < description.active_at);
-        let is_reported_again = |record: &NamedRecord| {
-            was_active && record.restore_report != RestoreReport::Again && record.started_at == description.started_at
+        let Some(record) = self.store.record()? else { return Ok(started) };
+        let next = match record.restore_report {
+            _ if record.started_at != started.description.started_at => None,
+            RestoreReport::Due => Some(RestoreReport::First),
+            RestoreReport::First | RestoreReport::DueByStop if was_running(&started) => Some(RestoreReport::Again),
+            RestoreReport::First | RestoreReport::DueByStop | RestoreReport::Again => None,
         };
-        if self.store.record()?.is_some_and(|record| is_reported_again(&record)) {
-            self.update_record(|record| record.restore_report = RestoreReport::Again)?;
+        if let Some(next) = next {
+            self.update_record(|record| record.restore_report = next)?;
         }
         Ok(started)
     }

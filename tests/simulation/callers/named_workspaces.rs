@@ -137,11 +137,6 @@ async fn make_workspace_call(world: &Rc<World>, call: WorkspaceCall) {
             })
         }
     };
-    match (&outcome, &key) {
-        (Err(AnswerLost), Some(key)) if is_fork => loss::note_lost_forks(world, key),
-        (Err(AnswerLost), _) if !is_fork => loss::note_lost_answer(world, &address),
-        _ => {}
-    }
     if let Ok(Err(error)) = &outcome {
         check_failure(world, &address, "a creation or fork", error);
         if error.code() == Code::IdempotencyConflict {

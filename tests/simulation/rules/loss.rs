@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::SandboxId;
 use sandbox_snapshotter::model::named::record::RestoreReport;
-use sandbox_snapshotter::model::named::{Address, ContainerMarker, NamedRecord};
+use sandbox_snapshotter::model::named::{Address, ContainerMarker};
 use sandbox_snapshotter::model::record::StoredBackup;
 
 use crate::memory::Sandbox;
@@ -63,8 +63,8 @@ pub fn note_saved_files(world: &World, id: &SandboxId, files: &Files) {
     });
 }
 
-/// Notes that a caller did not receive the answer to a call that starts or stops a workspace: it was lost, or the call was
-/// aborted. The service reports a loss twice, so both reports may be lost.
+/// Notes that a caller did not receive the answer to a start or stop: it was lost, or the caller aborted the start. The service
+/// reports a loss twice, so both reports may be lost.
 pub fn note_lost_answer(world: &Rc<World>, address: &Address) {
     let lost_answers = {
         let mut history = world.history.borrow_mut();
@@ -75,15 +75,6 @@ pub fn note_lost_answer(world: &Rc<World>, address: &Address) {
     let record = world.workspace_store(address).stored_record();
     if lost_answers > 1 && record.is_some_and(|record| record.restore_report == RestoreReport::Again) {
         note_reported(world, address);
-    }
-}
-
-/// Notes that the answer to a call that forks with an idempotency key was lost, and with it the answers of the forks.
-pub fn note_lost_forks(world: &Rc<World>, key: &str) {
-    let stores: Vec<_> = world.workspace_stores.borrow().clone().into_iter().collect();
-    let is_fork = |record: NamedRecord| record.creation.is_some_and(|creation| creation.key == key);
-    for (address, _) in stores.iter().filter(|(_, store)| store.stored_record().is_some_and(is_fork)) {
-        note_lost_answer(world, address);
     }
 }
 

@@ -183,9 +183,6 @@ pub fn check_forked(
             }
             (None, Some(problem)) => {
                 world.trace(&format_args!("the fork {own} failed: {} {}", problem.code, problem.message));
-                if problem.code == Code::WorkspaceUnavailable {
-                    loss::note_lost_answer(world, &own);
-                }
                 let is_defect = problem.code == Code::Internal && !problem.message.contains("already taken");
                 if is_defect || (problem.code == Code::IdempotencyConflict && !is_other_workspace) {
                     world.report_violation("rule 13, a fork succeeds", &format_args!("{own}: {}", problem.message));
