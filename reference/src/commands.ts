@@ -32,13 +32,13 @@ export const COMMANDS: Record<string, string> = {
   exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
   'commands/start': 'snapshotter exec agent-42 --detach --timeout 2h npm run dev',
   'commands/list': 'snapshotter commands list agent-42',
-  'commands/output': 'snapshotter commands output agent-42 7lz90oty',
-  'commands/end': 'snapshotter commands end agent-42 7lz90oty',
+  'commands/output': 'snapshotter commands output agent-42 66tzym19',
+  'commands/end': 'snapshotter commands end agent-42 66tzym19',
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
   'tokens/list': 'snapshotter tokens list',
-  'tokens/revoke': 'snapshotter tokens revoke cj318wmghqk8',
+  'tokens/revoke': 'snapshotter tokens revoke 7ommce9uacrh',
   'tokens/current': 'snapshotter tokens current',
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\
@@ -56,7 +56,7 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,
   'workspaces/update': `snapshotter workspace update notebook \\
-  --back-to snap-unybnrfjctkdmucv`,
+  --back-to snap-b3ui2bhi38fhyuy1`,
   'workspaces/migrate': 'snapshotter workspace migrate notebook --runtime container',
   'workspaces/delete': 'snapshotter workspace delete notebook --yes',
   'checkpoints/create': `snapshotter checkpoint create agent-42 tests-pass \\
