@@ -45,6 +45,7 @@ for (const transport of ['rpc', 'http'] as const) {
         shortRef,
         label: 'first',
         state: 'ready',
+        cause: 'caller',
         dir: '/workspace',
         createdAt: ref.ref.createdAt,
         sizeBytes: capture?.sizeBytes,

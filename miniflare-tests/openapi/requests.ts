@@ -124,7 +124,7 @@ function referred(schema: Schema): [string, Schema] {
 }
 
 /** The maximum number of forms that options have. */
-const FORMS = 3;
+const FORMS = 4;
 
 /** Resolves the references of a schema to one of its forms, with the allowed values of its fields. */
 function flat(schema: Schema, allowed: Allowed, form: number, type = ''): Schema {
@@ -132,23 +132,44 @@ function flat(schema: Schema, allowed: Allowed, form: number, type = ''): Schema
     const [name, target] = referred(schema);
     return flat(target, allowed, form, name);
   }
-  const { if: _if, then: _then, else: _else, properties = {}, required = [], ...rest } = schema;
-  const forms = formsOf(schema);
-  const chosen: Schema = forms[form % Math.max(1, forms.length)] ?? {};
+  const {
+    if: _if,
+    then: _then,
+    else: _else,
+    allOf: _allOf,
+    properties = {},
+    required = [],
+    ...rest
+  } = schema;
+  const chosen = formOf(schema, form);
   const fields = Object.entries<Schema>(properties).map(([name, field]) => {
     const values = allowed[`${type}.${name}`] ?? allowed[name];
     // A field of another form is null in this one.
-    if (chosen['properties']?.[name]?.type === 'null') return [name, { type: 'null' }];
+    if (chosen.properties[name]?.['type'] === 'null') return [name, { type: 'null' }];
     return [name, values ? { enum: values } : flat(field, allowed, form, type)];
   });
   const items = rest['items'] ? { items: flat(rest['items'], allowed, form, type) } : {};
-  const names = [...required, ...(chosen['required'] ?? [])];
+  const names = [...required, ...chosen.required];
   return {
     ...rest,
     ...items,
     ...(fields.length > 0 && { properties: Object.fromEntries(fields) }),
     required: names,
   };
+}
+
+/** Returns one of the forms of a schema: a choice in each chain of conditions, of which `allOf` may have further ones. */
+function formOf(schema: Schema, form: number): { properties: Record<string, Schema>; required: string[] } {
+  const chosen = { properties: {}, required: [] as string[] };
+  let number = form;
+  for (const forms of [schema, ...(schema['allOf'] ?? [])].map(formsOf)) {
+    if (forms.length === 0) continue;
+    const { properties = {}, required = [] }: Schema = forms[number % forms.length] ?? {};
+    Object.assign(chosen.properties, properties);
+    chosen.required.push(...required);
+    number = Math.trunc(number / forms.length);
+  }
+  return chosen;
 }
 
 /** Returns the forms of a schema, which exclude each other: the chain of its conditions. */

@@ -1,4 +1,4 @@
-//! Snapshots of one sandbox: taken, imported, found, shown, checked and labelled.
+//! Snapshots of one sandbox: taken, imported, found, shown, checked and labeled.
 //!
 //! - [`coalesce`]: runs one capture of the sandbox at a time, shared by all callers that make the same request
 //! - [`capture`]: captures the sandbox
