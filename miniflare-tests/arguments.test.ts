@@ -17,6 +17,7 @@ const SNAPSHOT_OPTIONS: Record<string, Record<string, unknown>> = {
   verify: { lineageScope: 'origin' },
   'files/list': { path: '/', lineageScope: 'origin' },
   'files/stat': { path: 'file', lineageScope: 'origin' },
+  'files/summary': { path: '/', lineageScope: 'origin' },
   'files/restore': { paths: ['file'], to: 'origin', lineageScope: 'origin' },
   'files/read': { path: 'file', lineageScope: 'origin' },
   label: { newLabel: 'new', replace: false, lineageScope: 'origin' },

@@ -4,6 +4,7 @@
 //! - [`Archives`] and [`Archive`]: the files of a snapshot, in one archive or in two; [`Content`] and [`Walk`] are read step by step
 //! - [`Entry`], [`Path`], [`Error`]: what it takes and returns
 //! - [`diff()`]: the differences between two snapshots, or a snapshot and a [`Listing`]
+//! - [`summarize`]: how many files and bytes a directory has, and where they are
 //! - [`Download`]: the content of a file, or a tar of a directory, which `export` makes
 //! - `protocol`: requests and answers between WebAssembly modules
 //! - `single`: one archive of any format; `delta`: a base with the changes of a carrier
@@ -38,6 +39,7 @@ mod single;
 mod sorted;
 mod source;
 mod squashfs;
+mod summary;
 mod tar;
 
 pub use archive::{Archive, Archives, Content, SortedWalk, Walk};
@@ -50,3 +52,4 @@ pub use listing::Listing;
 pub use path::{Path, compare};
 pub use sorted::{Compared, DiffError, Side};
 pub use source::Source;
+pub use summary::{EntryTotals, Summary, Totals, summarize};

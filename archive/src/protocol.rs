@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::diff::{self, Certainty, Difference};
 use crate::download::{Download, Form};
 use crate::sorted::Side;
+use crate::summary::{EntryTotals, Summary, Totals, summarize};
 use crate::{Archives, Child, Compared, Entry, Error, Kind, LeftOut, Listing, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
@@ -36,6 +37,11 @@ pub enum Request {
         offset: u64,
         /// The maximum number of bytes; at most [`MAX_READ`] are read.
         length: u64,
+    },
+    /// For what a directory contains.
+    Summarize {
+        /// The path of the directory.
+        path: String,
     },
 }
 
@@ -110,6 +116,17 @@ pub struct NamedAttributes {
     pub attributes: Attributes,
 }
 
+/// An entry of a directory with everything below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedTotals {
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub kind: EntryKind,
+    /// The entry itself, or what is below it if it is a directory.
+    pub totals: Totals,
+}
+
 /// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -122,6 +139,15 @@ pub enum Answer {
         entries: Vec<NamedAttributes>,
         /// The name after which the next page begins, unless this is the last one.
         next: Option<Name>,
+    },
+    /// To `Summarize`: see [`Summary`].
+    Summary {
+        /// Everything below the directory.
+        totals: Totals,
+        /// Its largest entries, largest first; absent if it has too many.
+        entries: Option<Vec<NamedTotals>>,
+        /// The paths of the largest files, and their sizes in bytes, largest first.
+        largest: Vec<(Name, u64)>,
     },
     /// To a download of a directory that leaves files out.
     Export {
@@ -193,6 +219,10 @@ pub async fn answer<S: Source>(archives: Archives<S>, request: Request) -> Resul
                 bytes.extend_from_slice(&next);
             }
             Ok((Answer::Entry(content.entry().into()), bytes))
+        }
+        Request::Summarize { path } => {
+            let path = Path::parse(path.as_bytes())?;
+            Ok((summarize(&mut archive, &path).await?.into(), Vec::new()))
         }
     }
 }
@@ -358,15 +388,38 @@ impl From<&Child> for NamedAttributes {
     }
 }
 
+impl From<Summary> for Answer {
+    fn from(summary: Summary) -> Self {
+        let entries = summary.entries.map(|entries| entries.iter().map(NamedTotals::from).collect());
+        let largest = summary.largest.iter().map(|(path, bytes)| (Name::from(&path[..]), *bytes)).collect();
+        Self::Summary { totals: summary.totals, entries, largest }
+    }
+}
+
+impl From<&EntryTotals> for NamedTotals {
+    fn from(entry: &EntryTotals) -> Self {
+        Self { name: entry.name[..].into(), kind: (&entry.kind).into(), totals: entry.totals }
+    }
+}
+
 impl From<&Entry> for Attributes {
     fn from(entry: &Entry) -> Self {
-        let (kind, target) = match &entry.kind {
-            Kind::Directory => (EntryKind::Directory, None),
-            Kind::File | Kind::HardLink { .. } => (EntryKind::File, None),
-            Kind::Symlink { target } => (EntryKind::Symlink, Some(target[..].into())),
-            Kind::BlockDevice(_) | Kind::CharacterDevice(_) | Kind::Fifo | Kind::Socket => (EntryKind::Special, None),
+        let target = match &entry.kind {
+            Kind::Symlink { target } => Some(target[..].into()),
+            _ => None,
         };
         let Entry { mode, uid, gid, mtime, size, .. } = *entry;
-        Self { kind, mode, uid, gid, mtime, size, target }
+        Self { kind: (&entry.kind).into(), mode, uid, gid, mtime, size, target }
+    }
+}
+
+impl From<&Kind> for EntryKind {
+    fn from(kind: &Kind) -> Self {
+        match kind {
+            Kind::Directory => Self::Directory,
+            Kind::File | Kind::HardLink { .. } => Self::File,
+            Kind::Symlink { .. } => Self::Symlink,
+            Kind::BlockDevice(_) | Kind::CharacterDevice(_) | Kind::Fifo | Kind::Socket => Self::Special,
+        }
     }
 }

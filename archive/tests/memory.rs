@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures_executor::block_on;
-use snapshot_archive::{Archives, Download, Form, diff};
+use snapshot_archive::{Archives, Download, Form, diff, summarize};
 
 use support::{Carrier, Counting, FORMATS, Folder, Format, full, path, random};
 
@@ -66,6 +66,11 @@ async fn read_all(archives: Archives<Counting>, directory: &str, pages: usize) -
         }
     }
     entries
+}
+
+/// Returns the number of files of a snapshot, as its summary has it.
+async fn count_files(archives: Archives<Counting>) -> u64 {
+    summarize(&mut archives.open().await.unwrap(), &path("")).await.unwrap().totals.files
 }
 
 /// Exports an archive as a tar. Returns its size.
@@ -131,6 +136,9 @@ fn any_archive_needs_at_most_32_mib() {
         assert!(memory <= LIMIT, "{format:?}: {memory}");
         let memory = peak(|| assert!(block_on(export(full(&archive))) > 512 * count as u64));
         println!("{count} entries in a directory, exported, {format:?}: {memory} bytes");
+        assert!(memory <= LIMIT, "{format:?}: {memory}");
+        let memory = peak(|| assert_eq!(block_on(count_files(full(&archive))), count as u64));
+        println!("{count} entries in a directory, summarized, {format:?}: {memory} bytes");
         assert!(memory <= LIMIT, "{format:?}: {memory}");
         let memory = peak(|| block_on(compare_with_itself(|| full(&archive), pages)));
         println!("{count} entries in a directory, compared, {format:?}: {memory} bytes");

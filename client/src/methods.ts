@@ -341,6 +341,14 @@ export class FileMethods {
     return this.#caller.call('files/read', options);
   }
 
+  /**
+   * Returns how many files and bytes a directory of a snapshot has, and where they are: its largest
+   * entries and files.
+   */
+  summary(options: CallOptions<'files/summary'>): Promise<Answer<'files/summary'>> {
+    return this.#caller.call('files/summary', options);
+  }
+
   /** Writes a file of a running sandbox. The file appears at once, when it is complete. */
   write(options: CallOptions<'files/write'>): Promise<Answer<'files/write'>> {
     return this.#caller.call('files/write', options);
@@ -489,6 +497,7 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
   'files/list': 'idempotent',
   'files/stat': 'idempotent',
   'files/read': 'idempotent',
+  'files/summary': 'idempotent',
   'files/write': 'notIdempotent',
   'files/mkdir': 'idempotent',
   'files/move': 'notIdempotent',
@@ -552,6 +561,7 @@ export const PERMISSIONS: Readonly<Record<OperationName, Permission | 'apiToken'
   'files/list': 'read',
   'files/stat': 'read',
   'files/read': 'read',
+  'files/summary': 'read',
   'files/write': 'work',
   'files/mkdir': 'work',
   'files/move': 'work',

@@ -94,6 +94,8 @@ export interface Operations {
   'files/stat': { options: StatFileOptions; answer: FileDescription };
   /** Returns the content of a file of a snapshot or of a running sandbox, or a range of it. */
   'files/read': { options: ReadFileOptions; answer: FileContent };
+  /** Returns how many files and bytes a directory of a snapshot has, and where they are: its largest entries and files. */
+  'files/summary': { options: SummaryOptions; answer: FilesSummary };
   /** Writes a file of a running sandbox. The file appears at once, when it is complete. */
   'files/write': { options: WriteFileOptions; answer: FileDescription };
   /** Creates a directory in a running sandbox, with the directories above it. Changes nothing if it exists. */
@@ -2855,6 +2857,55 @@ export type ReadFileOptions = FileSource & {
    * @default 0
    */
   offset?: number;
+};
+
+/** What a directory of a snapshot contains, with everything below it. */
+export interface FilesSummary extends FileTotals {
+  /** The id of the snapshot. */
+  snapshotId: string;
+  /** The path of the directory. */
+  path: string;
+  /** The largest files below the directory: at most 20, by size and then by path. */
+  largest: LargeFile[];
+  /**
+   * The largest entries of the directory: at most 100, by size and then by name. Absent if it has more
+   * than 20,000 entries.
+   */
+  entries?: EntrySummary[];
+}
+
+/** Numbers of files, and their bytes. */
+export interface FileTotals {
+  /** The number of names of regular files. */
+  files: number;
+  /** The number of directories below the directory. */
+  directories: number;
+  /** The number of symbolic links, devices, FIFOs and sockets. */
+  others: number;
+  /** The size of the regular files, in bytes. A file with several names counts once, at one of them. */
+  sizeBytes: number;
+}
+
+/** An entry of a directory with everything below it. */
+export interface EntrySummary extends FileTotals {
+  /** Its name. Bytes that are not UTF-8 are replaced. */
+  name: string;
+  /** The type of the entry. */
+  type: FileType;
+}
+
+/** A file and its size. */
+export interface LargeFile {
+  /** Its path in the snapshot. Bytes that are not UTF-8 are replaced. */
+  path: string;
+  /** The size of the file, in bytes. */
+  sizeBytes: number;
+}
+
+/** The request for what a directory of a snapshot contains. */
+export type SummaryOptions = Selection & {
+  /** The path of the directory; the directory that the snapshot contains if absent. */
+  path?: string;
 };
 
 /** The request to write a file of a running sandbox. */

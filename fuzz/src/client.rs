@@ -15,7 +15,9 @@ use sandbox_snapshotter::model::checkpoint::{
 };
 use sandbox_snapshotter::model::diff::SnapshotDiff;
 use sandbox_snapshotter::model::exec::ExecResult;
-use sandbox_snapshotter::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
+use sandbox_snapshotter::model::files::{
+    FileContent, FileDescription, FilePage, FilesSummary, RemovedFile, RestoredFiles,
+};
 use sandbox_snapshotter::model::health::Health;
 use sandbox_snapshotter::model::named::TurnEnded;
 use sandbox_snapshotter::model::named::answer::{
@@ -95,6 +97,7 @@ fn check_answer(operation: &str, answer: &Value) {
         "files/list" => check_round_trip::<FilePage>(answer),
         "files/remove" => check_round_trip::<RemovedFile>(answer),
         "files/stat" | "files/write" | "files/mkdir" | "files/move" => check_round_trip::<FileDescription>(answer),
+        "files/summary" => check_round_trip::<FilesSummary>(answer),
         "files/restore" => check_round_trip::<RestoredFiles>(answer),
         "files/read" => check_round_trip::<FileContent>(answer),
         "usage" => check_round_trip::<Usage>(answer),

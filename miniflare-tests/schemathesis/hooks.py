@@ -69,6 +69,7 @@ VALUES = {
     "/v1/files/list cursor": "bWFpbi5ycw",
     "/v1/files/list path": "/",
     "/v1/files/stat path": "notes.txt",
+    "/v1/files/summary path": "/",
     "/v1/files/restore paths": ["notes.txt"],
     "/v1/files/restore to": SANDBOX,
     "/v1/files/read path": "notes.txt",

@@ -65,6 +65,7 @@ export const COMMANDS: Record<string, string> = {
   'checkpoints/restore': 'snapshotter checkpoint restore agent-42 tests-pass --yes',
   diff: "snapshotter diff agent-42 'before the refactoring' 'after the refactoring'",
   'files/list': "snapshotter ls agent-42 'before the refactoring'",
+  'files/summary': "snapshotter du agent-42 'before the refactoring'",
   'files/stat': "snapshotter stat agent-42 'before the refactoring' notes.txt",
   'files/read': "snapshotter cat agent-42 'before the refactoring' notes.txt",
   'files/restore': `snapshotter restore-files agent-42 'before the refactoring' notes.txt \\

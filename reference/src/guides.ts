@@ -55,6 +55,7 @@ export const GUIDES: Record<string, Guide> = {
   'files/list': guide('files'),
   'files/stat': guide('files'),
   'files/read': guide('files'),
+  'files/summary': guide('files', 'What takes the space'),
   'files/': guide('sandbox-files'),
   'tools/': guide('tools'),
   '/mcp': guide('mcp'),

@@ -160,6 +160,7 @@ fn logged_members(operation: Operation) -> &'static [(&'static str, &'static str
         Operation::ListFiles
         | Operation::StatFile
         | Operation::ReadFile
+        | Operation::SummarizeFiles
         | Operation::WriteFile
         | Operation::MakeDirectory
         | Operation::MoveFile

@@ -49,6 +49,7 @@ pub async fn run_sandbox<P: Ports>(
         Call::ListFiles(request) => to_json(&snapshotter.list_files(request).await?),
         Call::StatFile(request) => to_json(&snapshotter.stat_file(request).await?),
         Call::ReadFile(request) => to_json(&snapshotter.read_file(request).await?),
+        Call::SummarizeFiles(request) => to_json(&snapshotter.summarize_files(request).await?),
         Call::RestoreFiles(request) => to_json(&snapshotter.restore_selected_files(request, abort).await?),
         Call::CreateCheckpoint(request) => to_json(&snapshotter.create_checkpoint(request, abort).await?),
         Call::ListCheckpoints(request) => to_json(&snapshotter.list_checkpoints(request, abort).await?),

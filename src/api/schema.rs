@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::operations::Operation;
 use crate::model::error::ErrorBody;
-use crate::model::files::{FileAttributes, FileLocation};
+use crate::model::files::{FileAttributes, FileLocation, FileTotals};
 use crate::model::named::settings::StartSettings;
 use crate::model::request::{CheckpointLocation, FileSource, LineageScope, SandboxFiles, SettingsUpdate};
 use crate::model::schema::NULLABLE;
@@ -46,6 +46,7 @@ impl Schemas {
         // Answers extend them, and none has them directly.
         output_generator.subschema_for::<FileAttributes>();
         output_generator.subschema_for::<FileLocation>();
+        output_generator.subschema_for::<FileTotals>();
         // A type that occurs both as an option and in an answer has the schema of the option, with its optional
         // members.
         let mut types = output_generator.take_definitions(true);

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 pub use snapshot_archive::protocol::{
     Answer, Attributes, Change, ChangeKind, DiffOutcome, DiffRequest, DownloadRequest, EntryKind, ListingPart, Name,
-    NamedAttributes, Outcome, Request,
+    NamedAttributes, NamedTotals, Outcome, Request,
 };
-pub use snapshot_archive::{Certainty, Difference, Form, Side, compare as compare_paths};
+pub use snapshot_archive::{Certainty, Difference, Form, Side, Totals, compare as compare_paths};
 
 use super::{BackupId, BackupLocation, Directory, LocatedBackup, SandboxId, SnapshotId};
 

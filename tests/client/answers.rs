@@ -10,7 +10,7 @@ use sandbox_snapshotter::model::request::{
     DeleteRequest, DiffCheckpointRequest, DiffRequest, ForkRequest, GetOrCreateRequest, LabelRequest, LineageRequest,
     LineageScope, ListCheckpointsRequest, ListFilesRequest, ListRequest, ListWorkspacesRequest, MigrateRequest,
     ReadFileRequest, RestoreCheckpointRequest, RestoreFilesRequest, SandboxRequest, SetRetentionRequest,
-    SettingsUpdate, StartRequest, StatFileRequest, SweepRequest, UpdateRequest,
+    SettingsUpdate, StartRequest, StatFileRequest, SummaryRequest, SweepRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{
     Code, DerivationKind, Label, Policy, RestoreRequest, Runtime, Selection, SnapshotRequest, derivation_kind_of,
@@ -68,6 +68,8 @@ fn snapshot_is_taken_restored_listed_and_deleted() {
         assert_eq!(files.stat(&file).await?.attributes.r#type, FileType::File);
         let content = files.read(&ReadFileRequest::of(selection.clone(), path)).await?;
         assert_eq!(content.bytes().map(|bytes| bytes.len() as u64), Some(content.length));
+        let summary = SummaryRequest { selection: selection.clone(), path: None };
+        assert_eq!(files.summary(&summary).await?.totals.files, 1);
         let restore = RestoreFilesRequest::of(selection.clone(), vec![FilePath::parse("notes.txt")?], agent());
         assert_eq!(files.restore(&restore).await?.skipped, ["notes.txt"]);
         let diff = client.diff(&DiffRequest::of(selection.clone(), selection.clone())).await?;

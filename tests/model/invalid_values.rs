@@ -45,6 +45,7 @@ fn valid_options() -> Vec<(Operation, Value)> {
         (Operation::ListFiles, of_snapshot(json!({ "path": "src", "limit": 10 }))),
         (Operation::StatFile, of_snapshot(json!({ "path": "src" }))),
         (Operation::ReadFile, of_snapshot(json!({ "path": "src/main.rs", "offset": 0, "length": 10 }))),
+        (Operation::SummarizeFiles, of_snapshot(json!({ "path": "src" }))),
         (Operation::ListFiles, merged(&[name.clone(), scope.clone(), json!({ "dir": "/workspace", "path": "src" })])),
         (
             Operation::WriteFile,

@@ -63,6 +63,7 @@ fn answers_about_snapshots_match_their_schemas() {
     {
         checked.run(operation, &json!({ "sandboxId": "agent-42", "label": "new", "path": path }));
     }
+    checked.run(Operation::SummarizeFiles, &selection);
     checked.fixture.world.write_file("agent-42", "/workspace/added.txt", "added");
     checked.fixture.snapshot_labelled("agent-42", "later");
     let later = json!({ "sandboxId": "agent-42", "label": "later" });

@@ -71,6 +71,7 @@ impl ExampleRecorder {
         for operation in [Operation::StatFile, Operation::ReadFile] {
             self.run(operation, json!({ "sandboxId": AGENT, "label": "before the refactoring", "path": "notes.txt" }));
         }
+        self.run(Operation::SummarizeFiles, label);
         let at = |label: &str| json!({ "sandboxId": AGENT, "label": label });
         self.fixture.world.write_file(AGENT, FILE, "The refactoring is complete.");
         self.fixture.world.write_file(AGENT, "/workspace/src/main.rs", "fn main() {}");

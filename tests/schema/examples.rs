@@ -74,6 +74,7 @@ fn forms(operation: Operation) -> Vec<Value> {
         Operation::MakeDirectory => in_sandboxes(json!({ "path": "src" })),
         Operation::MoveFile => in_sandboxes(json!({ "path": "src/main.rs", "to": "src/lib.rs", "overwrite": true })),
         Operation::RemoveFile => in_sandboxes(json!({ "path": "src", "recursive": true })),
+        Operation::SummarizeFiles => selected(json!({ "path": "src" })),
         Operation::RestoreFiles => selected(json!({
             "paths": ["src/main.rs"], "to": "agent-42", "runtime": "container", "dir": "/workspace", "overwrite": true,
         })),

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use futures_executor::block_on;
-use snapshot_archive::{Archive, Archives, Download, Error, Form, Kind, Result};
+use snapshot_archive::{Archive, Archives, Download, Error, Form, Kind, Result, Totals, summarize};
 
 use crate::support::{Carrier, Counting, FORMATS, Folder, Format, Memory, path, random, read, sha256};
 
@@ -50,6 +50,14 @@ fn entry_of_the_payload_replaces_that_of_the_base() {
     ] {
         assert_eq!(read(&mut archive, at, 0..1), Err(error), "{at}");
     }
+}
+
+#[test]
+fn summary_has_the_files_of_the_payload_and_of_the_base() {
+    let (base, carrier) = changed();
+    let found = block_on(summarize(&mut open_delta(&base, &carrier), &path(""))).unwrap();
+    assert_eq!(found.totals, Totals { files: 5, directories: 3, others: 0, bytes: 10 + 7 + 5 + 12 + 6 });
+    assert_eq!(found.largest.first(), Some(&(b"src.d/y".to_vec(), 12)));
 }
 
 #[test]

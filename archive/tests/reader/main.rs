@@ -16,3 +16,4 @@ mod oracle;
 mod pages;
 mod paths;
 mod ranges;
+mod summary;

@@ -128,3 +128,15 @@ pub struct Cat {
     #[command(flatten)]
     pub file: FileSelector,
 }
+
+/// `du`
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  snapshotter du agent-42 before-upgrade
+  snapshotter du @notebook before-upgrade node_modules")]
+pub struct Du {
+    /// The directory.
+    #[command(flatten)]
+    pub file: FileSelector,
+}

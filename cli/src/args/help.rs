@@ -11,7 +11,7 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Workspaces", &["workspace", "lineage", "usage"]),
     ("Snapshots", &["snapshot", "restore", "branch", "revive", "diff", "retention", "checkpoint"]),
-    ("Files", &["ls", "stat", "cat", "cp", "export", "restore-files"]),
+    ("Files", &["ls", "stat", "cat", "du", "cp", "export", "restore-files"]),
     ("Commands", &["exec", "commands"]),
     ("Administration", &["doctor", "tokens", "tools", "mcp", "key", "sweep", "completions", "man"]),
 ];

@@ -124,6 +124,10 @@ pub enum Command {
     ///
     /// The sandbox must be running. A snapshot is read without a container.
     Cat(files::Cat),
+    /// Show how many files and bytes a snapshot has, and where they are
+    ///
+    /// The snapshot is read without a container.
+    Du(files::Du),
     /// Copy a file from or to a sandbox, or files from a snapshot
     ///
     /// The sandbox must be running. A file or a directory of a snapshot is copied to this machine, without a container.

@@ -2,17 +2,17 @@
 
 use sandbox_snapshotter_client::model::escape::escape;
 use sandbox_snapshotter_client::model::files::{
-    FileContent, FileCursor, FileDescription, FilePage, FilePath, RestoredFiles,
+    FileContent, FileCursor, FileDescription, FilePage, FilePath, FilesSummary, RestoredFiles,
 };
 use sandbox_snapshotter_client::model::request::{
-    FileSource, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, SandboxFiles, StatFileRequest,
+    FileSource, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, SandboxFiles, StatFileRequest, SummaryRequest,
 };
 use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::lists;
 use crate::args::common::{self, Paging};
-use crate::args::files::{Cat, FileSelector, Ls, RestoreFiles, Stat};
+use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
@@ -67,6 +67,19 @@ fn whole(paging: &Paging, mut fetch: impl FnMut(Option<&str>) -> Result<Answer<F
 pub fn stat(context: &Context, command: Stat) -> Result<Exit> {
     let (source, path) = locate(context, command.file)?;
     context.show::<FileDescription>(&context.call_read_only("files/stat", &StatFileRequest { source, path })?)
+}
+
+/// `du`
+pub fn summarize(context: &Context, command: Du) -> Result<Exit> {
+    let file = command.file;
+    if file.in_sandbox().is_some() || file.sandbox_alone().is_some() {
+        let remediation =
+            "Pass the ID or LABEL of a snapshot too. In a running sandbox, run `du` with `snapshotter exec`.";
+        return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
+    }
+    let (selection, path) = select(context, file)?;
+    let request = SummaryRequest { selection, path: Some(path) };
+    context.show::<FilesSummary>(&context.call_read_only("files/summary", &request)?)
 }
 
 /// `cat`: prints the content part by part. In JSON mode, prints the answer with the first part.

@@ -45,6 +45,7 @@ pub fn run(cli: Cli, output: Output) -> Result<Exit> {
         Command::Ls(command) => files::list(&context()?, command),
         Command::Stat(command) => files::stat(&context()?, command),
         Command::Cat(command) => files::cat(&context()?, command),
+        Command::Du(command) => files::summarize(&context()?, command),
         Command::Cp(command) => download::copy(&context()?, command),
         Command::Export(command) => download::export(&context()?, command),
         Command::Diff(command) => diff::run(&context()?, command),

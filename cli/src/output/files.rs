@@ -2,7 +2,8 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::files::{
-    FileAttributes, FileContent, FileDescription, FileEntry, FilePage, FileType, RestoredFiles,
+    EntrySummary, FileAttributes, FileContent, FileDescription, FileEntry, FilePage, FileTotals, FileType,
+    FilesSummary, LargeFile, RestoredFiles,
 };
 
 use super::Show;
@@ -55,6 +56,34 @@ impl Show for FileContent {
 
     fn text(&self, _: Timestamp) -> String {
         self.content.clone()
+    }
+}
+
+impl Show for FilesSummary {
+    fn ids(&self) -> Vec<String> {
+        self.entries.iter().flatten().map(|entry| entry.name.clone()).collect()
+    }
+
+    fn text(&self, _: Timestamp) -> String {
+        let FileTotals { files, directories, others, size_bytes } = self.totals;
+        let totals = details([
+            ("path", self.path.clone()),
+            ("size", size(size_bytes)),
+            ("files", files.to_string()),
+            ("directories", directories.to_string()),
+            ("others", if others == 0 { String::new() } else { others.to_string() }),
+        ]);
+        let entry = |entry: &EntrySummary| {
+            let mark = if entry.r#type == FileType::Directory { "/" } else { "" };
+            [size(entry.totals.size_bytes), entry.totals.files.to_string(), format!("{}{mark}", entry.name)]
+        };
+        let entries = match &self.entries {
+            None => "The directory has more than 20,000 entries, which are not listed.\n".to_owned(),
+            Some(entries) => table_with_numbers(0, ["SIZE", "FILES", "NAME"], entries.iter().map(entry)),
+        };
+        let file = |file: &LargeFile| [size(file.size_bytes), file.path.clone()];
+        let largest = table_with_numbers(0, ["SIZE", "LARGEST FILES"], self.largest.iter().map(file));
+        format!("{totals}\n{entries}\n{largest}")
     }
 }
 

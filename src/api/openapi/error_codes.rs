@@ -234,6 +234,7 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             &[DURABLE_OBJECT, SELECTION, ARCHIVE, NAMED, SANDBOX_CALL, RUNNING_SANDBOX, &[Code::RuntimeMismatch]]
         }
         Operation::ListFiles | Operation::StatFile | Operation::ReadFile => &[ARCHIVE, &[Code::NotAFile]],
+        Operation::SummarizeFiles => &[DURABLE_OBJECT, SELECTION, ARCHIVE],
         Operation::WriteFile | Operation::MakeDirectory | Operation::MoveFile | Operation::RemoveFile => {
             const CHANGE: &[Code] = &[Code::FileExists, Code::FileChanged, Code::DirectoryNotEmpty];
             &[ARCHIVE, &[Code::NotAFile], CHANGE]

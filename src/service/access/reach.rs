@@ -62,6 +62,7 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
         Call::ListFiles(it) => files(&it.source)?,
         Call::StatFile(it) => files(&it.source)?,
         Call::ReadFile(it) => files(&it.source)?,
+        Call::SummarizeFiles(it) => selected(&it.selection),
         Call::RestoreFiles(it) => [selected(&it.selection), vec![Reached::Sandbox(it.to.clone())]].concat(),
     })
 }

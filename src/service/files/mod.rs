@@ -7,6 +7,7 @@ mod list;
 mod read;
 mod restore;
 mod stat;
+mod summary;
 
 use crate::model::archive::{
     Answer, ArchiveLocation, Attributes, EntryKind, MissingArchive, Name, NamedAttributes, Outcome, Request,
@@ -66,18 +67,22 @@ pub(crate) fn error_of(outcome: Outcome, snapshot_id: &SnapshotId, id: &BackupId
 /// Returns the attributes of an entry of an archive, as callers get them.
 pub(crate) fn to_attributes(attributes: &Attributes) -> FileAttributes {
     FileAttributes {
-        r#type: match attributes.kind {
-            EntryKind::File => FileType::File,
-            EntryKind::Directory => FileType::Directory,
-            EntryKind::Symlink => FileType::Symlink,
-            EntryKind::Special => FileType::Special,
-        },
+        r#type: to_type(attributes.kind),
         size_bytes: attributes.size,
         mode: format!("{:04o}", attributes.mode),
         uid: attributes.uid,
         gid: attributes.gid,
         modified_at: Timestamp::from_millis(attributes.mtime.saturating_mul(1000)),
         target: attributes.target.as_ref().map(|target| String::from_utf8_lossy(target.as_bytes()).into_owned()),
+    }
+}
+
+const fn to_type(kind: EntryKind) -> FileType {
+    match kind {
+        EntryKind::File => FileType::File,
+        EntryKind::Directory => FileType::Directory,
+        EntryKind::Symlink => FileType::Symlink,
+        EntryKind::Special => FileType::Special,
     }
 }
 

@@ -49,7 +49,13 @@ const fn selects_snapshot(operation: Operation) -> bool {
             | Call::Label
             | Call::Pin
             | Call::Unpin
-    ) || matches!(operation, Call::Delete | Call::ListFiles | Call::StatFile | Call::ReadFile | Call::RestoreFiles)
+            | Call::Delete
+            | Call::ListFiles
+            | Call::StatFile
+            | Call::ReadFile
+            | Call::SummarizeFiles
+            | Call::RestoreFiles
+    )
 }
 
 async fn resolve_workspace<P: Ports>(ports: &P, access: &Access, selection: &mut Map<String, Value>) -> Result<()> {
@@ -107,6 +113,7 @@ fn selector(request: &Request) -> Option<&Selector> {
         Call::Restore(it) | Call::Branch(it) => &it.selection.selector,
         Call::Label(it) => &it.selection.selector,
         Call::RestoreFiles(it) => &it.selection.selector,
+        Call::SummarizeFiles(it) => &it.selection.selector,
         Call::ListFiles(it) => return it.source.selector(),
         Call::StatFile(it) => return it.source.selector(),
         Call::ReadFile(it) => return it.source.selector(),

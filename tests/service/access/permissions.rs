@@ -58,6 +58,7 @@ const TABLE: &[(&str, &str)] = &[
     ("files/list", "rswa"),
     ("files/stat", "rswa"),
     ("files/read", "rswa"),
+    ("files/summary", "rswa"),
     ("files/write", "--wa"),
     ("files/mkdir", "--wa"),
     ("files/move", "--wa"),

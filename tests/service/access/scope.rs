@@ -72,6 +72,7 @@ fn every_selection_of_a_foreign_snapshot_is_refused() {
         (Operation::ListFiles, json!({})),
         (Operation::StatFile, json!({ "path": "notes.txt" })),
         (Operation::ReadFile, json!({ "path": "notes.txt" })),
+        (Operation::SummarizeFiles, json!({})),
         (Operation::Pin, json!({})),
         (Operation::Unpin, json!({})),
         (Operation::Label, json!({ "newLabel": "mine" })),

@@ -57,6 +57,20 @@ fn cursor_continues_a_list() {
 }
 
 #[test]
+fn summary_of_a_snapshot_has_the_sizes_of_what_is_in_it() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/workspace/src/large", &"x".repeat(1000));
+    fixture.world.write_file("agent-42", "/workspace/src/small", "x");
+    let snapshot = fixture.snapshot_labelled("agent-42", "sizes");
+    let found = fixture.run(Operation::SummarizeFiles, &at(&snapshot, "src")).unwrap();
+    assert_eq!((&found["files"], &found["directories"], &found["sizeBytes"]), (&json!(2), &json!(0), &json!(1001)));
+    assert_eq!(found["largest"][0], json!({ "path": "src/large", "sizeBytes": 1000 }));
+    let whole = fixture.run(Operation::SummarizeFiles, &by_ref(&snapshot)).unwrap();
+    assert_eq!((&whole["entries"][0]["name"], &whole["entries"][0]["sizeBytes"]), (&json!("src"), &json!(1001)));
+    fixture.run(Operation::SummarizeFiles, &at(&snapshot, "src/small")).expect_code(Code::NotADirectory);
+}
+
+#[test]
 fn range_is_cut_at_the_end_of_the_file() {
     let fixture = Fixture::with_sandbox();
     fixture.world.write_file("agent-42", FILE, "0123456789");

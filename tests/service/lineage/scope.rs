@@ -17,6 +17,7 @@ pub fn arguments(operation: Operation, snapshot: &SnapshotRef) -> Value {
         Operation::Get
         | Operation::Manifest
         | Operation::Verify
+        | Operation::SummarizeFiles
         | Operation::Pin
         | Operation::Unpin
         | Operation::Restore

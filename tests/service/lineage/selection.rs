@@ -29,6 +29,7 @@ fn calls(fixture: &Fixture) -> Vec<(Operation, Value)> {
         (Operation::ListFiles, json!({})),
         (Operation::StatFile, json!({ "path": "notes.txt" })),
         (Operation::ReadFile, json!({ "path": "notes.txt" })),
+        (Operation::SummarizeFiles, json!({})),
         (Operation::RestoreFiles, json!({ "paths": ["notes.txt"], "to": fixture.sandbox_of(WORKSPACE) })),
     ]
 }

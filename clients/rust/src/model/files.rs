@@ -235,6 +235,67 @@ pub struct FileContent {
     pub content: String,
 }
 
+/// What a directory of a snapshot contains, with everything below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileTotals")))]
+pub struct FilesSummary {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// The path of the directory.
+    pub path: String,
+    /// Everything below the directory.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub totals: FileTotals,
+    /// The largest entries of the directory: at most 100, by size and then by name. Absent if it has more than 20,000 entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<Vec<EntrySummary>>,
+    /// The largest files below the directory: at most 20, by size and then by path.
+    pub largest: Vec<LargeFile>,
+}
+
+/// Numbers of files, and their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileTotals {
+    /// The number of names of regular files.
+    pub files: u64,
+    /// The number of directories below the directory.
+    pub directories: u64,
+    /// The number of symbolic links, devices, FIFOs and sockets.
+    pub others: u64,
+    /// The size of the regular files, in bytes. A file with several names counts once, at one of them.
+    pub size_bytes: u64,
+}
+
+/// An entry of a directory with everything below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = extends("FileTotals")))]
+pub struct EntrySummary {
+    /// Its name. Bytes that are not UTF-8 are replaced.
+    pub name: String,
+    /// The type of the entry.
+    pub r#type: FileType,
+    /// The entry itself, or what is below it if it is a directory.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub totals: FileTotals,
+}
+
+/// A file and its size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LargeFile {
+    /// Its path in the snapshot. Bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// The size of the file, in bytes.
+    pub size_bytes: u64,
+}
+
 /// The answer of `files/remove`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

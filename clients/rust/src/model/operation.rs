@@ -16,7 +16,7 @@ pub mod types {
     };
     pub use crate::model::diff::SnapshotDiff;
     pub use crate::model::exec::ExecResult;
-    pub use crate::model::files::{FileContent, FileDescription, FilePage, RemovedFile, RestoredFiles};
+    pub use crate::model::files::{FileContent, FileDescription, FilePage, FilesSummary, RemovedFile, RestoredFiles};
     pub use crate::model::health::Health;
     pub use crate::model::named::answer::{
         DeletedWorkspace, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
@@ -31,7 +31,7 @@ pub mod types {
         PromoteRequest, ReadFileRequest, RemoveFileRequest, RestoreCheckpointRequest, RestoreFilesRequest,
         RestoreRequest, ReviveRequest, RevokeTokenRequest, SandboxRequest, SandboxSelection, Selection,
         SetRetentionRequest, SnapshotRequest, StartCommandRequest, StartRequest, StatFileRequest, StopRequest,
-        SweepRequest, Toolset, UpdateRequest, UsageRequest, WriteFileRequest,
+        SummaryRequest, SweepRequest, Toolset, UpdateRequest, UsageRequest, WriteFileRequest,
     };
     pub use crate::model::revive::RevivedSandbox;
     pub use crate::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenList};
@@ -214,6 +214,9 @@ macro_rules! operations {
                 /// Returns the content of a file of a snapshot or of a running sandbox, or a range of it.
                 ReadFile = "files/read", fn read(ReadFileRequest) -> FileContent,
                     in Sandbox(|it| &it.source), permission: READ, needs_bucket: false, repeat: Idempotent;
+                /// Returns how many files and bytes a directory of a snapshot has, and where they are: its largest entries and files.
+                SummarizeFiles = "files/summary", fn summary(SummaryRequest) -> FilesSummary,
+                    in Sandbox(|it| it.selection.selector.origin_id()), permission: READ, needs_bucket: false, repeat: Idempotent;
                 // A second call replaces what was written in between.
                 /// Writes a file of a running sandbox. The file appears at once, when it is complete.
                 WriteFile = "files/write", fn write(WriteFileRequest) -> FileDescription,

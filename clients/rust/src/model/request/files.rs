@@ -96,6 +96,22 @@ request! {
 }
 
 request! {
+    /// The request for what a directory of a snapshot contains.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(rename = "SummaryOptions", transform = needs(&[]), transform = extends("Selection"))
+    )]
+    pub struct SummaryRequest {
+        /// The selection of the snapshot.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub selection: Selection,
+        /// The path of the directory; the directory that the snapshot contains if absent.
+        pub path: Option<FilePath>,
+    }
+}
+
+request! {
     /// The request to write files of a snapshot to a running sandbox.
     #[cfg_attr(
         feature = "schema",

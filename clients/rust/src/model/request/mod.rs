@@ -55,7 +55,9 @@ pub use exec::ExecRequest;
 pub use fields::record_fields;
 pub use file_change::{MakeDirectoryRequest, MoveFileRequest, RemoveFileRequest, WriteFileRequest};
 pub use file_source::{FileSource, SandboxFiles};
-pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, StatFileRequest};
+pub use files::{
+    ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, StatFileRequest, SummaryRequest,
+};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
 pub use named::{
