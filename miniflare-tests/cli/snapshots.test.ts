@@ -314,6 +314,14 @@ describe('the files of a snapshot', () => {
     );
   });
 
+  test('`du` shows what takes the space', async () => {
+    const printed = await cli.print('du', origin, 'files');
+    assert.match(printed, /^size +4 B\nfiles +2\ndirectories +1$/m);
+    assert.match(printed, /^ *2 B +1 +cache\/$/m);
+    assert.match(printed, /^ *2 B +cache\/file$/m);
+    assert.deepEqual(await cli.code('du', `${origin}:cache`), ['INVALID_USAGE', 2]);
+  });
+
   test('`cat` prints the bytes of a file', async () => {
     assert.equal(await cli.print('cat', origin, 'files', 'cache/file'), 'y\n');
     const ref = await cli.file('ref.json', JSON.stringify(await cli.json('snapshot', 'create', origin)));

@@ -46,6 +46,16 @@ describe('the files of a snapshot', () => {
     await tab.details.getByRole('heading', { name: 'first' }).waitFor();
   });
 
+  test('are added up, so that the largest ones are seen', async () => {
+    await using tab = await fixture.signedIn(files(first));
+    await tab.button('What takes the space').click();
+    const entries = tab.page.getByRole('list', { name: 'Largest entries' });
+    assert.match(await entries.getByRole('listitem').first().innerText(), /^src\/\s+2 files\s+14 B$/);
+    const largest = tab.page.getByRole('list', { name: 'Largest files' });
+    await largest.getByRole('link', { name: 'src/main.txt' }).click();
+    assert.equal(await tab.page.getByLabel('Content').innerText(), 'one\ntwo\nthree\n');
+  });
+
   test('are downloaded, and a directory as a tar', async () => {
     await using tab = await fixture.signedIn(files(first, 'src/main.txt'));
     const save = async (button: string) => {
@@ -101,6 +111,11 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
   async 'a directory'(tab) {
     await tab.visit(files(first));
     await tab.link('src/').waitFor();
+  },
+  async 'what takes the space'(tab) {
+    await tab.visit(files(first));
+    await tab.button('What takes the space').click();
+    await tab.page.getByRole('list', { name: 'Largest files' }).waitFor();
   },
   async 'a file'(tab) {
     await tab.visit(files(first, 'src/main.txt'));

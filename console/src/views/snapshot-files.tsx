@@ -14,6 +14,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { FileFacts, FileTable, PathLinks } from './file-table.tsx';
+import { Space } from './space.tsx';
 
 interface FilesProps {
   sandboxId: string;
@@ -82,6 +83,8 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
 function DirectoryView({ of, path, ...selection }: FilesProps & { of: FilePage; path: string }) {
   const [files, setFiles] = useState(of.files);
   const [cursor, setCursor] = useState(of.cursor);
+  const [hasSizes, setHasSizes] = useState(false);
+  const linkTo = (to: string) => href({ at: 'files', ...selection, path: to });
   const reading = useAction(
     {
       operation: 'list',
@@ -97,15 +100,17 @@ function DirectoryView({ of, path, ...selection }: FilesProps & { of: FilePage; 
   if (files.length === 0) return <p class="empty">The directory is empty.</p>;
   return (
     <>
-      <FileTable files={files} path={path} linkTo={(to) => href({ at: 'files', ...selection, path: to })} />
-      {cursor !== undefined && (
-        <div class="buttons">
+      <FileTable files={files} path={path} linkTo={linkTo} />
+      <div class="buttons">
+        {cursor !== undefined && (
           <Button busy={reading.busy} onClick={() => void reading.run(cursor)}>
             Show more files
           </Button>
-        </div>
-      )}
+        )}
+        {!hasSizes && <Button onClick={() => setHasSizes(true)}>What takes the space</Button>}
+      </div>
       <Failure of={reading.failure} retry={reading.retry} />
+      {hasSizes && <Space {...selection} path={path} linkTo={linkTo} />}
     </>
   );
 }
