@@ -3,7 +3,8 @@
 //! [`plan`] decides about each snapshot and gives the reasons. The rules apply in this order:
 //!
 //! 1. A snapshot stays if it is pinned, if another workspace depends on it, if a sandbox is being made from it, or if
-//!    it is the newest restorable snapshot.
+//!    it is the newest restorable snapshot. The newest one of a superseded sandbox is no exception: its workspace
+//!    continues in another sandbox, which depends on the snapshot that it was made from until it has its own.
 //! 2. A snapshot with its own expiration expires that many seconds after its last use.
 //! 3. The newest snapshot of each of the last `keepDaily` days and `keepWeekly` weeks that have snapshots stays (UTC;
 //!    weeks start on Monday).
@@ -51,16 +52,27 @@ pub struct RetentionCandidate {
     pub dependents: Vec<SandboxId>,
 }
 
-/// Decides about every snapshot of a workspace. `candidates` are all of its snapshots, newest first; `keep_autosaves` is the
-/// number of newest automatic snapshots that stay.
+/// The properties of a sandbox on which retention decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetentionScope {
+    /// The number of newest automatic snapshots that stay.
+    pub keep_autosaves: Option<NonZeroU32>,
+    /// Whether the workspace of the sandbox continues in another one.
+    pub superseded: bool,
+}
+
+/// Decides about every snapshot of a sandbox. `candidates` are all of them, newest first.
 pub fn plan(
     policy: &Policy,
-    keep_autosaves: Option<NonZeroU32>,
+    scope: RetentionScope,
     candidates: &[RetentionCandidate],
     now: Timestamp,
 ) -> Vec<Decision> {
-    let newest = candidates.iter().position(|candidate| candidate.restorable);
-    let newest_made = candidates.iter().position(|candidate| candidate.restorable && !candidate.autosave);
+    let RetentionScope { keep_autosaves, superseded } = scope;
+    let newest_where = |is_counted: fn(&RetentionCandidate) -> bool| {
+        candidates.iter().position(|candidate| !superseded && candidate.restorable && is_counted(candidate))
+    };
+    let (newest, newest_made) = (newest_where(|_| true), newest_where(|candidate| !candidate.autosave));
     let mut days = Buckets::new(policy.keep_daily);
     let mut weeks = Buckets::new(policy.keep_weekly);
     // A snapshot that cannot be restored does not count among the newest.

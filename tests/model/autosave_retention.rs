@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use proptest::prelude::*;
-use sandbox_snapshotter::model::retention::{self, RetentionCandidate};
+use sandbox_snapshotter::model::retention::{self, RetentionCandidate, RetentionScope};
 use serde_json::{Value, json};
 
 use super::policy::{now, policy, restorable_candidate};
@@ -16,8 +16,12 @@ fn autosave(label: &str, millis_ago: i64) -> RetentionCandidate {
     RetentionCandidate { autosave: true, ..restorable_candidate(label, millis_ago) }
 }
 
+fn scope(keep: u32) -> RetentionScope {
+    RetentionScope { keep_autosaves: NonZeroU32::new(keep), ..RetentionScope::default() }
+}
+
 fn kept(value: Value, keep_autosaves: u32, candidates: &[RetentionCandidate]) -> Vec<String> {
-    let plan = retention::plan(&policy(value), NonZeroU32::new(keep_autosaves), candidates, now());
+    let plan = retention::plan(&policy(value), scope(keep_autosaves), candidates, now());
     plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
 }
 
@@ -87,7 +91,7 @@ proptest! {
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.created_at));
         let rule = policy(json!({ "keepLast": { "count": count }, "keepDaily": 2, "expirationSeconds": 86_400 }));
         let decide = |candidates: &[RetentionCandidate]| -> Vec<_> {
-            let plan = retention::plan(&rule, NonZeroU32::new(keep), candidates, now());
+            let plan = retention::plan(&rule, scope(keep), candidates, now());
             let made = plan.into_iter().zip(candidates).filter(|(_, candidate)| !candidate.autosave);
             made.map(|(decision, _)| (decision.keep, decision.reasons)).collect()
         };

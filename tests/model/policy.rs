@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use sandbox_snapshotter::model::policy::{DEFAULT_EXPIRATION, Decision, KeepLast, MAX_EXPIRATION, Policy};
-use sandbox_snapshotter::model::retention::{self, RetentionCandidate, expires_at};
+use sandbox_snapshotter::model::retention::{self, RetentionCandidate, RetentionScope, expires_at};
 use sandbox_snapshotter::model::{Code, Label, SnapshotId, Timestamp};
 use serde_json::{Value, json};
 
@@ -46,13 +46,13 @@ pub fn policy(value: Value) -> Policy {
 
 /// Returns the labels of the snapshots that a policy keeps.
 fn kept_labels(value: Value, candidates: &[RetentionCandidate]) -> Vec<String> {
-    let plan = retention::plan(&policy(value), None, candidates, now());
+    let plan = retention::plan(&policy(value), RetentionScope::default(), candidates, now());
     plan.into_iter().filter(|decision| decision.keep).map(|decision| decision.label.to_string()).collect()
 }
 
 /// Returns the decision of a policy about the last of the candidates.
 fn decide_last(value: Value, candidates: &[RetentionCandidate]) -> Decision {
-    retention::plan(&policy(value), None, candidates, now()).pop().unwrap()
+    retention::plan(&policy(value), RetentionScope::default(), candidates, now()).pop().unwrap()
 }
 
 fn newest_candidate() -> RetentionCandidate {
@@ -102,8 +102,22 @@ fn newest_restorable_snapshot_stays_and_newer_damaged_ones_may_expire() {
     let damaged = RetentionCandidate { restorable: false, ..restorable_candidate("damaged", 2 * DAY) };
     let candidates = [damaged, restorable_candidate("good", 3 * DAY), restorable_candidate("older", 4 * DAY)];
     assert_eq!(kept_labels(json!({ "expirationSeconds": 60 }), &candidates), ["good"]);
-    let plan = retention::plan(&policy(json!({ "expirationSeconds": 60 })), None, &candidates, now());
+    let plan =
+        retention::plan(&policy(json!({ "expirationSeconds": 60 })), RetentionScope::default(), &candidates, now());
     assert_eq!(plan[1].reasons, ["the newest snapshot that can be restored"]);
+}
+
+#[test]
+fn newest_snapshot_of_a_superseded_sandbox_expires() {
+    let scope = RetentionScope { superseded: true, ..RetentionScope::default() };
+    let hour = policy(json!({ "expirationSeconds": 3600 }));
+    let autosave = RetentionCandidate { autosave: true, ..restorable_candidate("autosave", 3 * 3_600_000) };
+    let plan = retention::plan(&hour, scope, &[restorable_candidate("old", 2 * 3_600_000), autosave], now());
+    assert_eq!(plan.iter().map(|decision| decision.keep).collect::<Vec<_>>(), [false, false]);
+    let dependents = vec![sandbox("agent-42-restored-x")];
+    let needed = RetentionCandidate { dependents, ..restorable_candidate("needed", 2 * 3_600_000) };
+    assert!(retention::plan(&hour, scope, &[needed], now())[0].keep);
+    assert!(retention::plan(&hour, scope, &[restorable_candidate("new", 60_000)], now())[0].keep);
 }
 
 #[test]
@@ -160,7 +174,8 @@ fn keep_last_keeps_the_newest_and_evicts_the_others() {
         .map(|(n, label)| restorable_candidate(label, i64::try_from(n).unwrap() * HOUR))
         .collect();
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
-    let plan = retention::plan(&policy(json!({ "keepLast": { "count": 2 } })), None, &candidates, now());
+    let plan =
+        retention::plan(&policy(json!({ "keepLast": { "count": 2 } })), RetentionScope::default(), &candidates, now());
     assert_eq!(plan[1].reasons[0], "among the newest 2");
     assert_eq!(plan[2].reasons, ["not among the newest 2"]);
 }
@@ -221,7 +236,7 @@ fn keep_daily_keeps_the_newest_of_each_day_despite_count_and_expiration() {
     ];
     let rule = json!({ "keepLast": { "count": 1 }, "keepDaily": 3, "expirationSeconds": 60 });
     assert_eq!(kept_labels(rule.clone(), &candidates), ["newest", "yesterday late", "nine days ago"]);
-    let plan = retention::plan(&policy(rule), None, &candidates, now());
+    let plan = retention::plan(&policy(rule), RetentionScope::default(), &candidates, now());
     assert_eq!(plan[2].reasons, ["the newest of its day, of the last 3 days"]);
 }
 

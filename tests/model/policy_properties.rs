@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::{Decision, KeepLast, Policy};
-use sandbox_snapshotter::model::retention::{self, RetentionCandidate};
+use sandbox_snapshotter::model::retention::{self, RetentionCandidate, RetentionScope};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
 
 use super::policy::{DAY, keep_last, now, restorable_candidate};
@@ -63,7 +63,7 @@ proptest! {
     fn plan_decides_about_each_snapshot_once_in_order_and_with_a_reason(
         policy in any_policy(), candidates in any_candidates(),
     ) {
-        let plan = retention::plan(&policy, None, &candidates, now());
+        let plan = retention::plan(&policy, RetentionScope::default(), &candidates, now());
         prop_assert_eq!(plan.len(), candidates.len());
         for (candidate, decision) in candidates.iter().zip(&plan) {
             prop_assert_eq!(&candidate.snapshot_id, &decision.snapshot_id);
@@ -74,7 +74,7 @@ proptest! {
 
     #[test]
     fn plan_keeps_pinned_and_needed_snapshots_and_the_newest_restorable_one(policy in any_policy(), candidates in any_candidates()) {
-        let plan = retention::plan(&policy, None, &candidates, now());
+        let plan = retention::plan(&policy, RetentionScope::default(), &candidates, now());
         let newest_restorable = candidates.iter().position(|candidate| candidate.restorable);
         for (index, (candidate, decision)) in candidates.iter().zip(&plan).enumerate() {
             if candidate.pinned || !candidate.dependents.is_empty() || newest_restorable == Some(index) {
@@ -85,18 +85,18 @@ proptest! {
 
     #[test]
     fn plan_of_the_remaining_snapshots_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
-        let rest = apply_plan(&candidates, &retention::plan(&policy, None, &candidates, now()));
-        let again = retention::plan(&policy, None, &rest, now());
+        let rest = apply_plan(&candidates, &retention::plan(&policy, RetentionScope::default(), &candidates, now()));
+        let again = retention::plan(&policy, RetentionScope::default(), &rest, now());
         prop_assert!(again.iter().all(|decision| decision.keep), "{:?}", again);
     }
 
     #[test]
     fn plan_removes_a_snapshot_exactly_at_its_reported_end(policy in any_policy(), candidates in any_candidates()) {
-        for (index, decision) in retention::plan(&policy, None, &candidates, now()).into_iter().enumerate() {
+        for (index, decision) in retention::plan(&policy, RetentionScope::default(), &candidates, now()).into_iter().enumerate() {
             if let Some(end) = decision.expires_at {
                 prop_assert!(end > now());
-                prop_assert!(retention::plan(&policy, None, &candidates, end.plus_millis(-1))[index].keep);
-                prop_assert!(!retention::plan(&policy, None, &candidates, end)[index].keep);
+                prop_assert!(retention::plan(&policy, RetentionScope::default(), &candidates, end.plus_millis(-1))[index].keep);
+                prop_assert!(!retention::plan(&policy, RetentionScope::default(), &candidates, end)[index].keep);
             }
         }
     }
@@ -105,8 +105,8 @@ proptest! {
     fn plan_keeps_a_snapshot_without_an_end_for_a_hundred_years(
         policy in any_policy(), candidates in any_candidates(),
     ) {
-        let plan = retention::plan(&policy, None, &candidates, now());
-        let later = retention::plan(&policy, None, &candidates, now().plus_millis(100 * 365 * DAY));
+        let plan = retention::plan(&policy, RetentionScope::default(), &candidates, now());
+        let later = retention::plan(&policy, RetentionScope::default(), &candidates, now().plus_millis(100 * 365 * DAY));
         for (decision, later) in plan.iter().zip(later) {
             prop_assert!(!decision.keep || decision.expires_at.is_some() || later.keep, "{:?}", later);
         }
@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn longer_expiration_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let longer = Policy { expiration_seconds: 0, ..policy.clone() };
-        for (decision, longer) in retention::plan(&policy, None, &candidates, now()).iter().zip(retention::plan(&longer, None, &candidates, now())) {
+        for (decision, longer) in retention::plan(&policy, RetentionScope::default(), &candidates, now()).iter().zip(retention::plan(&longer, RetentionScope::default(), &candidates, now())) {
             prop_assert!(!decision.keep || longer.keep);
         }
     }
@@ -124,7 +124,7 @@ proptest! {
     fn larger_count_removes_no_more(policy in any_policy(), candidates in any_candidates()) {
         let more = |rule: KeepLast| KeepLast { count: rule.count.saturating_add(1), ..rule };
         let larger = Policy { keep_last: policy.keep_last.map(more), ..policy.clone() };
-        for (decision, larger) in retention::plan(&policy, None, &candidates, now()).iter().zip(retention::plan(&larger, None, &candidates, now())) {
+        for (decision, larger) in retention::plan(&policy, RetentionScope::default(), &candidates, now()).iter().zip(retention::plan(&larger, RetentionScope::default(), &candidates, now())) {
             prop_assert!(!decision.keep || larger.keep);
         }
     }
@@ -134,7 +134,7 @@ proptest! {
         count in 1..6_u32, candidates in any_candidates(),
     ) {
         let policy = Policy { keep_last: Some(keep_last(count, None, true)), ..Policy::default() };
-        let rest = apply_plan(&candidates, &retention::plan(&policy, None, &candidates, now()));
+        let rest = apply_plan(&candidates, &retention::plan(&policy, RetentionScope::default(), &candidates, now()));
         let counted = rest.iter().filter(|it| it.restorable && !it.pinned && it.dependents.is_empty());
         prop_assert!(counted.count() <= count as usize);
     }

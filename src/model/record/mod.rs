@@ -19,7 +19,7 @@ use super::delta::TracedBase;
 use super::named::PlatformSnapshot;
 use super::named::binding::{Dependencies, WorkspaceBinding};
 use super::policy::Policy;
-use super::retention::RetentionCandidate;
+use super::retention::{RetentionCandidate, RetentionScope};
 use super::usage::OperationCounts;
 use super::{
     ArchiveFormat, ContainerIdentity, DerivationKind, PendingTask, Runtime, SandboxId, SigningKey, SnapshotId,
@@ -112,6 +112,12 @@ impl WorkspaceRecord {
     /// Returns the number of newest automatic snapshots that stay, if there may be automatic snapshots.
     pub fn autosave_keep(&self) -> Option<NonZeroU32> {
         self.binding.as_ref().and_then(|binding| binding.autosave_keep)
+    }
+
+    /// Returns the properties of the sandbox on which retention decides.
+    pub fn retention_scope(&self) -> RetentionScope {
+        let superseded = self.binding.as_ref().is_some_and(|binding| binding.superseded);
+        RetentionScope { keep_autosaves: self.autosave_keep(), superseded }
     }
 
     /// Returns whether retention decides about each snapshot alone: it counts none.

@@ -194,7 +194,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let candidate =
             |snapshot: &SnapshotRecord| self.candidate(&workspace, snapshot, self.dependents(&snapshot.snapshot_id)?);
         let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<RetentionCandidate>>>()?;
-        Ok(plan(policy, workspace.autosave_keep(), &candidates, now))
+        Ok(plan(policy, workspace.retention_scope(), &candidates, now))
     }
 
     /// Removes the snapshots that the policy does not retain, first in the ledger and then in R2. The alarm retries

@@ -10,6 +10,7 @@ mod directory;
 mod faults_at_every_call;
 mod fork;
 mod fork_secrets;
+mod former_snapshots;
 mod get_or_create;
 mod image;
 mod loss;

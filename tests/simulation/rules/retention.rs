@@ -29,6 +29,8 @@ pub struct Candidate {
     /// Whether an automatic save took it.
     pub is_autosave: bool,
     is_retained: bool,
+    /// Whether the workspace of the sandbox continues in another one.
+    is_superseded: bool,
 }
 
 /// Returns the snapshots that exist or are removed at `now`, the newest first.
@@ -55,6 +57,7 @@ pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate>
                 .is_some_and(|stored| stored.known_damage().is_none() && stored.usable_until.as_millis() > now)
             && !has_damaged_base(&ledger, row),
         is_autosave: row.autosave,
+        is_superseded: binding.as_ref().is_some_and(|binding| binding.superseded),
         is_retained: row.pinned || super::has_dependents(world, &ledger, &row.snapshot_id),
     };
     rows.iter().filter(snapshot_exists).map(row).collect()
@@ -71,7 +74,7 @@ fn has_damaged_base(ledger: &MemoryLedger, row: &SnapshotRecord) -> bool {
 pub fn must_keep_autosave(rows: &[Candidate], id: &SnapshotId, policy: &Policy, keep: u32, now: i64) -> bool {
     let Some(at) = rows.iter().position(|row| row.id == *id) else { return false };
     let (newer, row) = (&rows[..at], &rows[at]);
-    let is_newest = row.is_restorable && !newer.iter().any(|row| row.is_restorable);
+    let is_newest = row.is_restorable && !row.is_superseded && !newer.iter().any(|row| row.is_restorable);
     let newer_autosaves = newer.iter().filter(|row| row.is_restorable && row.is_autosave).count();
     let seconds = i64::try_from(policy.expiration_seconds).unwrap();
     let is_over = seconds > 0 && row.used_at + seconds * 1000 <= now;
@@ -87,7 +90,7 @@ pub fn retention_reason(rows: &[Candidate], id: &SnapshotId, policy: &Policy, no
     if row.is_retained {
         return Some("it is needed or pinned");
     }
-    if row.is_restorable && restorable_before == 0 {
+    if row.is_restorable && !row.is_superseded && restorable_before == 0 {
         return Some("it is the newest restorable snapshot");
     }
     let rule = policy.keep_last;

@@ -30,7 +30,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(SandboxStopped { had_ended: true, ..SandboxStopped::default() });
         }
         self.ensure_not_superseded(request.version)?;
-        self.update_binding(|binding| binding.superseded |= request.superseded)?;
+        if request.superseded && !self.binding()?.superseded {
+            self.update_binding(|binding| binding.superseded = true)?;
+            self.schedule_retention(&self.workspace()?)?;
+        }
         let stopped = self.note_late_call(self.capture_and_destroy(request).await)?;
         let WorkspaceBinding { superseded, start, .. } = self.binding()?;
         if superseded || start.call_unconfirmed || start.destroy_unconfirmed {

@@ -1,0 +1,71 @@
+//! How long the snapshots of a former sandbox stay, in which a workspace does not continue.
+
+use serde_json::json;
+
+use crate::support::{DAY, Fixture, Method, WORKSPACE};
+
+/// Returns the number of snapshots of a sandbox.
+fn count(fixture: &Fixture, sandbox: &str) -> usize {
+    fixture.snapshots_of(sandbox).len()
+}
+
+/// A workspace that was rolled back: to a snapshot with `good`, from files with `bad`. Returns its former sandbox.
+fn rolled_back() -> (Fixture, String) {
+    let fixture = Fixture::with_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    let good = fixture.stop_with_content(WORKSPACE, "good");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "bad");
+    fixture.revert_workspace(WORKSPACE, &good).unwrap();
+    assert_eq!(count(&fixture, &former), 2);
+    (fixture, former)
+}
+
+#[test]
+fn newest_snapshot_of_a_former_sandbox_expires_like_every_other_one() {
+    let (fixture, former) = rolled_back();
+    fixture.stop_with_content(WORKSPACE, "later");
+    fixture.advance_with_alarms(29 * DAY);
+    assert_eq!(count(&fixture, &former), 2);
+    fixture.advance_with_alarms(2 * DAY);
+    assert_eq!(count(&fixture, &former), 0);
+    fixture.advance_with_alarms(60 * DAY);
+    assert_eq!(count(&fixture, &fixture.sandbox_of(WORKSPACE)), 1);
+}
+
+#[test]
+fn snapshot_with_the_files_of_a_workspace_stays_while_it_has_no_newer_one() {
+    let (fixture, former) = rolled_back();
+    fixture.advance_with_alarms(90 * DAY);
+    assert_eq!(count(&fixture, &former), 1);
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("good"));
+}
+
+#[test]
+fn snapshot_of_a_stop_that_moved_the_workspace_stays_until_it_is_started() {
+    let fixture = Fixture::with_workspace();
+    fixture.write_workspace_file(WORKSPACE, "first");
+    let former = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::Destroy).nth(1).hang();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_ne!(fixture.sandbox_of(WORKSPACE), former);
+    fixture.advance_with_alarms(90 * DAY);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
+}
+
+#[test]
+fn snapshot_of_a_workspace_that_a_start_moved_stays_while_it_has_no_newer_one() {
+    let fixture = Fixture::with_stopped_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    fixture.world.before(Method::RestoreBackup).first(2).hang();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap_err();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_ne!(fixture.sandbox_of(WORKSPACE), former);
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.advance_with_alarms(90 * DAY);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
+}
