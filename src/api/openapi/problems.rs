@@ -77,7 +77,7 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
             ("There is no option \"labl\".", "Did you mean `label`? /docs/snapshots#v1-snapshot describes the options.")
         }
         Code::Unauthorized => (
-            "The request carries no bearer token.",
+            "The request has no header `Authorization: Bearer <token>`.",
             "Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.",
         ),
         Code::PermissionMissing => ("`exec` needs the permission `work`.", "Use another token."),

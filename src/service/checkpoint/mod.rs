@@ -118,7 +118,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Ok(outcome) => outcome.map_err(|refusal| snapshotter.refusal_error(&dir, &call, refusal)),
                 Err(error) => Err(error),
             }
-            .map_err(|error| refusal::adapt_container_error(&snapshotter.id, error))
+            .map_err(|error| {
+                let is_named = snapshotter.workspace().is_ok_and(|workspace| workspace.binding.is_some());
+                refusal::adapt_container_error(&snapshotter.id, is_named, error)
+            })
         };
         snapshotter.run_exclusively(permit, blocks_captures, work, abort).await
     }

@@ -44,10 +44,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 }
 
-/// Returns a container error with a remediation that fits checkpoints.
-pub(super) fn adapt_container_error(id: &SandboxId, error: Error) -> Error {
+/// Returns a container error with a remediation that fits checkpoints. `is_named` is whether the sandbox belongs to a named
+/// workspace, whose snapshots have the checkpoints, too.
+pub(super) fn adapt_container_error(id: &SandboxId, is_named: bool, error: Error) -> Error {
     match error.code() {
-        Code::SandboxNotRunning => Error::checkpoints_gone(id),
+        Code::SandboxNotRunning if !is_named => Error::checkpoints_gone(id),
         Code::SandboxStarting => error.with_remediation("Try again when it is running."),
         Code::SandboxReplaced => {
             error.with_remediation("Restore the newest snapshot, and continue in the new sandbox.")

@@ -14,7 +14,7 @@
 //! captured, so that the next call does not take the empty directory for the user's work.
 
 use crate::model::named::ContainerMarker;
-use crate::model::record::{ContainerObservation, ExpectedMarker};
+use crate::model::record::{ContainerObservation, ExpectedMarker, WorkspaceRecord};
 use crate::model::{
     ContainerIdentity, Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp,
 };
@@ -50,8 +50,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match status.status {
             Status::Healthy => Ok(status),
             Status::Starting => Err(Error::container_starting(&self.id)),
-            Status::Down if self.ledger.workspace()?.is_none() => Err(Error::sandbox_unknown(&self.id)),
-            Status::Down => Err(Error::sandbox_not_running(&self.id)),
+            Status::Down => Err(self.not_running(self.ledger.workspace()?.as_ref())),
+        }
+    }
+
+    /// Returns the error for a sandbox without a running container.
+    fn not_running(&self, workspace: Option<&WorkspaceRecord>) -> Error {
+        let Some(workspace) = workspace else { return Error::sandbox_unknown(&self.id) };
+        match workspace.binding.as_ref().filter(|binding| !binding.superseded) {
+            Some(binding) => Error::workspace_not_running(&binding.address),
+            None => Error::sandbox_not_running(&self.id),
         }
     }
 

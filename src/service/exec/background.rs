@@ -93,7 +93,16 @@ async fn call_running<P: Ports>(
     action: BackgroundAction,
 ) -> Result<(SandboxId, BackgroundOutcome)> {
     let id = match selection.target()? {
-        SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await?,
+        SandboxTarget::Named(address) => {
+            let active = ports.named_workspaces()?.active_sandbox(&address).await;
+            active.map_err(|error| match error.code() {
+                Code::SandboxNotRunning => error.with_remediation(
+                    "Its background commands ended with its container. Start the command again: `commands.start` starts the \
+                     workspace first.",
+                ),
+                _ => error,
+            })?
+        }
         SandboxTarget::Sandbox(id) => id,
     };
     let prepared = prepare(&**ports, &id, selection).await.map_err(|error| {

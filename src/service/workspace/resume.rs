@@ -51,7 +51,7 @@ impl<P: Ports> NamedWorkspace<P> {
         if record.state == State::Active && !record.restore_unconfirmed {
             Ok(record.sandbox_id)
         } else {
-            Err(Error::commands_not_running(&record.sandbox_id))
+            Err(Error::workspace_not_running(&self.address))
         }
     }
 }

@@ -69,10 +69,13 @@ impl Error {
 
     /// [`Code::InvalidWorkspaceName`], for `what`, the name or the tenant of a workspace.
     pub fn invalid_workspace_name(what: &str, text: &str, max_chars: usize) -> Self {
+        let without_at = if text.starts_with('@') { "Pass the name without the \"@\": " } else { "Pass " };
         Self::new(
             Code::InvalidWorkspaceName,
             format!("The {what} {} is not valid for a workspace.", quoted(text)),
-            format!("Pass 1 to {max_chars} of the characters A-Z a-z 0-9 _ . - that do not begin with \".\" or \"-\"."),
+            format!(
+                "{without_at}1 to {max_chars} of the characters A-Z a-z 0-9 _ . - that do not begin with \".\" or \"-\"."
+            ),
         )
     }
 

@@ -132,7 +132,7 @@ impl Error {
 
     /// [`Code::Unauthorized`], for an HTTP request without a bearer token.
     pub fn bearer_token_missing() -> Self {
-        Self::new(Code::Unauthorized, "The request carries no bearer token.", SEND_TOKEN)
+        Self::new(Code::Unauthorized, "The request has no header `Authorization: Bearer <token>`.", SEND_TOKEN)
     }
 
     /// [`Code::Unauthorized`], for an HTTP request with another bearer token than the configured one.

@@ -92,7 +92,8 @@ impl Error {
         Self::new(
             Code::InvalidDirectory,
             format!("In the sandbox, {:?} {problem}.", dir.as_str()),
-            "Pass the path of an existing directory, without symbolic links.",
+            "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was deleted, go \
+             back to one of its snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`).",
         )
     }
 

@@ -15,6 +15,15 @@ impl Error {
         )
     }
 
+    /// [`Code::SandboxNotRunning`], for an operation that requires the running container of a workspace.
+    pub fn workspace_not_running(address: &Address) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!("The workspace {:?} is not running: it has no container.", address.name.as_str()),
+            "Start the workspace with start() or getOrCreate(), which restores its newest snapshot, then try again.",
+        )
+    }
+
     /// [`Code::WorkspaceNotFound`], for a sandbox that belongs to no named workspace.
     pub fn sandbox_without_workspace(id: &SandboxId) -> Self {
         Self::new(

@@ -106,6 +106,13 @@ impl Fields {
         Ok(self.optional_flag(name)?.unwrap_or(false))
     }
 
+    /// Takes a boolean that the operation refuses if it is true, and so does not name among its options.
+    pub fn refused_flag(&mut self, name: &str) -> Result<bool> {
+        let flag = self.flag(name);
+        self.accepted.pop();
+        flag
+    }
+
     /// Takes an object whose values are strings. The values may be secrets, so errors do not contain them.
     pub fn map(&mut self, name: &str) -> Result<Option<BTreeMap<String, String>>> {
         let members = match self.value(name) {

@@ -98,7 +98,7 @@ const MIN_EXPIRATION: u64 = 60;
 
 /// Refuses the option `memory`: the platform cannot capture the memory of processes.
 fn refuse_memory(fields: &mut Fields) -> Result<()> {
-    if fields.flag("memory")? {
+    if fields.refused_flag("memory")? {
         return Err(Error::memory_unsupported());
     }
     Ok(())

@@ -87,8 +87,12 @@ impl SandboxSelection {
                 Ok(SandboxTarget::Named(Address { tenant, name: name.clone() }))
             }
             (None, Some(sandbox_id)) => Ok(SandboxTarget::Sandbox(sandbox_id.clone())),
-            _ => Err(Error::invalid_argument(
-                "The arguments must select exactly one workspace or sandbox",
+            (Some(_), Some(_)) => Err(Error::invalid_argument(
+                "`name` selects a workspace, and `sandboxId` another sandbox",
+                "Pass only one of them.",
+            )),
+            (None, None) => Err(Error::invalid_argument(
+                "No workspace or sandbox is selected",
                 "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
             )),
         }

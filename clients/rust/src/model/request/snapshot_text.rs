@@ -149,7 +149,11 @@ impl PromoteFrom {
             Ok(id) => Ok(Self::Snapshot(id)),
             Err(_) => match WorkspaceName::parse(text) {
                 Err(_) if text.starts_with(ShortRef::PREFIX) => Err(Error::invalid_short_ref()),
-                name => name.map(Self::Workspace),
+                Err(error) => Err(error.with_remediation(
+                    "Pass the name of a workspace, or the id or short ref of a snapshot. A label is no source: list() returns the id \
+                     of its snapshot, and `rollback` takes the label of one of the workspace's own snapshots.",
+                )),
+                Ok(name) => Ok(Self::Workspace(name)),
             },
         }
     }
