@@ -13,6 +13,7 @@ mod fork_secrets;
 mod get_or_create;
 mod image;
 mod loss;
+mod loss_elsewhere;
 mod migrate;
 mod platform;
 mod platform_loss;

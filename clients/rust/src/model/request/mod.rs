@@ -30,6 +30,7 @@ mod file_source;
 mod files;
 mod health;
 mod import;
+mod list_workspaces;
 mod named;
 mod revive;
 mod sandbox_selection;
@@ -58,10 +59,8 @@ pub use file_source::{FileSource, SandboxFiles};
 pub use files::{ExportRequest, FileRequest, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, StatFileRequest};
 pub use health::HealthRequest;
 pub use import::ImportRequest;
-pub use named::{
-    ForkRequest, ListWorkspacesRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot,
-    UpdateRequest,
-};
+pub use list_workspaces::ListWorkspacesRequest;
+pub use named::{ForkRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest};
 pub use revive::ReviveRequest;
 pub use sandbox_selection::{SandboxSelection, SandboxTarget};
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
