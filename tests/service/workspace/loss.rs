@@ -1,7 +1,7 @@
 //! `restoredFrom` and `mayHaveLost`: every answer says which snapshot was restored, and whether newer files may be lost.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Runtime};
+use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
 use crate::support::{
