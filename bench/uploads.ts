@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { unstable_readConfig as readConfig } from 'wrangler';
 
 import { bindgen } from '../scripts/bindgen.mjs';
-import { environment } from '../scripts/setup.mjs';
+import { environment, inTarget } from '../scripts/setup.mjs';
 import { SNAPSHOTTER } from '../scripts/local.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -83,13 +83,12 @@ function upload(config: string): Upload {
 /** Builds the empty Rust Worker in the same way as scripts/build.mjs builds the snapshotter. */
 function buildEmptyRust() {
   const target = 'wasm32-unknown-unknown';
-  const targetDir = process.env['CARGO_TARGET_DIR'] ?? at('../target');
   const std = ['-Z', 'build-std=std,panic_unwind', '-Z', 'build-std-features=optimize_for_size'];
   run(
     'cargo',
     [
       ...['build', '--release', '--lib', '--locked', '--quiet', '--target', target, ...std],
-      ...['--manifest-path', at('empty/rust/Cargo.toml'), '--target-dir', targetDir],
+      ...['--manifest-path', at('empty/rust/Cargo.toml'), '--target-dir', inTarget()],
     ],
     {
       RUSTC_BOOTSTRAP: '1',
@@ -99,7 +98,7 @@ function buildEmptyRust() {
   );
   const out = at('../build/empty-rust');
   mkdirSync(out, { recursive: true });
-  bindgen(join(targetDir, target, 'release/empty_rust.wasm'), out);
+  bindgen(inTarget(target, 'release/empty_rust.wasm'), out);
   const wasm = join(out, 'index_bg.wasm');
   run('wasm-opt', ['-Oz', '--strip-debug', '--strip-producers', wasm, '-o', wasm]);
 }

@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib';
 
 import { bindgen } from './bindgen.mjs';
 import { pages } from './pages.mjs';
-import { at, run } from './setup.mjs';
+import { at, inTarget, run } from './setup.mjs';
 
 const TARGET = 'wasm32-unknown-unknown';
 
@@ -65,8 +65,8 @@ export function build({ optimized = true } = {}) {
   const folder = at('build.new');
   rmSync(folder, { recursive: true, force: true });
   for (const module of MODULES) {
-    const file = `release/${module.package.replaceAll('-', '_')}.wasm`;
-    bindgen(at('target', TARGET, file), folder, module.name);
+    const file = `${module.package.replaceAll('-', '_')}.wasm`;
+    bindgen(inTarget(TARGET, 'release', file), folder, module.name);
   }
 
   if (optimized) step('Optimizing the WebAssembly, which takes a minute');

@@ -1,7 +1,7 @@
 // `npm run mutants`: verifies that a test fails for each small change of the code. Passes its arguments to cargo-mutants.
 // .cargo/mutants.toml configures the exclusions and the tests.
 
-import { at, output, run } from './setup.mjs';
+import { at, inTarget, output, run } from './setup.mjs';
 
 const VERSION = '27.1.0';
 
@@ -18,7 +18,7 @@ const mold = output('which', ['mold']) === undefined ? {} : { RUSTFLAGS: '-Clink
 const packages = ['--package', 'sandbox-snapshotter', '--package', 'sandbox-snapshotter-client'];
 const args = process.argv.slice(2);
 const files = args.some((arg) => /^(-f|--file)/.test(arg)) ? [] : FILES.flatMap((glob) => ['--file', glob]);
-run(mutants, ['mutants', ...packages, ...files, '--output', at('target'), ...args], {
+run(mutants, ['mutants', ...packages, ...files, '--output', inTarget(), ...args], {
   CARGO_INCREMENTAL: '1',
   CARGO_PROFILE_DEV_DEBUG: '0',
   CARGO_PROFILE_TEST_DEBUG: '0',

@@ -2,9 +2,9 @@
 
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 
-import { at, run } from './setup.mjs';
+import { at, inTarget, run } from './setup.mjs';
 
 /** The target of the packed program. It is linked statically, so it runs on every Linux on x64. */
 const TARGET = 'x86_64-unknown-linux-musl';
@@ -35,7 +35,7 @@ export function buildProgram() {
     CC_x86_64_unknown_linux_musl: process.env.CC_x86_64_unknown_linux_musl ?? 'gcc',
     CARGO_PROFILE_RELEASE_STRIP: 'symbols',
   });
-  return join(resolve(at(), process.env.CARGO_TARGET_DIR ?? 'target'), TARGET, 'release/snapshotter');
+  return inTarget(TARGET, 'release/snapshotter');
 }
 
 /** Packs a program as the command line. */

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -24,6 +24,11 @@ export const TESTED = [
 /** Returns the absolute path of a file of the project. */
 export function at(/** @type {string[]} */ ...parts) {
   return join(ROOT, ...parts);
+}
+
+/** Returns the absolute path of a file in the folder where cargo puts what it builds. */
+export function inTarget(/** @type {string[]} */ ...parts) {
+  return resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target', ...parts);
 }
 
 /** Returns the environment for commands. Programs from the project's packages, possibly including Node, precede those of the machine. */

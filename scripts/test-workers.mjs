@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { bindgen } from './bindgen.mjs';
-import { at, run } from './setup.mjs';
+import { at, inTarget, run } from './setup.mjs';
 
 const TARGET = 'wasm32-unknown-unknown';
 
@@ -22,8 +22,7 @@ export function buildTestWorker(/** @type {string} */ name) {
   // Builds one package at a time, because a joint build would unify their features.
   const options = ['--package', name, '--locked', '--quiet', '--target', TARGET];
   run('cargo', ['build', ...options], FOR_TEST_WORKERS);
-  const target = process.env.CARGO_TARGET_DIR ?? at('target');
-  const module = `${target}/${TARGET}/debug/${name.replace('-', '_')}.wasm`;
+  const module = inTarget(TARGET, 'debug', `${name.replace('-', '_')}.wasm`);
   const folder = at('build', name);
   if (modifiedAt(module) > modifiedAt(join(folder, 'index_bg.wasm'))) bindgen(module, folder);
 }

@@ -3,12 +3,12 @@
 // --check, only verifies that they are up to date.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 
 import { compile } from 'json-schema-to-typescript';
 import { format, resolveConfig } from 'prettier';
 
-import { TESTED, at, output, run } from './setup.mjs';
+import { TESTED, at, inTarget, output, run } from './setup.mjs';
 
 /**
  * @typedef {import('json-schema-to-typescript').JSONSchema} Schema
@@ -29,7 +29,7 @@ console.log(restored.ref.sandboxId); // the id of the new sandbox`,
 };
 
 run('cargo', ['build', '--quiet', '--locked', ...TESTED, '--example', 'schema']);
-const text = output(join(process.env.CARGO_TARGET_DIR ?? at('target'), 'debug/examples/schema'), []);
+const text = output(inTarget('debug/examples/schema'), []);
 if (text === undefined)
   fail('Failed to generate the schemas. Run `cargo run --features schema --example schema` for details.');
 

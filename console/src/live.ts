@@ -25,8 +25,11 @@ export async function refresh(): Promise<void> {
   await Promise.all([...readers].map((reader) => reader.refresh()));
 }
 
+/** The options of the calls of a read. A call that fails is not repeated: the next read repeats it. */
+export type ReadOptions = { signal: AbortSignal; retry: false };
+
 /** Reads a value. `isRefresh` is whether the user requested the read or changed something. */
-export type Read<T> = (signal: AbortSignal, isRefresh: boolean) => Promise<T>;
+export type Read<T> = (options: ReadOptions, isRefresh: boolean) => Promise<T>;
 
 /** When a reader reads. */
 export interface Schedule {
@@ -100,7 +103,7 @@ export class Reader<T> {
     this.#timer = setTimeout(() => reading.abort(), TIMEOUT);
     const began = performance.now();
     try {
-      const value = await this.#read(reading.signal, this.#refreshed !== undefined);
+      const value = await this.#read({ signal: reading.signal, retry: false }, this.#refreshed !== undefined);
       if (this.#reading !== reading) return;
       this.#accept(value);
     } catch (thrown) {

@@ -2,6 +2,8 @@
 
 import { useEffect, useState } from 'preact/hooks';
 
+import type { ReadOptions } from './live.ts';
+
 /** What was read, or why not. */
 export interface Once<T> {
   value?: T;
@@ -10,14 +12,14 @@ export interface Once<T> {
 }
 
 /** Reads a value when the key changes, and again on `retry`. */
-export function useOnce<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Once<T> {
+export function useOnce<T>(key: string, read: (options: Pick<ReadOptions, 'signal'>) => Promise<T>): Once<T> {
   const [state, setState] = useState<{ key: string; value?: T; failure?: unknown }>({ key });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const abort = new AbortController();
     const set = (result: { value: T } | { failure: unknown }) =>
       abort.signal.aborted || setState({ key, ...result });
-    read(abort.signal).then(
+    read({ signal: abort.signal }).then(
       (value) => set({ value }),
       (failure: unknown) => set({ failure }),
     );

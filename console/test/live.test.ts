@@ -14,7 +14,7 @@ class FakeSource {
   /** Whether an aborted read stays pending. */
   ignoresAbort = false;
 
-  read = (signal: AbortSignal) => {
+  read = ({ signal }: { signal: AbortSignal }) => {
     const pending = { ...Promise.withResolvers<unknown>(), signal };
     signal.addEventListener('abort', () => this.ignoresAbort || pending.reject(new Error('aborted')));
     this.reads.push(pending);

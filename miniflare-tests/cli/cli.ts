@@ -6,15 +6,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 
+import { inTarget } from '../../scripts/setup.mjs';
 import { TOKEN, World, type WorldOptions } from '../world.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const BINARY =
-  process.env.SNAPSHOTTER_CLI ?? resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target', 'debug/snapshotter');
+const BINARY = process.env.SNAPSHOTTER_CLI ?? inTarget('debug/snapshotter');
 
 /** The result of a command. */
 export interface CommandResult {

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { Project, ROOT } from '../../client/test/projects.ts';
+import { inTarget } from '../../scripts/setup.mjs';
 
 /** The program that the tests run, in place of the optimized one of `npm run pack`. */
-const PROGRAM = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target', 'debug/snapshotter');
+const PROGRAM = inTarget('debug/snapshotter');
 
 test('the packed command line can be installed and run', async () => {
   await using project = await Project.create(tmpdir(), { 'package.json': { private: true } });

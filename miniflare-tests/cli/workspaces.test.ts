@@ -212,7 +212,7 @@ describe('a workspace', () => {
     assert.deepEqual([names, await listed('--cursor', cursor)], [['a-1', 'a-2'], { names: ['b-1'] }]);
     assert.match(
       await cli.print('workspace', 'list', '--tenant', tenant),
-      /^NAME +SIZE +STATE +SINCE +SAVED +RUNTIME +SANDBOX\na-1 +active /,
+      /^NAME +SIZE +STATE +SINCE +SAVED +RUNTIME +SANDBOX\na-1 +active +\S.* never /,
     );
     assert.equal(await cli.print('workspace', 'list', '--tenant', 'unused'), 'There are no workspaces.\n');
     assert.equal(

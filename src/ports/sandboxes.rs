@@ -210,8 +210,8 @@ pub trait Sandboxes: CallerCommands {
     ) -> impl Future<Output = Result<FoundSecrets, Failure>>;
 
     /// Starts to watch for changes: for this cursor, changes count from now on. Ends the watches of earlier stops, or of earlier
-    /// captures, if the cursor is of one. Returns what the container runs on, if anything of it is known. With `expected`, fails in another container and starts none; otherwise starts the container if
-    /// it is not running.
+    /// captures, if the cursor is of one. Returns what the container runs on, if anything of it is known. With `expected`,
+    /// fails in another container and starts none; otherwise starts the container if it is not running.
     fn watch_changes(
         &self,
         id: &SandboxId,

@@ -249,6 +249,17 @@ fn each_operation_accepts_its_valid_options() {
 }
 
 #[test]
+fn no_operation_on_a_sandbox_accepts_a_tenant() {
+    let list_commands = (Operation::ListCommands, json!({ "sandboxId": "agent-42" }));
+    let of_sandbox = valid_options().into_iter().filter(|(_, options)| options.get("sandboxId").is_some());
+    for (operation, options) in of_sandbox.chain([list_commands]) {
+        let options = merged(&[options, json!({ "tenant": "acme" })]);
+        let code = Request::decode(operation, &options).err().map(|error| error.code());
+        assert_eq!(code, Some(Code::InvalidArgument), "{}", operation.name());
+    }
+}
+
+#[test]
 fn each_operation_refuses_invalid_values_of_its_options() {
     let table = invalid_values();
     let mut refused_options = Vec::new();

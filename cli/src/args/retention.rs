@@ -8,12 +8,12 @@ use super::policy::Policy;
 /// The commands for retention.
 #[derive(Subcommand)]
 pub enum Retention {
-    /// Show the retention policy of a sandbox, and its decision about each snapshot
+    /// Show the retention policy of a sandbox, and the snapshots that it keeps now, with the reasons
     #[command(after_help = "\
 Example:
   snapshotter retention show agent-42")]
     Show(Show),
-    /// Show which snapshots would be removed now, and why; with rules, what those rules would remove
+    /// Show which snapshots the policy would remove now, and why; with rules, what those rules would remove
     #[command(after_help = "\
 Examples:
   snapshotter retention plan agent-42

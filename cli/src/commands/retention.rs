@@ -19,6 +19,7 @@ use crate::args::retention::{Apply, Plan, Retention, Set};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::output::retention::KeptSnapshots;
 use crate::output::{Show, now, print_note};
 
 /// Runs the command.
@@ -27,7 +28,8 @@ pub fn run(context: &Context, command: &Retention) -> Result<Exit> {
         Retention::Show(command) => {
             let (sandboxes, lineage_scope) =
                 (context.sandboxes(&command.target)?, context.lineage_scope(&command.lineage_scope)?);
-            context.show(&current_decisions(context, &sandboxes, &lineage_scope)?)
+            let decisions = current_decisions(context, &sandboxes, &lineage_scope)?;
+            context.show::<KeptSnapshots>(&Answer::of(decisions.raw)?)
         }
         Retention::Plan(command) => plan(context, command),
         Retention::Apply(command) => apply(context, command),

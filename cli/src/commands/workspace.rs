@@ -314,6 +314,21 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
             limit: paging.limit.unwrap_or(limit),
             prefix: prefix.clone(),
         };
-        context.call_read_only("workspaces/list", &request)
+        let mut page = context.call_read_only::<WorkspacePage>("workspaces/list", &request)?;
+        if !context.output.json && !context.output.quiet {
+            add_last_saves(context, &tenant, &mut page.value);
+        }
+        Ok(page)
     })
+}
+
+/// Adds when the newest snapshot was taken to the workspaces that no stop and no automatic save has saved. The list does not
+/// have the snapshots that callers take, and the ledgers do.
+fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut WorkspacePage) {
+    for entry in page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()) {
+        let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
+        // The workspace may be deleted by now.
+        let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
+        entry.last_saved_at = described.ok().and_then(|described| described.value.last_saved_at);
+    }
 }

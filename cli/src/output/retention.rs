@@ -3,48 +3,72 @@
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::answer::{KeyRotation, Retention, Sweep};
 use sandbox_snapshotter_client::model::policy::Decision;
+use serde::Deserialize;
 
 use super::Show;
 use super::render::{count, duration, relative_time, rounded_duration, size};
 use super::table::{table, table_with_numbers};
 use super::workspaces::policy;
 
-impl Show for Retention {
-    /// Returns the snapshots that the policy removes or removed.
+/// The retention policy of a sandbox, and the snapshots that it keeps.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct KeptSnapshots(Retention);
+
+impl Show for KeptSnapshots {
     fn ids(&self) -> Vec<String> {
-        self.decisions
-            .iter()
-            .filter(|decision| !decision.keep)
-            .map(|decision| decision.snapshot_id.to_string())
-            .collect()
+        ids(&self.0, true)
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let row = |decision: &Decision| {
-            [
-                decision.snapshot_id.to_string(),
-                decision.label.to_string(),
-                relative_time(decision.created_at, now),
-                match (decision.keep, self.dry_run) {
-                    (true, _) => "kept".to_owned(),
-                    (false, true) => "would be removed".to_owned(),
-                    (false, false) => "removed".to_owned(),
-                },
-                decision.reasons.iter().map(|reason| render_reason(reason, now)).collect::<Vec<_>>().join("; "),
-            ]
+        let total = match self.0.evicted {
+            0 => String::new(),
+            number => {
+                let removed = count(number, "snapshot", "snapshots");
+                format!("{removed} would be removed now: `snapshotter retention plan` shows which.\n")
+            }
         };
-        let mut text = format!("policy: {}\n", policy(&self.policy));
-        if !self.decisions.is_empty() {
-            text += &table(["ID", "LABEL", "TAKEN", "DECISION", "REASON"], self.decisions.iter().map(row));
-        }
+        decisions(&self.0, true, now) + &total
+    }
+}
+
+impl Show for Retention {
+    /// Returns the snapshots that the policy removes or removed.
+    fn ids(&self) -> Vec<String> {
+        ids(self, false)
+    }
+
+    fn text(&self, now: Timestamp) -> String {
         let total = match (self.evicted, self.dry_run) {
             (0, true) => "No snapshot would be removed.".to_owned(),
             (0, false) => "No snapshot was removed.".to_owned(),
             (number, true) => format!("{} would be removed.", count(number, "snapshot", "snapshots")),
             (number, false) => format!("{} removed.", count(number, "snapshot", "snapshots")),
         };
-        format!("{text}{total}\n")
+        format!("{}{total}\n", decisions(self, false, now))
     }
+}
+
+/// Returns the ids of the snapshots that are kept, or of those that are removed.
+fn ids(retention: &Retention, kept: bool) -> Vec<String> {
+    let decisions = retention.decisions.iter().filter(|decision| decision.keep == kept);
+    decisions.map(|decision| decision.snapshot_id.to_string()).collect()
+}
+
+/// Formats the policy, and the snapshots that are kept, or those that are removed, with the reasons.
+fn decisions(retention: &Retention, kept: bool, now: Timestamp) -> String {
+    let row = |decision: &Decision| {
+        [
+            decision.snapshot_id.to_string(),
+            decision.label.to_string(),
+            relative_time(decision.created_at, now),
+            decision.reasons.iter().map(|reason| render_reason(reason, now)).collect::<Vec<_>>().join("; "),
+        ]
+    };
+    let rows: Vec<_> = retention.decisions.iter().filter(|decision| decision.keep == kept).map(row).collect();
+    let header = ["ID", "LABEL", "TAKEN", if kept { "KEPT BECAUSE" } else { "REMOVED BECAUSE" }];
+    let table = if rows.is_empty() { String::new() } else { table(header, rows) };
+    format!("policy: {}\n{table}", policy(&retention.policy))
 }
 
 /// Replaces the times and durations in a reason with relative times and readable durations.

@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
-use sandbox_snapshotter_client::model::named::{Autosave, State, Storage, StoragePolicy, TurnEnded};
+use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use serde::Deserialize;
@@ -17,7 +17,6 @@ use super::render::{
 use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
 use super::snapshots::{check_mark, names, next_page_hint};
-use super::style::{FAINT, styled};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
 
@@ -200,28 +199,14 @@ impl Show for WorkspacePage {
         };
         let header = ["NAME", "SIZE", "STATE", "SINCE", "SAVED", "RUNTIME", "SANDBOX"];
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
-        // The list has no snapshots that a caller took.
-        let is_unknown = |entry: &WorkspaceEntry| entry.last_saved_at.is_none() && entry.state == State::Active;
-        let hint = if self.workspaces.iter().any(is_unknown) {
-            styled(
-                FAINT,
-                "SIZE and SAVED are about stops and automatic saves. `snapshotter snapshot list @NAME` lists all snapshots.\n",
-            )
-        } else {
-            String::new()
-        };
-        format!("{rows}{hint}{}", next_page_hint(self.cursor.as_deref()))
+        format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
 }
 
 /// Formats when a workspace was last saved.
 fn last_saved(entry: &WorkspaceEntry, now: Timestamp) -> String {
-    let saved = entry.last_saved_at.map_or_else(String::new, |time| relative_time(time, now));
-    if entry.unsaved_since.is_some() {
-        format!("{saved}, then failed").trim_start_matches(", then ").to_owned()
-    } else {
-        saved
-    }
+    let saved = entry.last_saved_at.map_or_else(|| "never".to_owned(), |time| relative_time(time, now));
+    if entry.unsaved_since.is_some() { format!("{saved}, then failed") } else { saved }
 }
 
 /// Formats the settings of automatic saves.

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 
 import { unreachable } from '../../../client/src/failures.ts';
 import type { Health as Report } from '../../../client/src/index.ts';
-import { useLive } from '../live.ts';
+import { useLive, type ReadOptions } from '../live.ts';
 import { client, connectionFailure } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -94,12 +94,12 @@ function Checks({ of }: { of: Report }) {
   );
 }
 
-function fetchHealth(signal: AbortSignal): Promise<Report> {
-  return client.call('health', { signal, retry: false });
+function fetchHealth(options: ReadOptions): Promise<Report> {
+  return client.call('health', options);
 }
 
 /** Fetches the health of the configuration, without a token. The status is 503 if a check failed. */
-async function fetchConfigHealth(signal: AbortSignal): Promise<Report> {
+async function fetchConfigHealth({ signal }: ReadOptions): Promise<Report> {
   const response = await fetch('/healthz', { signal }).catch((thrown: unknown) => {
     throw unreachable(location.origin, thrown);
   });

@@ -1,8 +1,8 @@
 // Reads a lineage, and which of its sandboxes are running.
 
 import { SnapshotterError, type Tree, type TreeSandbox } from '../../../client/src/index.ts';
-import type { Read } from '../live.ts';
-import { DEFAULT_TENANT, type Address } from '../routes.ts';
+import type { Read, ReadOptions } from '../live.ts';
+import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { ownsSandbox } from './workspace-operations.ts';
 
@@ -21,14 +21,14 @@ export function createLineageReader(sandboxId: string): Read<Tree> {
   const running = new Map<string, boolean | undefined>();
   let orphans: ReadonlySet<string> = new Set();
   let nextCheckAt = 0;
-  return async (signal, isRefresh) => {
+  return async (options, isRefresh) => {
     const check = isRefresh || performance.now() >= nextCheckAt;
-    const tree = await client.lineage({ sandboxId, check, signal, retry: false });
+    const tree = await client.lineage({ sandboxId, check, ...options });
     const sandboxes = [...sandboxesOf(tree.root)];
     if (check) {
       running.clear();
       for (const sandbox of sandboxes) running.set(sandbox.sandboxId, sandbox.running);
-      orphans = await findOrphans(sandboxes, signal);
+      orphans = await findOrphans(sandboxes, options);
       nextCheckAt = performance.now() + CHECK_INTERVAL;
     }
     for (const sandbox of sandboxes) {
@@ -42,7 +42,7 @@ export function createLineageReader(sandboxId: string): Read<Tree> {
 }
 
 /** Returns the ids of the sandboxes whose workspaces were deleted. Their ledgers keep the names of the workspaces. */
-async function findOrphans(sandboxes: TreeSandbox[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+async function findOrphans(sandboxes: TreeSandbox[], options: ReadOptions): Promise<ReadonlySet<string>> {
   const bound = sandboxes.flatMap((sandbox) =>
     sandbox.workspace ? [{ sandbox, workspace: sandbox.workspace }] : [],
   );
@@ -50,8 +50,8 @@ async function findOrphans(sandboxes: TreeSandbox[], signal: AbortSignal): Promi
     bound.slice(0, MAX_LOOKUPS).map(async ({ sandbox, workspace }) => {
       const { sandboxId } = sandbox;
       try {
-        if (!sandbox.running && !(await isListed(workspace, signal))) return [sandboxId];
-        const named = await client.workspaces.getByName({ ...workspace, signal, retry: false });
+        if (!sandbox.running && !(await isListed(workspace, options))) return [sandboxId];
+        const named = await client.workspaces.getByName({ ...workspace, ...options });
         return ownsSandbox(named, sandboxId) ? [] : [sandboxId];
       } catch (thrown) {
         return thrown instanceof SnapshotterError && thrown.kind === 'not_found' ? [sandboxId] : [];
@@ -63,11 +63,10 @@ async function findOrphans(sandboxes: TreeSandbox[], signal: AbortSignal): Promi
 
 /** Whether a workspace is listed. A new one is listed a moment later; unlike a call with the name, this one does not fail. */
 export async function isListed(
-  { tenant, name }: Partial<Address> & Pick<Address, 'name'>,
-  signal: AbortSignal,
+  { name, ...tenant }: Partial<Address> & Pick<Address, 'name'>,
+  options: Pick<ReadOptions, 'signal'>,
 ) {
-  const options = { tenant: tenant ?? DEFAULT_TENANT, prefix: name, limit: 1 };
-  const { workspaces } = await client.workspaces.list({ ...options, signal, retry: false });
+  const { workspaces } = await client.workspaces.list({ ...tenant, prefix: name, limit: 1, ...options });
   return workspaces[0]?.name === name;
 }
 

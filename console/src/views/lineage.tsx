@@ -152,7 +152,7 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
 /** A sandbox without a trace. Its id may be misspelled, or the name of a workspace. */
 function UnknownSandbox({ sandboxId, live }: { sandboxId: string; live: Live<Tree> }) {
   const address = { tenant: DEFAULT_TENANT, name: sandboxId };
-  const { value: isWorkspace } = useOnce(sandboxId, (signal) => isListed(address, signal));
+  const { value: isWorkspace } = useOnce(sandboxId, (options) => isListed(address, options));
   return (
     <>
       <Remark>

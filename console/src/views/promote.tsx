@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { create } from '../idempotency.ts';
+import type { ReadOptions } from '../live.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
@@ -83,7 +84,7 @@ function SourceField({
   useEffect(() => {
     const aborter = new AbortController();
     // Without the others, the field takes every name nevertheless.
-    othersOf(address, aborter.signal).then(
+    othersOf(address, { signal: aborter.signal, retry: false }).then(
       ([first, ...rest]) => {
         if (first === undefined) return;
         setOthers([first, ...rest]);
@@ -120,9 +121,9 @@ function SourceField({
 }
 
 /** Returns the names of the tenant's other workspaces in the lineage of a workspace. */
-async function othersOf({ tenant, name }: Address, signal: AbortSignal): Promise<string[]> {
-  const { sandboxId } = await client.workspaces.getByName({ tenant, name, signal });
-  const tree = await createLineageReader(sandboxId)(signal, true);
+async function othersOf({ tenant, name }: Address, options: ReadOptions): Promise<string[]> {
+  const { sandboxId } = await client.workspaces.getByName({ tenant, name, ...options });
+  const tree = await createLineageReader(sandboxId)(options, true);
   const names = [...sandboxesOf(tree.root)].flatMap(({ workspace }) =>
     workspace?.tenant === tenant && workspace.name !== name ? [workspace.name] : [],
   );

@@ -17,9 +17,7 @@ import { sentences } from './policy.ts';
 
 /** The policy of a sandbox, its form, and its plan. A policy is set or applied only after the user saw its plan. */
 export function RetentionTab({ sandboxId }: { sandboxId: string }) {
-  const live = useLive(`retention of ${sandboxId}`, (signal) =>
-    client.retention({ sandboxId, signal, retry: false }),
-  );
+  const live = useLive(`retention of ${sandboxId}`, (options) => client.retention({ sandboxId, ...options }));
   const [isEditing, setEditing] = useState(false);
   const [planned, setPlanned] = useState<PlannedPolicy>();
   const title = (

@@ -17,8 +17,8 @@ export function SnapshotDetails(props: DetailsProps<SnapshotNode>) {
   const { node, placeFor } = props;
   const { state, pinned, dependents } = node.snapshot;
   const { sandboxId, snapshotId = '' } = node.selected;
-  const live = useLive(`manifest of ${node.id}`, (signal) =>
-    client.manifest({ sandboxId, snapshotId, signal, retry: false }),
+  const live = useLive(`manifest of ${node.id}`, (options) =>
+    client.manifest({ sandboxId, snapshotId, ...options }),
   );
   const stateLabel = STATE_LABELS[state];
   return (

@@ -44,8 +44,11 @@ export function DiffView({ from, to }: Sides) {
       setComplete(page.cursor === undefined);
     },
   );
-  const { value: manifests } = useOnce(JSON.stringify(['manifests', from, to]), (signal) =>
-    Promise.all([client.manifest({ ...from, signal }), isSnapshot(to) && client.manifest({ ...to, signal })]),
+  const { value: manifests } = useOnce(JSON.stringify(['manifests', from, to]), (options) =>
+    Promise.all([
+      client.manifest({ ...from, ...options }),
+      isSnapshot(to) && client.manifest({ ...to, ...options }),
+    ]),
   );
   useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
   return (
@@ -159,9 +162,9 @@ function sizes({ from, to }: FileChange): string {
 
 /** The content of a file in both snapshots, side by side. */
 function Contents({ of, from, to }: Sides & { of: FileChange }) {
-  const { value, failure, retry } = useOnce(JSON.stringify([from, to, of.path]), (signal) => {
+  const { value, failure, retry } = useOnce(JSON.stringify([from, to, of.path]), (options) => {
     const read = (snapshot: Snapshot, file: FileChange['from']) =>
-      file && client.files.read({ ...snapshot, path: of.path, signal });
+      file && client.files.read({ ...snapshot, path: of.path, ...options });
     return Promise.all([read(from, of.from), read(to, of.to)]);
   });
   if (failure !== undefined) return <Failure of={failure} retry={retry} />;

@@ -2,11 +2,10 @@
 
 import { useState } from 'preact/hooks';
 
-import type { FileContent, FileDescription, FilePage } from '../../../client/src/index.ts';
+import type { FileContent, FilePage } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { save } from '../download.ts';
 import { size } from '../format.ts';
-import { useOnce } from '../once.ts';
 import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
@@ -15,6 +14,7 @@ import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { FileFacts, FileTable, PathLinks } from './file-table.tsx';
 import { Space } from './space.tsx';
+import { useFiles, type Found } from './use-files.ts';
 
 interface FilesProps {
   sandboxId: string;
@@ -25,21 +25,11 @@ interface FilesProps {
 /** The number of files that one call lists. */
 const LIMIT = 500;
 
-/** What is at a path. */
-type Found = { file: FileDescription; page?: FilePage; content?: FileContent };
-
 /** A directory or a file of a snapshot. */
 export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
   const selection = { sandboxId, snapshotId };
-  const { value, failure, retry } = useOnce(
-    JSON.stringify([sandboxId, snapshotId, path]),
-    async (signal): Promise<Found> => {
-      const at = { ...selection, path: path || '/', signal };
-      const file = await client.files.stat(at);
-      if (file.type === 'directory') return { file, page: await client.files.list({ ...at, limit: LIMIT }) };
-      return file.type === 'file' ? { file, content: await client.files.read(at) } : { file };
-    },
-  );
+  const { value, failure, retry } = useFiles(selection, path, LIMIT);
+  const type = value?.file.type;
   const saving = useAction(
     {
       operation: 'download',
@@ -50,9 +40,8 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
         </>
       ),
     },
-    () => save({ ...selection, path }, value?.file.type === 'directory'),
+    () => save({ ...selection, path }, type === 'directory'),
   );
-  const type = value?.file.type;
   return (
     <>
       <header class="page-head">

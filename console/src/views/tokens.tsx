@@ -5,7 +5,6 @@ import { useState } from 'preact/hooks';
 import type { Token } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { useLive } from '../live.ts';
-import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { ActionDialog } from '../ui/dialog.tsx';
@@ -13,27 +12,22 @@ import { Time } from '../ui/facts.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { CreateToken } from './create-token.tsx';
+import { TenantHead } from './tenant-head.tsx';
 
 /** The tokens of a tenant: create and revoke them. */
 export function TokensView({ tenant }: { tenant: string }) {
   const [dialog, setDialog] = useState<Token | 'create'>();
-  const live = useLive(tenant, (signal) => client.tokens.list({ tenant, signal, retry: false }), {
+  const live = useLive(tenant, (options) => client.tokens.list({ tenant, ...options }), {
     interval: 30_000,
   });
   const close = () => setDialog(undefined);
   return (
     <>
-      <header class="page-head">
-        <p class="kind">
-          <a href={href({ at: 'workspaces', tenant })}>
-            Workspaces of <Name of={tenant} />
-          </a>
-        </p>
-        <h1>Access tokens</h1>
+      <TenantHead tenant={tenant} title="Access tokens">
         <Button needs="tokens/create" variant="primary" icon="add" onClick={() => setDialog('create')}>
           New token…
         </Button>
-      </header>
+      </TenantHead>
       <Loaded of={live} loading="Loading…">
         {({ tokens }) =>
           tokens.length === 0 ? (

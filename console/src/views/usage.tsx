@@ -8,26 +8,19 @@ import { useOnce } from '../once.ts';
 import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import { Failure } from '../ui/failure.tsx';
-import { Name } from '../ui/name.tsx';
+import { TenantHead } from './tenant-head.tsx';
 
 /** The maximum number of workspaces. */
 const LIMIT = 500;
 
 /** The usage of a tenant's workspaces. It is read once, because it asks the ledger of each sandbox. */
 export function UsageView({ tenant }: { tenant: string }) {
-  const { value, failure, retry } = useOnce(tenant, (signal) =>
-    client.usage({ tenant, limit: LIMIT, signal, retry: false }),
+  const { value, failure, retry } = useOnce(tenant, (options) =>
+    client.usage({ tenant, limit: LIMIT, ...options }),
   );
   return (
     <>
-      <header class="page-head">
-        <p class="kind">
-          <a href={href({ at: 'workspaces', tenant })}>
-            Workspaces of <Name of={tenant} />
-          </a>
-        </p>
-        <h1>Usage</h1>
-      </header>
+      <TenantHead tenant={tenant} title="Usage" />
       {value ? <Table of={value} /> : !failure && <p class="empty">Loading…</p>}
       <Failure of={failure} retry={retry} />
     </>

@@ -2,36 +2,28 @@
 
 import { useRef, useState } from 'preact/hooks';
 
-import type { FileContent, FileDescription, FilePage } from '../../../client/src/index.ts';
-import { useLive } from '../live.ts';
-import { useOnce } from '../once.ts';
+import type { FilePage } from '../../../client/src/index.ts';
 import { href, type Address } from '../routes.ts';
-import { client } from '../session.ts';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
-import { currentValue, Loaded } from '../ui/loaded.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { AddFile } from './add-file.tsx';
 import { FileTable, PathLinks } from './file-table.tsx';
 import { Terminal } from './terminal.tsx';
-import { useWorkspaceActions, WorkspaceFailures } from './workspace-actions.tsx';
+import { useFiles, type Found } from './use-files.ts';
+import { useWorkspace } from './use-workspace.ts';
+import { WorkspaceFailures } from './workspace-actions.tsx';
 import { WorkspaceFile } from './workspace-file.tsx';
 
 /** The maximum number of files that the page shows of a directory. */
 const LIMIT = 1000;
 
-/** What is at a path. */
-type Found = { file: FileDescription; page?: FilePage; content?: FileContent };
-
 /** A directory or a file of a workspace, and a field for a command. Nothing is read before the workspace runs, because that would start it. */
 export function WorkView({ tenant, name, path = '' }: Address & { path?: string }) {
-  const live = useLive(JSON.stringify([tenant, name]), (signal) =>
-    client.workspaces.getByName({ tenant, name, signal, retry: false }),
-  );
-  const workspace = currentValue(live);
-  const actions = useWorkspaceActions({ tenant, name });
+  const { live, workspace, actions } = useWorkspace({ tenant, name });
   return (
     <>
       <header class="page-head">
@@ -73,15 +65,7 @@ export function WorkView({ tenant, name, path = '' }: Address & { path?: string 
 function Work({ address, path }: { address: Address; path: string }) {
   // Reading counts as a use of the workspace, so the page reads again only after a change.
   const [changes, setChanges] = useState(0);
-  const { value, failure, retry } = useOnce(
-    JSON.stringify([address, path, changes]),
-    async (signal): Promise<Found> => {
-      const at = { ...address, path: path || '/', signal };
-      const file = await client.files.stat(at);
-      if (file.type === 'directory') return { file, page: await client.files.list({ ...at, limit: LIMIT }) };
-      return file.type === 'file' ? { file, content: await client.files.read(at) } : { file };
-    },
-  );
+  const { value, failure, retry } = useFiles(address, path, LIMIT, changes);
   const onChange = () => setChanges((count) => count + 1);
   // While the page reads again, it shows what it read before.
   const last = useRef<{ path: string; value: Found }>(undefined);

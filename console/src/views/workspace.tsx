@@ -3,33 +3,28 @@
 import { useState } from 'preact/hooks';
 
 import { SnapshotterError, type RestoredFrom, type Workspace } from '../../../client/src/index.ts';
-import { useLive } from '../live.ts';
 import { href, type Address, type DetailsParams } from '../routes.ts';
-import { client } from '../session.ts';
 import { duration, size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CodeText } from '../ui/code-text.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
-import { currentValue, Loaded } from '../ui/loaded.tsx';
-import { Name } from '../ui/name.tsx';
+import { Loaded } from '../ui/loaded.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { remediationOf } from '../ui/remediation.ts';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { Lineage } from './lineage.tsx';
 import { SnapshotLink } from './snapshot-link.tsx';
+import { TenantHead } from './tenant-head.tsx';
+import { useWorkspace } from './use-workspace.ts';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
-import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
+import { WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
 
 /** A workspace and the lineage of its sandbox. */
 export function WorkspaceView({ tenant, name, ...details }: Address & DetailsParams) {
-  const live = useLive(JSON.stringify([tenant, name]), (signal) =>
-    client.workspaces.getByName({ tenant, name, signal, retry: false }),
-  );
-  const workspace = currentValue(live);
-  const actions = useWorkspaceActions({ tenant, name });
+  const { live, workspace, actions } = useWorkspace({ tenant, name });
   const [isCreating, setCreating] = useState(false);
   const offerCreation = (failure: unknown) =>
     failure instanceof SnapshotterError &&
@@ -45,16 +40,10 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
     );
   return (
     <>
-      <header class="page-head">
-        <p class="kind">
-          <a href={href({ at: 'workspaces', tenant })}>
-            Workspaces of <Name of={tenant} />
-          </a>
-        </p>
-        <h1>{name}</h1>
+      <TenantHead tenant={tenant} title={name}>
         {workspace && <StateBadge state={workspace.state} />}
         {workspace && <WorkspaceButtons state={workspace.state} actions={actions} workspace={workspace} />}
-      </header>
+      </TenantHead>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
       <Loaded of={live} loading="Loading the workspace…" onFailure={offerCreation}>
         {(workspace) => (
@@ -89,9 +78,9 @@ function Source({ of, from }: { of: Workspace; from: RestoredFrom }) {
 
 /** What a stop stores, by the storage of the workspace. */
 const SAVED = {
-  archive: 'saved by a snapshot at each stop',
-  both: 'saved by a snapshot and a platform snapshot at each stop',
-  platform: 'saved by a platform snapshot at each stop',
+  archive: 'a snapshot',
+  both: 'a snapshot and a platform snapshot',
+  platform: 'a platform snapshot',
 };
 
 function About({ of }: { of: Workspace }) {
@@ -163,7 +152,7 @@ function About({ of }: { of: Workspace }) {
           <code>{of.dir}</code>
         </Fact>
         <Fact name="Files">
-          {of.persistent ? SAVED[of.storage] : <Badge>not saved at a stop</Badge>}
+          {of.persistent ? `saved by ${SAVED[of.storage]} at each stop` : <Badge>not saved at a stop</Badge>}
           {automatic && `, and by automatic snapshots ${automatic}`}
         </Fact>
       </Facts>

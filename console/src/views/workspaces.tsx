@@ -28,11 +28,10 @@ const LIMIT = 50;
 /** A page of a tenant's workspaces, sorted by name. */
 export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
   const [isCreating, setCreating] = useState(false);
-  const live = useLive(JSON.stringify([tenant, prefix, after]), (signal) =>
+  const live = useLive(JSON.stringify([tenant, prefix, after]), (options) =>
     client.workspaces.list({
       ...defined({ tenant, prefix, cursor: after, limit: LIMIT }),
-      signal,
-      retry: false,
+      ...options,
     }),
   );
   return (

@@ -2,6 +2,7 @@
 //! client.
 //!
 //! - [`record`]: the stored record of a workspace
+//! - [`task`]: what the workspace still has to do for its sandboxes
 //! - [`binding`]: the binding of a sandbox to its named workspace, stored in the sandbox's ledger
 //! - [`container_marker`]: the marker that the sandbox's container carries
 //! - [`former_files`]: where the files are that a workspace had in its former sandbox
@@ -14,9 +15,11 @@ pub mod former_files;
 pub mod messages;
 pub mod platform_snapshot;
 pub mod record;
+pub mod task;
 
 pub use container_marker::ContainerMarker;
 pub use former_files::FormerFiles;
 pub use platform_snapshot::PlatformSnapshot;
 pub use record::NamedRecord;
 pub use sandbox_snapshotter_client::model::named::*;
+pub use task::Task;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::binding::LastRestore;
 use super::messages::{EnsuredRunning, ForkSource, SnapshotKey};
-use super::{Address, FormerFiles, PlatformSnapshot, Settings, State, StoragePolicy, Transition};
+use super::{Address, FormerFiles, PlatformSnapshot, Settings, State, StoragePolicy, Task, Transition};
 use crate::model::{Runtime, SandboxId, Timestamp};
 
 /// The number of transitions that a record keeps.
@@ -166,27 +166,6 @@ pub struct ForkCall {
     pub settings: Settings,
     /// When the call was made.
     pub at: Timestamp,
-}
-
-/// A durable task: the alarm runs it, and repeats it until it succeeds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Task {
-    /// Decommissions a sandbox: the workspace needs neither the sandbox nor its snapshots any more.
-    #[serde(alias = "retire")]
-    Decommission(SandboxId),
-    /// Stops a sandbox that the workspace no longer uses. Files that a user wrote are saved in a snapshot.
-    #[serde(alias = "quiet")]
-    StopUnused(SandboxId),
-}
-
-impl Task {
-    /// Returns the sandbox of the task.
-    pub const fn sandbox_id(&self) -> &SandboxId {
-        match self {
-            Self::Decommission(id) | Self::StopUnused(id) => id,
-        }
-    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde requires.

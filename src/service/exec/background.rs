@@ -11,6 +11,7 @@ use crate::model::background_call::{
 };
 use crate::model::exec::StartedForExec;
 use crate::model::exec_call::{ExecContainer, PreparedExec, Program};
+use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{
     CommandOutputRequest, EndCommandRequest, SandboxSelection, SandboxTarget, StartCommandRequest,
@@ -42,7 +43,8 @@ async fn start_in<P: Ports>(
         stdin: request.stdin.clone().unwrap_or_default(),
         timeout_seconds: request.timeout_seconds,
     };
-    match call(ports, &id, &prepared, BackgroundAction::Start(start)).await? {
+    let workspace = request.selection.name.as_ref();
+    match call(ports, &id, workspace, &prepared, BackgroundAction::Start(start)).await? {
         BackgroundOutcome::Command(command) => Ok(describe(id, started, command)),
         _ => Err(Error::internal()),
     }
@@ -108,13 +110,14 @@ async fn call_running<P: Ports>(
     let prepared = prepare(&**ports, &id, selection).await.map_err(|error| {
         if error.code() == Code::SandboxNotRunning { Error::commands_not_running(&id) } else { error }
     })?;
-    let outcome = call(ports, &id, &prepared, action).await?;
+    let outcome = call(ports, &id, selection.name.as_ref(), &prepared, action).await?;
     Ok((id, outcome))
 }
 
 async fn call<P: Ports>(
     ports: &Rc<P>,
     id: &SandboxId,
+    workspace: Option<&WorkspaceName>,
     prepared: &PreparedExec,
     action: BackgroundAction,
 ) -> Result<BackgroundOutcome> {
@@ -129,7 +132,7 @@ async fn call<P: Ports>(
         })
     };
     let outcome = in_container(ports, id, prepared, attempt).await?;
-    let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, working_directory(&call)))?;
+    let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, workspace, working_directory(&call)))?;
     outcome.map_err(|refusal| error_of(&refusal, id, &call.action))
 }
 

@@ -30,6 +30,7 @@ use crate::model::exec::{CollectedOutput, ExecEvent, ExecResult};
 use crate::model::exec_call::{
     CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, PreparedExec, Program,
 };
+use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ExecRequest, ReviveRequest};
 use crate::model::{Error, Result, SandboxId, ShortId};
@@ -117,16 +118,22 @@ async fn start_in<P: Ports>(
         Ok((running, guard)) => Ok(Execution::new(ports, id, running, request.timeout_seconds, started, guard)),
         Err(refusal) => {
             let cwd = request.cwd.as_deref().unwrap_or(prepared.dir.as_str());
-            Err(refusal_error(&refusal, &id, cwd))
+            Err(refusal_error(&refusal, &id, request.selection.name.as_ref(), cwd))
         }
     }
 }
 
-/// Returns the error of a command that was refused in the expected container.
-pub(super) fn refusal_error(refusal: &CommandRefusal, id: &SandboxId, cwd: &str) -> Error {
+/// Returns the error of a command that was refused in the expected container of a sandbox, or of the workspace
+/// `workspace`.
+pub(super) fn refusal_error(
+    refusal: &CommandRefusal,
+    id: &SandboxId,
+    workspace: Option<&WorkspaceName>,
+    cwd: &str,
+) -> Error {
     match refusal {
         CommandRefusal::TooMany => Error::too_many_commands(id, MAX_COMMANDS),
-        CommandRefusal::NoDirectory => Error::cwd_not_found(id, cwd),
+        CommandRefusal::NoDirectory => Error::cwd_not_found(id, workspace, cwd),
         CommandRefusal::Cancelled => Error::exec_cancelled(),
         CommandRefusal::TooYoung { .. } | CommandRefusal::OtherContainer => Error::internal(),
     }

@@ -166,7 +166,7 @@ impl<'a, P: Ports> Running<'a, P> {
             })
         };
         let outcome = in_container(ports, id, prepared, attempt).await?;
-        let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, dir.as_str()))?;
+        let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, None, dir.as_str()))?;
         outcome.map_err(|refusal| error_of(refusal, id, dir, &FilePath::root(), &call.action))
     }
 }

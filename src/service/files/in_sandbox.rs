@@ -185,7 +185,7 @@ async fn call_in<P: Ports>(
         })
     };
     let outcome = in_container(ports, &id, &prepared, attempt).await?;
-    let outcome = outcome.map_err(|refusal| refusal_error(&refusal, &id, dir.as_str()))?;
+    let outcome = outcome.map_err(|refusal| refusal_error(&refusal, &id, None, dir.as_str()))?;
     match outcome {
         Ok(outcome) => Ok((FileLocation { snapshot_id: None, sandbox_id: Some(id), started }, outcome)),
         Err(refusal) => Err(error_of(refusal, &id, &dir, path, &call.action)),

@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 
 use super::delete::clear_record;
 use super::{CoalesceKey, NamedWorkspace};
+use crate::model::named::Task;
 use crate::model::named::answer::StartedWorkspace;
 use crate::model::named::messages::{ForkSource, FoundSnapshot, SnapshotKey};
-use crate::model::named::record::{KeyedCall, RestoreReport, Task};
+use crate::model::named::record::{KeyedCall, RestoreReport};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{Address, ImageChoice, NamedRecord, Settings, State, Transition};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, SnapshotText, Source, StartRequest};

@@ -2,9 +2,9 @@
 //! them.
 
 use super::{CoalesceKey, NamedWorkspace};
+use crate::model::named::Task;
 use crate::model::named::answer::DeletedWorkspace;
 use crate::model::named::messages::Decommissioned;
-use crate::model::named::record::Task;
 use crate::model::named::settings::{DependsOn, Hooks};
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, SandboxId};

@@ -1,9 +1,9 @@
 //! Provides a workspace with a sandbox: draws a random id, and claims it for the workspace before it is used.
 
 use super::NamedWorkspace;
+use crate::model::named::Task;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{ClaimRequest, ReserveRequest, SnapshotKey};
-use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, PlatformSnapshot};
 use crate::model::{DerivationKind, Error, Policy, Result, Runtime, SandboxId, ShortId, mint_sandbox_id};
 use crate::ports::{Ports, SandboxLedgerClient};

@@ -5,8 +5,8 @@
 //! ended as soon as it answers, with a snapshot of the files that it contains by then.
 
 use super::NamedWorkspace;
+use crate::model::named::Task;
 use crate::model::named::messages::{NewestSnapshot, SnapshotKey};
-use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Code, Error, Result};
 use crate::ports::{Ports, SandboxLedgerClient};

@@ -2,9 +2,10 @@
 
 use super::{CoalesceKey, NamedWorkspace};
 use crate::model::Result;
+use crate::model::named::Task;
 use crate::model::named::answer::{LastSnapshot, StoppedWorkspace, WorkspaceDescription};
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
-use crate::model::named::record::{RestoreReport, Task};
+use crate::model::named::record::RestoreReport;
 use crate::model::named::settings::Hook;
 use crate::model::named::{NamedRecord, State, StoragePolicy};
 use crate::model::request::{StopRequest, StopSnapshot};

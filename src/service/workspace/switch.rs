@@ -4,9 +4,10 @@
 //! stops the old one. An interrupted call therefore either changed nothing or took effect.
 
 use super::NamedWorkspace;
+use crate::model::named::Task;
 use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, SnapshotKey};
-use crate::model::named::record::{KeyedCall, Task};
+use crate::model::named::record::KeyedCall;
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{FormerFiles, NamedRecord, Settings, State};
 use crate::model::request::CapturePurpose;

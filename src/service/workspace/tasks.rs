@@ -4,8 +4,8 @@
 //! its own: each alarm runs all tasks until they succeed, and so do the operations that add one.
 
 use super::NamedWorkspace;
+use crate::model::named::Task;
 use crate::model::named::messages::{Decommissioned, StopSandboxRequest};
-use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, StoragePolicy};
 use crate::model::{Error, Result, SandboxId};
 use crate::ports::{Ports, SandboxLedgerClient};

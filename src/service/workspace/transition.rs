@@ -4,8 +4,8 @@ use futures_util::FutureExt;
 
 use super::NamedWorkspace;
 use super::save_schedule::next_save_alarm;
+use crate::model::named::Task;
 use crate::model::named::answer::{WorkspaceEntry, WorkspaceProblem};
-use crate::model::named::record::Task;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, NamedWorkspaceClient, Ports, WorkspaceStore};

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::named::FormerFiles;
+use sandbox_snapshotter::model::named::Task;
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceProblem};
 use sandbox_snapshotter::model::named::binding::LastRestore;
 use sandbox_snapshotter::model::named::messages::SnapshotKey;
-use sandbox_snapshotter::model::named::record::{KeyedCall, RestoreReport, Task};
+use sandbox_snapshotter::model::named::record::{KeyedCall, RestoreReport};
 use sandbox_snapshotter::model::named::settings::{
     DependsOn, Expiry, Hook, Hooks, OnFailure, OnImageChange, OnMismatch, Settings,
 };

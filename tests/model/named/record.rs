@@ -1,8 +1,8 @@
 //! The record of a named workspace. Every later release reads the records of this one.
 
 use sandbox_snapshotter::model::Timestamp;
+use sandbox_snapshotter::model::named::Task;
 use sandbox_snapshotter::model::named::answer::{WorkspaceDescription, WorkspaceEntry};
-use sandbox_snapshotter::model::named::record::Task;
 use sandbox_snapshotter::model::named::{NamedRecord, State};
 use serde_json::{Value, json};
 

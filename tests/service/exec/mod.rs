@@ -73,6 +73,7 @@ fn missing_working_directory_is_reported() {
     let options = json!({ "sandboxId": "agent-42", "command": "true", "cwd": "missing" });
     let error = fixture.run(Operation::Exec, &options).expect_code(Code::InvalidDirectory);
     assert!(error.message().contains("\"missing\""), "{error}");
+    assert!(!error.remediation().contains("rollback"), "a sandbox has none: {error}");
 }
 
 #[test]

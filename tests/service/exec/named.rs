@@ -105,3 +105,13 @@ fn command_counts_as_use_of_the_workspace() {
     let description = fixture.run(Operation::GetWorkspaceByName, &json!({ "name": WORKSPACE })).unwrap();
     assert_eq!(description["state"], json!("stopped"));
 }
+
+#[test]
+fn missing_working_directory_of_a_workspace_is_reported_with_the_way_back() {
+    let fixture = Fixture::with_workspace();
+    for operation in [Operation::Exec, Operation::StartCommand] {
+        let options = json!({ "name": WORKSPACE, "command": "true", "cwd": "missing" });
+        let error = fixture.run(operation, &options).expect_code(Code::InvalidDirectory);
+        assert!(error.remediation().contains("`rollback`"), "{error}");
+    }
+}

@@ -14,6 +14,7 @@ mod former_snapshots;
 mod get_or_create;
 mod image;
 mod loss;
+mod loss_elsewhere;
 mod migrate;
 mod platform;
 mod platform_loss;

@@ -1,6 +1,6 @@
 //! The store of a named workspace: records that are not stored, or stored without some of their changes.
 
-use sandbox_snapshotter::model::named::record::Task;
+use sandbox_snapshotter::model::named::Task;
 use sandbox_snapshotter::model::named::{Address, NamedRecord, State, Transition};
 use sandbox_snapshotter::model::{Result, SandboxId, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Ports, WorkspaceStore};

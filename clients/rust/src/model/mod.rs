@@ -47,6 +47,7 @@ pub mod time;
 pub mod token;
 pub mod tool;
 pub mod usage;
+pub mod workspace_ref;
 
 pub use archive_format::ArchiveFormat;
 pub use backup::{BackupHandle, Compression, CompressionFormat, DirectoryBackup};
@@ -63,11 +64,10 @@ pub use label::Label;
 pub use lineage::DerivationKind;
 pub use policy::Policy;
 pub use provenance::Provenance;
-pub use refs::{
-    Capabilities, Capture, PROVIDER_ID, SCHEMA_VERSION, SizeDrop, SnapshotRef, TakenSnapshot, WorkspaceRef,
-};
+pub use refs::{Capture, PROVIDER_ID, SCHEMA_VERSION, SizeDrop, SnapshotRef, TakenSnapshot};
 pub use request::{RestoreRequest, Selection, Selector, SnapshotRequest};
 pub use runtime::Runtime;
 pub use secrets::{SecretsMode, SecretsReport};
 pub use short_ref::ShortRef;
 pub use time::Timestamp;
+pub use workspace_ref::{Capabilities, WorkspaceRef};

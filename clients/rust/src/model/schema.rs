@@ -92,9 +92,9 @@ pub(crate) fn nullable(schema: &mut Schema) {
 /// Requires a label when `replace` is set.
 pub(crate) fn replaces_label(schema: &mut Schema) {
     let replaces = json!({ "properties": { "replace": { "const": true } }, "required": ["replace"] });
-    let labelled = json!({ "properties": { "label": { "type": "string" } }, "required": ["label"] });
+    let labeled = json!({ "properties": { "label": { "type": "string" } }, "required": ["label"] });
     schema.insert("if".into(), replaces);
-    schema.insert("then".into(), labelled);
+    schema.insert("then".into(), labeled);
 }
 
 /// Requires at least one of these fields, with a value other than `null`, or the field `or_null` with any value.

@@ -1,6 +1,7 @@
 //! Errors about commands of callers.
 
 use crate::model::background::CommandId;
+use crate::model::named::WorkspaceName;
 use crate::model::{Code, Error, SandboxId};
 
 impl Error {
@@ -36,12 +37,22 @@ impl Error {
         )
     }
 
-    /// [`Code::InvalidDirectory`], for a working directory that does not exist.
-    pub fn cwd_not_found(id: &SandboxId, path: &str) -> Self {
+    /// [`Code::InvalidDirectory`], for a working directory that does not exist, in a sandbox or in that of the named
+    /// workspace `workspace`.
+    pub fn cwd_not_found(id: &SandboxId, workspace: Option<&WorkspaceName>, path: &str) -> Self {
+        let existing =
+            "Pass the `cwd` of an existing directory: absolute, or relative to the directory of the workspace.";
+        let way_back = workspace.map_or_else(String::new, |name| {
+            format!(
+                " If the directory of {:?} was deleted, go back to one of its snapshots with `rollback` (`workspaces/update` \
+                 with `currentSnapshotId`).",
+                name.as_str()
+            )
+        });
         Self::new(
             Code::InvalidDirectory,
             format!("In the sandbox {:?}, {path:?} is not a directory, or can't be entered.", id.as_str()),
-            "Pass the `cwd` of an existing directory: absolute, or relative to the directory of the workspace.",
+            format!("{existing}{way_back}"),
         )
     }
 

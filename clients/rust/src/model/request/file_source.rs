@@ -12,7 +12,7 @@ use crate::model::named::Address;
 #[cfg(feature = "schema")]
 use crate::model::named::{Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{exclusive, extends, needs, not_both, whole_ref};
+use crate::model::schema::{exclusive, extends, needs, whole_ref};
 use crate::model::{Directory, Error, Result, SandboxId};
 #[cfg(feature = "schema")]
 use crate::model::{Label, Runtime, ShortRef, SnapshotId, SnapshotRef};
@@ -21,8 +21,7 @@ request! {
     /// The selection of the files of a running sandbox, or of a named workspace.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "SandboxFiles", transform = needs(&[]), transform = extends("SandboxSelection")),
-        schemars(transform = not_both("tenant", "sandboxId"))
+        schemars(rename = "SandboxFiles", transform = needs(&[]), transform = extends("SandboxSelection"))
     )]
     pub struct SandboxFiles {
         /// The sandbox.
@@ -33,14 +32,6 @@ request! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub dir: Option<Directory>,
     }
-    rule check_tenant;
-}
-
-fn check_tenant(SandboxFiles { selection, .. }: &SandboxFiles) -> Result<()> {
-    if selection.sandbox_id.is_some() && selection.tenant.is_some() {
-        return Err(Error::invalid_argument("`tenant` is not an option of a sandbox", "Omit it, or pass a `name`."));
-    }
-    Ok(())
 }
 
 impl SandboxFiles {

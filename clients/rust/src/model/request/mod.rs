@@ -30,6 +30,7 @@ mod file_source;
 mod files;
 mod health;
 mod import;
+mod list_workspaces;
 mod named;
 mod revive;
 mod sandbox_selection;
@@ -60,10 +61,8 @@ pub use files::{
 };
 pub use health::HealthRequest;
 pub use import::ImportRequest;
-pub use named::{
-    ForkRequest, ListWorkspacesRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot,
-    UpdateRequest,
-};
+pub use list_workspaces::ListWorkspacesRequest;
+pub use named::{ForkRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest};
 pub use revive::ReviveRequest;
 pub use sandbox_selection::{SandboxSelection, SandboxTarget};
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};

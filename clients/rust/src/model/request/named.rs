@@ -9,7 +9,7 @@ use super::settings_update::SettingsUpdate;
 use super::snapshot_text::{ForkFrom, PromoteFrom, SnapshotText};
 #[cfg(feature = "schema")]
 use super::{MAX_EXPIRATION, MAX_KEY_CHARS, MIN_EXPIRATION};
-use super::{check_expiration, check_key, check_page, check_range, check_replace, refuse_memory};
+use super::{check_expiration, check_key, check_range, check_replace, refuse_memory};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::settings::{DependsOn, OnDiverged, OnImageChange, StartSettings};
@@ -365,37 +365,4 @@ impl PromoteRequest {
     pub const fn of(address: Address, from: PromoteFrom) -> Self {
         Self { address, from, accept_stale: false, idempotency_key: None }
     }
-}
-
-request! {
-    /// The request for a page of a tenant's workspaces, sorted by name.
-    #[derive(Eq, Deserialize)]
-    #[cfg_attr(feature = "schema", schemars(rename = "ListWorkspacesOptions", transform = needs(&[])))]
-    pub struct ListWorkspacesRequest {
-        /// The tenant; the default tenant if absent.
-        pub tenant: Tenant,
-        /// The cursor of the previous page: the page begins after this name.
-        pub cursor: Option<WorkspaceName> = |cursor| check_cursor(cursor.as_deref()),
-        /// The maximum number of workspaces on the page.
-        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
-        pub limit: u32 = |limit| check_page(limit, Self::DEFAULT_LIMIT, Self::MAX_LIMIT),
-        /// The prefix that the names of the workspaces must have.
-        pub prefix: Option<String> = |prefix| Ok(prefix.filter(|prefix| !prefix.is_empty())),
-    }
-}
-
-impl ListWorkspacesRequest {
-    /// The default number of workspaces on a page.
-    pub const DEFAULT_LIMIT: u32 = 100;
-    /// The maximum number of workspaces on a page.
-    pub const MAX_LIMIT: u32 = 1000;
-
-    /// Returns a request for the first page of a tenant's workspaces.
-    pub const fn of(tenant: Tenant) -> Self {
-        Self { tenant, cursor: None, limit: Self::DEFAULT_LIMIT, prefix: None }
-    }
-}
-
-fn check_cursor(cursor: Option<&str>) -> Result<Option<WorkspaceName>> {
-    cursor.map(WorkspaceName::parse).transpose().map_err(|_| Error::invalid_cursor("list()"))
 }

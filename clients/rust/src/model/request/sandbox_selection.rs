@@ -4,7 +4,7 @@ use super::declare::request;
 use super::workspace::LineageScope;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{exactly_one_of_each, extends, needs};
+use crate::model::schema::{exactly_one_of_each, extends, needs, not_both};
 use crate::model::{Error, Result, Runtime, SandboxId};
 
 request! {
@@ -12,7 +12,7 @@ request! {
     #[cfg_attr(
         feature = "schema",
         schemars(rename = "SandboxSelection", transform = needs(&[]), transform = extends("LineageScope")),
-        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"]]))
+        schemars(transform = exactly_one_of_each(&[["name", "sandboxId"]]), transform = not_both("tenant", "sandboxId"))
     )]
     pub struct SandboxSelection {
         /// The name of the workspace. If it is not running, it is started first, but not to list, read or end its commands.
@@ -36,7 +36,11 @@ request! {
 }
 
 fn check_target(selection: &SandboxSelection) -> Result<()> {
-    selection.target().map(drop)
+    selection.target()?;
+    if selection.sandbox_id.is_some() && selection.tenant.is_some() {
+        return Err(Error::invalid_argument("`tenant` is not an option of a sandbox", "Omit it, or pass a `name`."));
+    }
+    Ok(())
 }
 
 /// A sandbox, or the named workspace that it belongs to.
