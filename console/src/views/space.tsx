@@ -19,8 +19,8 @@ interface SpaceProps {
 
 /** The sizes of what is in a directory. */
 export function Space({ linkTo, path, ...selection }: SpaceProps) {
-  const { value, failure, retry } = useOnce(JSON.stringify([selection, path]), (signal) =>
-    client.files.summary({ ...selection, path: path || '/', signal }),
+  const { value, failure, retry } = useOnce(JSON.stringify([selection, path]), (options) =>
+    client.files.summary({ ...selection, path: path || '/', ...options }),
   );
   if (!value) return failure ? <Failure of={failure} retry={retry} /> : <p class="empty">Adding up…</p>;
   const { files, directories, sizeBytes, entries = [], largest } = value;

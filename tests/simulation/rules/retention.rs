@@ -18,6 +18,7 @@ const DAY: i64 = 24 * 3600 * 1000;
 const MONDAY: i64 = -3 * DAY;
 
 /// A snapshot, as the input of a policy.
+#[allow(clippy::struct_excessive_bools)] // They are independent of each other.
 pub struct Candidate {
     /// Its id.
     pub id: SnapshotId,
