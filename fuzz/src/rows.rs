@@ -15,7 +15,7 @@ use sandbox_snapshotter::model::named::{NamedRecord, State};
 use sandbox_snapshotter::model::record::{
     Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord,
 };
-use sandbox_snapshotter::model::retention::{self, RetentionCandidate};
+use sandbox_snapshotter::model::retention::{self, RetentionCandidate, RetentionScope};
 use sandbox_snapshotter::model::{Error, Policy, SandboxId, SigningKey, Timestamp, json};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -95,8 +95,9 @@ fn check_snapshot(snapshot: &SnapshotRecord) {
         .map(|dependents| snapshot.candidate(None, dependents, now))
         .collect();
     let strict = Policy { expiration_seconds: 60, keep_daily: 1, keep_weekly: 1, ..Policy::default() };
+    let scope = RetentionScope { keep_autosaves: NonZeroU32::new(2), superseded: false };
     for policy in [Policy::default(), strict] {
-        let plan = retention::plan(&policy, NonZeroU32::new(2), &candidates, now);
+        let plan = retention::plan(&policy, scope, &candidates, now);
         assert_eq!(plan.len(), candidates.len());
         assert!(plan[1].keep && (!snapshot.pinned || plan[2].keep) && (!candidates[0].restorable || plan[0].keep));
         plan.iter().for_each(assert_json_round_trip);
