@@ -180,6 +180,8 @@ export class WorkspaceHandle {
    * if (exitCode !== 0) await workspace.rollback(snapshotId);
    */
   async rollback(snapshot: string, options: RollbackOptions = {}): Promise<WithHandle<Workspace>> {
+    if (typeof snapshot !== 'string')
+      throw new TypeError('rollback() needs the id or the label of a snapshot.');
     return this.update({ ...options, currentSnapshotId: await this.#idOf(snapshot) });
   }
 

@@ -225,6 +225,14 @@ describe('a handle', () => {
     ]);
   });
 
+  test('refuses a rollback without a snapshot', async () => {
+    const transport = answering();
+    const handle = clientOver(transport).client.workspaces.handle(address);
+    const missing = undefined as unknown as string;
+    await assert.rejects(handle.rollback(missing), /needs the id or the label of a snapshot/);
+    assert.deepEqual(transport.sent, []);
+  });
+
   test('refuses a text in place of options, and says what to pass', async () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);

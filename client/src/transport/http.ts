@@ -38,7 +38,11 @@ export function http({
   token,
   fetch = (...request) => globalThis.fetch(...request),
 }: HttpOptions): Required<Transport> {
-  const base = new URL(url).href.replace(/\/+$/, '');
+  const { href, protocol } = new URL(url);
+  // `localhost:8787` is a URL whose protocol is `localhost:`.
+  if (!/^https?:$/.test(protocol))
+    throw new TypeError(`\`url\` must begin with http:// or https://, got ${url}`);
+  const base = href.replace(/\/+$/, '');
   // A missing environment variable is `undefined`, although its type is `string`.
   if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
   const headers = new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
