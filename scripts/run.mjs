@@ -17,7 +17,7 @@ import {
   serve,
   squashfs,
 } from './setup.mjs';
-import { FOR_TEST_WORKERS, TEST_WORKERS, buildTestWorkers } from './test-workers.mjs';
+import { FOR_TEST_WORKERS, TEST_WORKERS, buildTestWorkers, compileTestWorkers } from './test-workers.mjs';
 
 const [command = '', ...args] = process.argv.slice(2);
 
@@ -74,11 +74,18 @@ const commands = {
     rust();
     if (args.includes('--tests')) testTools();
   },
+  'build:tests': () => {
+    packages();
+    rust();
+    compileTestWorkers();
+    compileProgram();
+    run('cargo', ['test', ...TESTED, '--locked', '--quiet', '--no-run']);
+  },
   test: () => {
     testTools();
     prepareSandboxes();
     buildTestWorkers();
-    run('cargo', ['build', ...TESTED, '--bin', 'snapshotter', '--locked', '--quiet']);
+    compileProgram();
     run('node', ['scripts/test.ts', ...args]);
   },
   'test:matrix': () => {
@@ -150,6 +157,11 @@ function buildWorker(/** @type {Parameters<typeof build>[0]} */ options = {}) {
   packages();
   rust();
   build(options);
+}
+
+/** Compiles the command line for tests. */
+function compileProgram() {
+  run('cargo', ['build', ...TESTED, '--bin', 'snapshotter', '--locked', '--quiet']);
 }
 
 /** Installs the programs that tests need. */

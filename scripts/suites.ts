@@ -11,32 +11,44 @@ import { at, environment } from './setup.mjs';
 export interface Column {
   name: string;
   mode: Mode;
-  /** The suites that `npm test` also runs in this column: they are fast, and cover most of what differs in it. */
-  fast: string[];
+  /** The suites that `npm test` runs in this column. */
+  tested: string[];
 }
 
-/** All columns. `npm test` runs all suites in the first one. */
+/**
+ * All columns, and what `npm test` runs in them. It runs each suite of a column in production, or with the class of the client,
+ * instead of the first column, in which it runs all others. `npm run test:matrix` runs {@link matrixSuites} in all columns.
+ */
 export const COLUMNS: [Column, ...Column[]] = [
-  { name: '0.12-local', mode: 'local', fast: [] },
+  { name: '0.12-local', mode: 'local', tested: [] },
   {
     name: '0.12-production',
     mode: 'production',
-    fast: suites(
-      '{adopt,broken-container,coalescing,diff-sandbox,import,main-job,restore-files,revive,sweep}',
+    tested: suites(
+      '{adopt,broken-container,coalescing,diff-sandbox,freeze,full-disk,import,main-job,provenance,restore-files,revive,sweep}',
       'exec/{background,workspaces}',
-      'workspaces/{environment,fork,lifecycle,promote,rollback,sessions,stop}',
+      'workspaces/{environment,fork,lifecycle,promote,recovery,rollback,sessions,stop}',
     ),
   },
   {
     name: 'container',
     mode: 'container',
-    fast: suites(
+    tested: suites(
       '{broken-container,diff-sandbox,freeze,full-disk,main-job,provenance,restore-files,revive}',
       'exec/{background,workspaces}',
       'workspaces/{lifecycle,recovery,stop}',
     ),
   },
 ];
+
+/** Returns the runs of `npm test`. A suite whose columns this machine can't run, runs in the first one. */
+export function testedRuns(all: string[]): Run[] {
+  const [first, ...others] = COLUMNS;
+  const runs = others.flatMap((column) => column.tested.map((suite) => ({ suite, column })));
+  const possible = runs.filter(({ column }) => missingFor(column).length === 0);
+  const rest = all.filter((suite) => !possible.some((run) => run.suite === suite));
+  return [...runs, ...rest.map((suite) => ({ suite, column: first }))];
+}
 
 /** Returns the suites of snapshots, their files, workspaces, commands, checkpoints and recovery, and of a whole project. */
 export function matrixSuites(): string[] {

@@ -18,10 +18,19 @@ export function buildTestWorkers() {
   TEST_WORKERS.forEach(buildTestWorker);
 }
 
-export function buildTestWorker(/** @type {string} */ name) {
+/** Compiles them only, beside a build of the snapshotter, which replaces the folder `build/`. */
+export function compileTestWorkers() {
+  TEST_WORKERS.forEach(compileTestWorker);
+}
+
+function compileTestWorker(/** @type {string} */ name) {
   // Builds one package at a time, because a joint build would unify their features.
   const options = ['--package', name, '--locked', '--quiet', '--target', TARGET];
   run('cargo', ['build', ...options], FOR_TEST_WORKERS);
+}
+
+export function buildTestWorker(/** @type {string} */ name) {
+  compileTestWorker(name);
   const module = inTarget(TARGET, 'debug', `${name.replace('-', '_')}.wasm`);
   const folder = at('build', name);
   if (modifiedAt(module) > modifiedAt(join(folder, 'index_bg.wasm'))) bindgen(module, folder);

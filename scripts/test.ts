@@ -1,12 +1,12 @@
-// `npm test`: runs all tests: native ones, then the suites in workerd, and some of them also in the other columns of the test
-// matrix. The last line is `N passed, M failed`.
+// `npm test`: runs all tests: native ones, and beside them the suites in workerd, each in one or two columns of the test matrix.
+// The last line is `N passed, M failed`.
 
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 import { TESTED, at, environment } from './setup.mjs';
-import { COLUMNS, runSuites, sum, type Count, type Run } from './suites.ts';
+import { runSuites, sum, testedRuns, type Count, type Run } from './suites.ts';
 
 /** The number of suites that run at the same time. They mostly wait for Workers. */
 const CONCURRENCY = 2 * availableParallelism();
@@ -34,11 +34,7 @@ const LONGEST = [
   'miniflare-tests/workspaces/unanswered.test.ts',
 ];
 
-const [first, ...others] = COLUMNS;
-const runs: Run[] = [
-  ...others.flatMap((column) => column.fast.map((suite) => ({ suite, column }))),
-  ...suites.map((suite) => ({ suite, column: first })),
-].sort((a, b) => rank(a) - rank(b));
+const runs = testedRuns(suites).sort((a, b) => rank(a) - rank(b));
 // Some native tests use one core only.
 const { passed, failed } = sum(await Promise.all([runNativeTests(), runSuites(runs, CONCURRENCY)]));
 console.log(`${passed} passed, ${failed} failed`);

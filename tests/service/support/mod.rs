@@ -42,7 +42,7 @@ pub use named_workspaces::{WORKSPACE, address, no_expiry, workspace_args};
 pub use pending::PendingOperation;
 pub use scenarios::{
     SCENARIOS, Scenario, Setup, crash_at_every_call, fail_every_call_permanently, fail_every_call_transiently,
-    for_every_call, for_every_call_of,
+    for_every_call, for_every_call_in, for_every_call_of, for_every_scenario,
 };
 
 /// The sandboxes of one binding.

@@ -183,18 +183,40 @@ pub fn for_every_call(disturb: impl Fn(&Scenario) -> bool) {
 
 /// As [`for_every_call`], for the given scenarios.
 pub fn for_every_call_of(scenarios: &[(&'static str, Setup)], disturb: impl Fn(&Scenario) -> bool) {
-    for (name, prepare) in scenarios {
-        for phase in CallPhase::BOTH {
-            let disturbed = (1..).take_while(|call_number| {
-                let (fixture, operation, arguments) = prepare();
-                fixture.world.reset_calls();
-                let scenario = Scenario { fixture, operation, arguments, call_number: *call_number, phase, name };
-                catch_unwind(AssertUnwindSafe(|| disturb(&scenario))).unwrap_or_else(|panic| {
-                    println!("{}", scenario.title());
-                    resume_unwind(panic)
-                })
-            });
-            assert!(disturbed.count() > 1, "{name} makes calls");
+    for phase in CallPhase::BOTH {
+        for_every_call_in(phase, scenarios, &disturb);
+    }
+}
+
+/// As [`for_every_call_of`], in one phase.
+pub fn for_every_call_in(phase: CallPhase, scenarios: &[(&'static str, Setup)], disturb: impl Fn(&Scenario) -> bool) {
+    for scenario in scenarios {
+        let disturbed = (1..).take_while(|call_number| disturb_at(scenario, phase, *call_number, &disturb));
+        assert!(disturbed.count() > 1, "{} makes calls", scenario.0);
+    }
+}
+
+/// Runs `disturb` for every scenario once in each phase. The call number has no meaning.
+pub fn for_every_scenario(scenarios: &[(&'static str, Setup)], disturb: impl Fn(&Scenario)) {
+    for phase in CallPhase::BOTH {
+        for scenario in scenarios {
+            disturb_at(scenario, phase, 1, &disturb);
         }
     }
+}
+
+/// Runs `disturb` for a scenario and one of its calls.
+fn disturb_at<T>(
+    (name, prepare): &(&'static str, Setup),
+    phase: CallPhase,
+    call_number: u32,
+    disturb: impl Fn(&Scenario) -> T,
+) -> T {
+    let (fixture, operation, arguments) = prepare();
+    fixture.world.reset_calls();
+    let scenario = Scenario { fixture, operation, arguments, call_number, phase, name };
+    catch_unwind(AssertUnwindSafe(|| disturb(&scenario))).unwrap_or_else(|panic| {
+        println!("{}", scenario.title());
+        resume_unwind(panic)
+    })
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::scenarios::{SCENARIOS, assert_recovered, is_content_preserved, with_active, with_diverged};
 use crate::support::{
-    CallPhase, ExpectError, Fixture, HOUR, MINUTE, Method, Scenario, WORKSPACE, for_every_call_of, workspace_args,
+    CallPhase, ExpectError, Fixture, HOUR, MINUTE, Method, Scenario, WORKSPACE, for_every_call_in, workspace_args,
 };
 
 /// The longest time, in milliseconds, that a call may take while one sandbox does not answer.
@@ -101,9 +101,9 @@ fn assert_usable(fixture: &Fixture, content: &str) {
     fixture.assert_nothing_pending();
 }
 
-/// Injects a fault at each sandbox call of every scenario, and verifies that the operation recovers.
-fn for_every_sandbox_call(inject: impl Fn(&Scenario)) {
-    for_every_call_of(&SCENARIOS, |scenario| {
+/// Injects a fault at each sandbox call of every scenario in a phase, and verifies that the operation recovers.
+fn for_every_sandbox_call(phase: CallPhase, inject: impl Fn(&Scenario)) {
+    for_every_call_in(phase, &SCENARIOS, |scenario| {
         inject(scenario);
         let outcome = scenario.start().answer();
         scenario.fixture.world.finish_background();
@@ -123,17 +123,17 @@ fn for_every_sandbox_call(inject: impl Fn(&Scenario)) {
 
 #[test]
 fn operations_recover_when_a_sandbox_call_is_never_answered() {
-    for_every_sandbox_call(|scenario| {
-        scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).hang();
-    });
+    for phase in CallPhase::BOTH {
+        for_every_sandbox_call(phase, |scenario| {
+            scenario.fixture.world.at_any_call(phase).nth(scenario.call_number).hang();
+        });
+    }
 }
 
 #[test]
 fn operations_recover_when_a_sandbox_call_takes_effect_after_its_timeout() {
-    for_every_sandbox_call(|scenario| {
-        if scenario.phase == CallPhase::Before {
-            scenario.fixture.world.at_any_call(scenario.phase).nth(scenario.call_number).take_effect_late();
-        }
+    for_every_sandbox_call(CallPhase::Before, |scenario| {
+        scenario.fixture.world.at_any_call(CallPhase::Before).nth(scenario.call_number).take_effect_late();
     });
 }
 
