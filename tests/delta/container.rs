@@ -21,30 +21,32 @@ pub struct Base {
     pub archive: Packed,
 }
 
-/// A directory, archived in several formats. The scripts use the first one.
+/// The archives of a directory.
 pub struct Packed {
     pub squashfs: PathBuf,
-    pub tar: PathBuf,
-    pub gzip: PathBuf,
+    /// The same as a tar, and compressed: for cases in which the reader reads them.
+    pub tars: Option<[PathBuf; 2]>,
 }
 
 impl Packed {
     /// Archives a directory in files whose names begin with `archive`.
-    fn new(dir: &Path, archive: &Path) -> Self {
-        let [squashfs, tar, gzip] = ["sqsh", "tar", "tar.gz"].map(|end| archive.with_extension(end));
+    fn new(dir: &Path, archive: &Path, is_read: bool) -> Self {
+        let squashfs = archive.with_extension("sqsh");
         squash(dir, &squashfs);
-        for (archive, option) in [(&tar, "-S"), (&gzip, "-zS")] {
+        let tar = |(end, option)| {
+            let archive = archive.with_extension(end);
             let mut command = Command::new("tar");
-            command.arg("-C").arg(dir).arg("--numeric-owner").arg(option).arg("-cf").arg(archive).arg(".");
+            command.arg("-C").arg(dir).arg("--numeric-owner").arg(option).arg("-cf").arg(&archive).arg(".");
             run(&mut command);
-        }
-        Self { squashfs, tar, gzip }
+            archive
+        };
+        Self { squashfs, tars: is_read.then(|| [("tar", "-S"), ("tar.gz", "-zS")].map(tar)) }
     }
 }
 
 impl Drop for Packed {
     fn drop(&mut self) {
-        for archive in [&self.squashfs, &self.tar, &self.gzip] {
+        for archive in self.tars.iter().flatten().chain([&self.squashfs]) {
             drop(fs::remove_file(archive));
         }
     }
@@ -183,13 +185,13 @@ impl Container {
     }
 
     /// Captures a base.
-    pub fn capture_base(&self) -> Result<Base, String> {
-        self.capture_base_during(|_| (), |_| ())
+    pub fn capture_base(&self, is_read: bool) -> Result<Base, String> {
+        self.capture_base_during(is_read, |_| (), |_| ())
     }
 
     /// Captures a base. `before` and `after` change the directory before and after it is archived.
-    pub fn capture_base_during(&self, before: fn(&Path), after: fn(&Path)) -> Result<Base, String> {
-        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None };
+    pub fn capture_base_during(&self, is_read: bool, before: fn(&Path), after: fn(&Path)) -> Result<Base, String> {
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None, min_base_bytes: 0 };
         let printed = self.run(&delta::begin_capture(&begin));
         match delta::read_capture_begun(&printed, &begin) {
             Some(CaptureBegun::Full { untraced: None, .. }) => {}
@@ -199,7 +201,7 @@ impl Container {
         let parent = self.root.parent().unwrap();
         let name = self.root.file_name().unwrap().to_str().unwrap();
         before(&self.dir());
-        let archive = Packed::new(&self.dir(), &parent.join(format!("base-{name}")));
+        let archive = Packed::new(&self.dir(), &parent.join(format!("base-{name}")), is_read);
         after(&self.dir());
         let printed = self.run(&delta::finish_inventory(&directory(), &snapshot_id(0)));
         let traced: Option<Result<TracedBase, FullReason>> = delta::read_inventory(&printed, &snapshot_id(0));
@@ -218,7 +220,7 @@ impl Container {
             traced = TracedBase { inventory, listing, tree_bytes, mounted: Some(backup()), ..traced };
         }
         let base = Some(traced);
-        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(number + 1), base };
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(number + 1), base, min_base_bytes: 0 };
         // Small trees change by more than the limit.
         let script = delta::begin_capture(&begin).replace("percent='25'", "percent='1000000'");
         let printed = self.run(&script);
@@ -226,8 +228,8 @@ impl Container {
     }
 
     /// Archives a carrier, which must be intact.
-    pub fn archive(&self, carrier: &Carrier) -> Packed {
-        let archive = Packed::new(&self.carrier_dir(carrier), &self.root.join("tmp/carrier"));
+    pub fn archive(&self, carrier: &Carrier, is_read: bool) -> Packed {
+        let archive = Packed::new(&self.carrier_dir(carrier), &self.root.join("tmp/carrier"), is_read);
         let printed = self.run(&delta::release_carrier(carrier));
         assert_eq!(delta::read_carrier_released(&printed), Some(true), "{printed:?}");
         archive
