@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -67,6 +68,8 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 pub struct Container {
     root: PathBuf,
     mistake: Option<Mistake>,
+    /// Where the programs of the image are, if it lacks some.
+    programs: Option<PathBuf>,
     is_mounted: bool,
     /// A file system that is mounted in the directory.
     inner_mount: Option<PathBuf>,
@@ -115,7 +118,23 @@ impl Container {
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
         fs::write(root.join("run.stamp"), format!("{}\n", marker())).unwrap();
-        Self { root, mistake, is_mounted: false, inner_mount: None }
+        Self { root, mistake, programs: None, is_mounted: false, inner_mount: None }
+    }
+
+    /// Creates a container whose image lacks a program.
+    pub fn without(program: &str) -> Self {
+        let mut container = Self::new(&format!("without-{program}"), None);
+        let programs = container.root.join("programs");
+        fs::create_dir(&programs).unwrap();
+        for found in ["/bin", "/usr/bin"].into_iter().flat_map(|dir| fs::read_dir(dir).unwrap()) {
+            let found = found.unwrap();
+            if found.file_name() != program {
+                // Both directories may be the same.
+                drop(symlink(found.path(), programs.join(found.file_name())));
+            }
+        }
+        container.programs = Some(programs);
+        container
     }
 
     /// Returns whether this machine can mount an overlay.
@@ -180,8 +199,19 @@ impl Container {
             let quoted = |text: &str| text.replace('\'', r"'\''");
             script = script.replace(&quoted(from), &quoted(to));
         }
-        let output = Command::new("bash").arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
+        let mut command = Command::new("/bin/bash");
+        if let Some(programs) = &self.programs {
+            command.env("PATH", programs);
+        }
+        let output = command.arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Begins a full capture, where a base has at least `min_base_bytes`.
+    pub fn begin_full(&self, min_base_bytes: u64) -> CaptureBegun {
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None, min_base_bytes };
+        let printed = self.run(&delta::begin_capture(&begin));
+        delta::read_capture_begun(&printed, &begin).unwrap_or_else(|| panic!("{printed:?}"))
     }
 
     /// Captures a base.
@@ -191,11 +221,9 @@ impl Container {
 
     /// Captures a base. `before` and `after` change the directory before and after it is archived.
     pub fn capture_base_during(&self, is_read: bool, before: fn(&Path), after: fn(&Path)) -> Result<Base, String> {
-        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None, min_base_bytes: 0 };
-        let printed = self.run(&delta::begin_capture(&begin));
-        match delta::read_capture_begun(&printed, &begin) {
-            Some(CaptureBegun::Full { untraced: None, .. }) => {}
-            other => return Err(format!("{other:?} {printed:?}")),
+        match self.begin_full(0) {
+            CaptureBegun::Full { untraced: None, .. } => {}
+            other => return Err(format!("{other:?}")),
         }
         // The base outlives its container.
         let parent = self.root.parent().unwrap();

@@ -19,6 +19,7 @@ use std::{env, fs};
 
 use container::{Base, Container, Outcome, Packed};
 use random::SeededRng;
+use sandbox_snapshotter::model::FullReason;
 use sandbox_snapshotter::model::delta::{CaptureBegun, Carrier};
 
 /// A mistake in a script: a text of it, and what replaces the text.
@@ -199,6 +200,34 @@ fn restore_deletes_nothing_in_a_mounted_file_system() {
     fs::write(&precious, "not of the snapshot").unwrap();
     assert!(matches!(restored.restore(&base, &archive, &carrier), Outcome::Failed(_)));
     assert!(precious.exists());
+}
+
+#[test]
+fn image_that_lacks_a_program_makes_full_snapshots_and_restores_no_delta() {
+    let container = Container::new("complete", None);
+    fs::write(container.dir().join("file"), "content").unwrap();
+    let base = container.capture_base(false).unwrap();
+    let CaptureBegun::Delta(carrier) = container.begin_delta(&base, 0) else { panic!("it is a delta") };
+    let archive = container.archive(&carrier, false);
+    for program in ["perl", "find", "timeout"] {
+        let lacking = Container::without(program);
+        fs::write(lacking.dir().join("file"), "content").unwrap();
+        let tools = Some(FullReason::Tools);
+        assert_eq!(lacking.begin_full(0), CaptureBegun::Full { reason: tools, untraced: tools }, "{program}");
+        let Outcome::Failed(why) = lacking.restore(&base, &archive, &carrier) else { panic!("{program}") };
+        assert!(why.contains("Tools"), "{program}: {why}");
+    }
+}
+
+#[test]
+fn small_files_are_no_base() {
+    let container = Container::new("small", None);
+    fs::create_dir(container.dir().join("a")).unwrap();
+    fs::write(container.dir().join("a/file"), [1; 999]).unwrap();
+    let small = Some(FullReason::BaseSmall);
+    assert_eq!(container.begin_full(1000), CaptureBegun::Full { reason: small, untraced: small });
+    fs::write(container.dir().join("b"), [1]).unwrap();
+    assert_eq!(container.begin_full(1000), CaptureBegun::Full { reason: None, untraced: None });
 }
 
 #[test]
