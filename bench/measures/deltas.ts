@@ -97,7 +97,7 @@ export async function deltas(task: Task): Promise<Outcome> {
       'restore of a full snapshot',
     );
     await report(rows);
-    await world.call('workspaces/delete', { name, force: true });
+    await world.call('workspaces/delete', { name });
   }
   return { rows: [await lastOfMany(world, (quick ? QUICK : SIZES)[0]!, quick ? 4 : LAST)] };
 }
@@ -143,7 +143,7 @@ async function lastOfMany(world: World, files: Files, count: number): Promise<Ro
     await world.exec(sandboxId, CHANGE);
     times.push((await take(world, sandboxId, 'delta')).millis);
   }
-  await world.call('workspaces/delete', { name, force: true });
+  await world.call('workspaces/delete', { name });
   const about = {
     measure: 'deltas',
     name: `delta ${count} of 1 %, ${files.name}`,
