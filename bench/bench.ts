@@ -9,6 +9,7 @@ import type { Extent, Measure, Task } from './measure.ts';
 import { archives } from './measures/archives.ts';
 import { billing } from './measures/billing.ts';
 import { checkpoints } from './measures/checkpoints.ts';
+import { deltas } from './measures/deltas.ts';
 import { exec } from './measures/exec.ts';
 import { fork } from './measures/fork.ts';
 import { growth } from './measures/growth.ts';
@@ -31,6 +32,7 @@ export const MEASURES: Record<string, Measure> = {
   growth,
   checkpoints,
   trees,
+  deltas,
 };
 
 /** The content of results.json. */

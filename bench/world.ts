@@ -8,8 +8,11 @@ import type { Bill, Counts, Span, Step, Timed } from './workers/steps.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The main modules of the Workers: their own, metered ones, or ones whose ledgers can be filled. */
-export type Kind = 'plain' | 'metered' | 'filled';
+/**
+ * The main modules of the Workers: their own, metered ones, or ones whose ledgers can be filled; or the kind of snapshots, which
+ * are full otherwise.
+ */
+export type Kind = 'plain' | 'metered' | 'filled' | 'incremental';
 
 /** Workers, sandboxes and a bucket. */
 export class World implements AsyncDisposable {
@@ -34,11 +37,16 @@ export class World implements AsyncDisposable {
           {
             config: SNAPSHOTTER,
             sandboxesOf: 'sandboxes',
-            ...(isContainer && { vars: named('container') }),
+            vars: {
+              ...(isContainer && named('container')),
+              INCREMENTAL: String(kind === 'incremental'),
+            },
             ...main('workers/snapshotter-metered.mjs'),
             ...filled,
           },
         ],
+        // The scripts of incremental snapshots refuse files in memory.
+        engine: { disk: kind === 'incremental' },
       }),
     );
   }

@@ -256,7 +256,7 @@ export interface FreezeReport {
  * - `excludes`: `excludes` or `gitignore` is set.
  * - `rescue`: The snapshot is a rescue snapshot.
  * - `baseUnusable`: The base is deleted, damaged, or about to expire in R2.
- * - `baseSmall`: The base is smaller than 5 MB.
+ * - `baseSmall`: The files, or the base, are smaller than 5 MB.
  * - `baseOld`: The base is older than 7 days.
  * - `baseFull`: The base has 32 deltas already.
  * - `large`: More than 25 % of the bytes changed.

@@ -255,8 +255,8 @@ pub fn is_local_bucket(env: &Env) -> Result<bool> {
 /// [`Code::ConfigInvalid`] when the var `INCREMENTAL` is neither "true" nor "false".
 fn is_incremental(env: &Env) -> Result<bool> {
     match var(env, INCREMENTAL)?.as_deref() {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
         Some(_) => Err(Error::incremental_invalid()),
     }
 }

@@ -87,6 +87,8 @@ pub struct CaptureBegin {
     pub snapshot_id: SnapshotId,
     /// The base to compare with.
     pub base: Option<TracedBase>,
+    /// The size of the smallest archive that deltas are based on, in bytes.
+    pub min_base_bytes: u64,
 }
 
 /// What a capture archives.

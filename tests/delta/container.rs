@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,30 +22,32 @@ pub struct Base {
     pub archive: Packed,
 }
 
-/// A directory, archived in several formats. The scripts use the first one.
+/// The archives of a directory.
 pub struct Packed {
     pub squashfs: PathBuf,
-    pub tar: PathBuf,
-    pub gzip: PathBuf,
+    /// The same as a tar, and compressed: for cases in which the reader reads them.
+    pub tars: Option<[PathBuf; 2]>,
 }
 
 impl Packed {
     /// Archives a directory in files whose names begin with `archive`.
-    fn new(dir: &Path, archive: &Path) -> Self {
-        let [squashfs, tar, gzip] = ["sqsh", "tar", "tar.gz"].map(|end| archive.with_extension(end));
+    fn new(dir: &Path, archive: &Path, is_read: bool) -> Self {
+        let squashfs = archive.with_extension("sqsh");
         squash(dir, &squashfs);
-        for (archive, option) in [(&tar, "-S"), (&gzip, "-zS")] {
+        let tar = |(end, option)| {
+            let archive = archive.with_extension(end);
             let mut command = Command::new("tar");
-            command.arg("-C").arg(dir).arg("--numeric-owner").arg(option).arg("-cf").arg(archive).arg(".");
+            command.arg("-C").arg(dir).arg("--numeric-owner").arg(option).arg("-cf").arg(&archive).arg(".");
             run(&mut command);
-        }
-        Self { squashfs, tar, gzip }
+            archive
+        };
+        Self { squashfs, tars: is_read.then(|| [("tar", "-S"), ("tar.gz", "-zS")].map(tar)) }
     }
 }
 
 impl Drop for Packed {
     fn drop(&mut self) {
-        for archive in [&self.squashfs, &self.tar, &self.gzip] {
+        for archive in self.tars.iter().flatten().chain([&self.squashfs]) {
             drop(fs::remove_file(archive));
         }
     }
@@ -65,6 +68,8 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 pub struct Container {
     root: PathBuf,
     mistake: Option<Mistake>,
+    /// Where the programs of the image are, if it lacks some.
+    programs: Option<PathBuf>,
     is_mounted: bool,
     /// A file system that is mounted in the directory.
     inner_mount: Option<PathBuf>,
@@ -113,7 +118,23 @@ impl Container {
         fs::create_dir_all(root.join("workspace")).unwrap();
         fs::create_dir_all(root.join("tmp")).unwrap();
         fs::write(root.join("run.stamp"), format!("{}\n", marker())).unwrap();
-        Self { root, mistake, is_mounted: false, inner_mount: None }
+        Self { root, mistake, programs: None, is_mounted: false, inner_mount: None }
+    }
+
+    /// Creates a container whose image lacks a program.
+    pub fn without(program: &str) -> Self {
+        let mut container = Self::new(&format!("without-{program}"), None);
+        let programs = container.root.join("programs");
+        fs::create_dir(&programs).unwrap();
+        for found in ["/bin", "/usr/bin"].into_iter().flat_map(|dir| fs::read_dir(dir).unwrap()) {
+            let found = found.unwrap();
+            if found.file_name() != program {
+                // Both directories may be the same.
+                drop(symlink(found.path(), programs.join(found.file_name())));
+            }
+        }
+        container.programs = Some(programs);
+        container
     }
 
     /// Returns whether this machine can mount an overlay.
@@ -178,28 +199,37 @@ impl Container {
             let quoted = |text: &str| text.replace('\'', r"'\''");
             script = script.replace(&quoted(from), &quoted(to));
         }
-        let output = Command::new("bash").arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
+        let mut command = Command::new("/bin/bash");
+        if let Some(programs) = &self.programs {
+            command.env("PATH", programs);
+        }
+        let output = command.arg("-c").arg(script).stdin(Stdio::null()).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Begins a full capture, where a base has at least `min_base_bytes`.
+    pub fn begin_full(&self, min_base_bytes: u64) -> CaptureBegun {
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None, min_base_bytes };
+        let printed = self.run(&delta::begin_capture(&begin));
+        delta::read_capture_begun(&printed, &begin).unwrap_or_else(|| panic!("{printed:?}"))
+    }
+
     /// Captures a base.
-    pub fn capture_base(&self) -> Result<Base, String> {
-        self.capture_base_during(|_| (), |_| ())
+    pub fn capture_base(&self, is_read: bool) -> Result<Base, String> {
+        self.capture_base_during(is_read, |_| (), |_| ())
     }
 
     /// Captures a base. `before` and `after` change the directory before and after it is archived.
-    pub fn capture_base_during(&self, before: fn(&Path), after: fn(&Path)) -> Result<Base, String> {
-        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(0), base: None };
-        let printed = self.run(&delta::begin_capture(&begin));
-        match delta::read_capture_begun(&printed, &begin) {
-            Some(CaptureBegun::Full { untraced: None, .. }) => {}
-            other => return Err(format!("{other:?} {printed:?}")),
+    pub fn capture_base_during(&self, is_read: bool, before: fn(&Path), after: fn(&Path)) -> Result<Base, String> {
+        match self.begin_full(0) {
+            CaptureBegun::Full { untraced: None, .. } => {}
+            other => return Err(format!("{other:?}")),
         }
         // The base outlives its container.
         let parent = self.root.parent().unwrap();
         let name = self.root.file_name().unwrap().to_str().unwrap();
         before(&self.dir());
-        let archive = Packed::new(&self.dir(), &parent.join(format!("base-{name}")));
+        let archive = Packed::new(&self.dir(), &parent.join(format!("base-{name}")), is_read);
         after(&self.dir());
         let printed = self.run(&delta::finish_inventory(&directory(), &snapshot_id(0)));
         let traced: Option<Result<TracedBase, FullReason>> = delta::read_inventory(&printed, &snapshot_id(0));
@@ -218,7 +248,7 @@ impl Container {
             traced = TracedBase { inventory, listing, tree_bytes, mounted: Some(backup()), ..traced };
         }
         let base = Some(traced);
-        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(number + 1), base };
+        let begin = CaptureBegin { dir: directory(), snapshot_id: snapshot_id(number + 1), base, min_base_bytes: 0 };
         // Small trees change by more than the limit.
         let script = delta::begin_capture(&begin).replace("percent='25'", "percent='1000000'");
         let printed = self.run(&script);
@@ -226,8 +256,8 @@ impl Container {
     }
 
     /// Archives a carrier, which must be intact.
-    pub fn archive(&self, carrier: &Carrier) -> Packed {
-        let archive = Packed::new(&self.carrier_dir(carrier), &self.root.join("tmp/carrier"));
+    pub fn archive(&self, carrier: &Carrier, is_read: bool) -> Packed {
+        let archive = Packed::new(&self.carrier_dir(carrier), &self.root.join("tmp/carrier"), is_read);
         let printed = self.run(&delta::release_carrier(carrier));
         assert_eq!(delta::read_carrier_released(&printed), Some(true), "{printed:?}");
         archive

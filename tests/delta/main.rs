@@ -19,6 +19,7 @@ use std::{env, fs};
 
 use container::{Base, Container, Outcome, Packed};
 use random::SeededRng;
+use sandbox_snapshotter::model::FullReason;
 use sandbox_snapshotter::model::delta::{CaptureBegun, Carrier};
 
 /// A mistake in a script: a text of it, and what replaces the text.
@@ -45,13 +46,16 @@ fn number(name: &str, default: u64) -> u64 {
         .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number, got {text:?}")))
 }
 
+/// Returns whether the reader of archives is tested in a case. It takes much of the time, so it is in every fifth one of many.
+fn is_read(seed: u64) -> bool {
+    number("DELTA_CASES", 20) <= 20 || seed.is_multiple_of(5)
+}
+
 /// Compares what the reader of archives returns with the capture, for archives in all formats.
 fn read(expected: &tree::Listing, base: &Base, carrier: &Packed, head: &Carrier) -> Result<(), String> {
-    for (base, carrier) in [
-        (&base.archive.squashfs, &carrier.squashfs),
-        (&base.archive.squashfs, &carrier.gzip),
-        (&base.archive.gzip, &carrier.tar),
-    ] {
+    let (Some([_, base_gzip]), Some([tar, gzip])) = (&base.archive.tars, &carrier.tars) else { return Ok(()) };
+    let (base, carrier) = (&base.archive.squashfs, &carrier.squashfs);
+    for (base, carrier) in [(base, carrier), (base, gzip), (base_gzip, tar)] {
         let found = reader::compare(expected, base, carrier, &head.head);
         found.map_err(|difference| format!("{} and {}: {difference}", base.display(), carrier.display()))?;
     }
@@ -65,7 +69,7 @@ fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
     let mut container = Container::new(&format!("{seed}"), mistake);
     tree::change(&container.dir(), &rng, 1 + rng.below(40), true);
     tree::age_directories(&container.dir());
-    let base = match container.capture_base() {
+    let base = match container.capture_base(is_read(seed)) {
         Ok(base) => base,
         Err(why) => return Err(format!("seed {seed}: the base is refused: {why}")),
     };
@@ -77,7 +81,7 @@ fn run_case(seed: u64, mistake: Option<Mistake>) -> Result<(), String> {
             // The tree has no bytes, or all of them changed.
             CaptureBegun::Full { .. } => return Ok(()),
         };
-        let archive = container.archive(&carrier);
+        let archive = container.archive(&carrier, is_read(seed));
         let restored = Container::new(&format!("{seed}-{number}"), mistake);
         let found = match restored.restore(&base, &archive, &carrier) {
             Outcome::Restored { traced } if !traced => Err("the restored base is not recognized".to_owned()),
@@ -99,9 +103,9 @@ fn run_overlay_case(seed: u64) -> Result<(), String> {
     let rng = SeededRng::new(seed);
     let first = Container::new(&format!("{seed}-first"), None);
     tree::change(&first.dir(), &rng, 1 + rng.below(40), false);
-    fs::write(first.dir().join("large"), vec![0; 10_000_000]).unwrap();
+    fs::write(first.dir().join("large"), vec![0; 1_000_000]).unwrap();
     tree::age_directories(&first.dir());
-    let base = first.capture_base()?;
+    let base = first.capture_base(is_read(seed))?;
     let mut container = Container::mounted(&format!("{seed}"), &base);
     for number in 0..=rng.below(3) {
         tree::change(&container.dir(), &rng, rng.below(12), false);
@@ -110,7 +114,7 @@ fn run_overlay_case(seed: u64) -> Result<(), String> {
             CaptureBegun::Delta(carrier) => carrier,
             full @ CaptureBegun::Full { .. } => return Err(format!("seed {seed}, delta {number}: {full:?}")),
         };
-        let archive = container.archive(&carrier);
+        let archive = container.archive(&carrier, is_read(seed));
         let restored = Container::mounted(&format!("{seed}-{number}"), &base);
         for target in [&restored, &Container::new(&format!("{seed}-{number}-disk"), None)] {
             let found = match target.restore(&base, &archive, &carrier) {
@@ -168,10 +172,10 @@ fn directory_that_is_elsewhere_while_the_base_is_archived_is_stored() {
         let dir = container.dir();
         fs::create_dir_all(dir.join("a/b")).unwrap();
         fs::write(dir.join("a/b/file"), "content").unwrap();
-        let base = container.capture_base_during(before, after).unwrap();
+        let base = container.capture_base_during(false, before, after).unwrap();
         later(&dir);
         let CaptureBegun::Delta(carrier) = container.begin_delta(&base, 0) else { panic!("it is a delta") };
-        let archive = container.archive(&carrier);
+        let archive = container.archive(&carrier, false);
         let restored = Container::new(&format!("restored-{number}"), None);
         // The archive of the base differs from its listing, so a start does not write an inventory.
         let outcome = restored.restore(&base, &archive, &carrier);
@@ -187,15 +191,43 @@ fn restore_deletes_nothing_in_a_mounted_file_system() {
     }
     let container = Container::new("unmounted", None);
     fs::write(container.dir().join("file"), "content").unwrap();
-    let base = container.capture_base().unwrap();
+    let base = container.capture_base(false).unwrap();
     fs::remove_file(container.dir().join("file")).unwrap();
     let CaptureBegun::Delta(carrier) = container.begin_delta(&base, 0) else { panic!("it is a delta") };
-    let archive = container.archive(&carrier);
+    let archive = container.archive(&carrier, false);
     let mut restored = Container::new("with-mount", None);
     let precious = restored.mount_in_directory().join("precious");
     fs::write(&precious, "not of the snapshot").unwrap();
     assert!(matches!(restored.restore(&base, &archive, &carrier), Outcome::Failed(_)));
     assert!(precious.exists());
+}
+
+#[test]
+fn image_that_lacks_a_program_makes_full_snapshots_and_restores_no_delta() {
+    let container = Container::new("complete", None);
+    fs::write(container.dir().join("file"), "content").unwrap();
+    let base = container.capture_base(false).unwrap();
+    let CaptureBegun::Delta(carrier) = container.begin_delta(&base, 0) else { panic!("it is a delta") };
+    let archive = container.archive(&carrier, false);
+    for program in ["perl", "find", "timeout"] {
+        let lacking = Container::without(program);
+        fs::write(lacking.dir().join("file"), "content").unwrap();
+        let tools = Some(FullReason::Tools);
+        assert_eq!(lacking.begin_full(0), CaptureBegun::Full { reason: tools, untraced: tools }, "{program}");
+        let Outcome::Failed(why) = lacking.restore(&base, &archive, &carrier) else { panic!("{program}") };
+        assert!(why.contains("Tools"), "{program}: {why}");
+    }
+}
+
+#[test]
+fn small_files_are_no_base() {
+    let container = Container::new("small", None);
+    fs::create_dir(container.dir().join("a")).unwrap();
+    fs::write(container.dir().join("a/file"), [1; 999]).unwrap();
+    let small = Some(FullReason::BaseSmall);
+    assert_eq!(container.begin_full(1000), CaptureBegun::Full { reason: small, untraced: small });
+    fs::write(container.dir().join("b"), [1]).unwrap();
+    assert_eq!(container.begin_full(1000), CaptureBegun::Full { reason: None, untraced: None });
 }
 
 #[test]

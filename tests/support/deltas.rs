@@ -61,7 +61,7 @@ impl<S: Scheduler> Container<S> {
 
     /// Runs the script that begins a capture.
     pub(super) fn begin_capture(&mut self, begin: &CaptureBegin) -> CaptureBegun {
-        let CaptureBegin { dir, snapshot_id, base } = begin;
+        let CaptureBegin { dir, snapshot_id, base, .. } = begin;
         let is_of_carrier = |path: &str| {
             let parent = path.rsplit_once('/').map(|(parent, _)| Directory::parse(parent));
             matches!(parent, Some(Ok(parent)) if is_carrier(&parent))

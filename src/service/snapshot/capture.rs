@@ -143,17 +143,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: &CancellationToken,
         frozen: Option<&Frozen>,
     ) -> Result<TakenSnapshot> {
-        let session = match self.sandboxes() {
-            Ok(sandboxes) => sandboxes.open_session(&self.id),
+        let sandboxes = match self.sandboxes() {
+            Ok(sandboxes) => sandboxes,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
         let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
         // A start has recorded the image before anything was installed in the container.
         record.provenance = record.provenance.or_else(|| watch.as_ref()?.provenance.clone());
-        let form = match self.begin_form(&session, request, &mut record).await {
+        let form = match self.begin_form(&sandboxes.open_session(&self.id), request, &mut record).await {
             Ok(form) => form,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
+        // A session of its own: once a session has answered, errors of a Worker with an older compatibility date lose their class.
+        let session = sandboxes.open_session(&self.id);
         let options = form.adapt(options);
         let (dir, mark) = (record.dir.clone(), record.backup_owner(&self.id));
         let backup = self.create_backup(&session, &options, (&dir, form.expected_bytes()), expectation);

@@ -107,6 +107,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             dir: record.dir.clone(),
             snapshot_id: record.snapshot_id.clone(),
             base: base.as_ref().ok().cloned(),
+            min_base_bytes: self.config.min_base_bytes,
         };
         self.expect_container(record)?;
         let (answer, is_intact) = join(session.begin_capture(&begin), self.is_base_intact(begin.base.as_ref())).await;

@@ -108,7 +108,7 @@ pub enum FullReason {
     Rescue,
     /// The base is deleted, damaged, or about to expire in R2.
     BaseUnusable,
-    /// The base is smaller than 5 MB.
+    /// The files, or the base, are smaller than 5 MB.
     BaseSmall,
     /// The base is older than 7 days.
     BaseOld,

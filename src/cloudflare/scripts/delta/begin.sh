@@ -27,8 +27,13 @@ write_delta() {
   done
   return 1
 }
+# Fails where the files are too small for an archive that is worth a delta.
+is_large() {
+  ! (cd -- "$d" && find . -type f -printf '%s\n' 2>/dev/null | perl -ne "\$bytes += \$_; exit 1 if \$bytes >= $min_bytes") || no baseSmall
+}
 # Writes the inventory of $d, which end.sh completes.
 write_inventory() {
+  [ "$min_bytes" = 0 ] || is_large || return
   [ -z "$(cd -- "$d" && find . -type d -print0 | tar --format=posix --xattrs --xattrs-include='*' --no-recursion --null --verbatim-files-from -T - -cf - 2>/dev/null |
     grep -a -m 1 -o 'SCHILY\.xattr')" ] || no attributes || return
   take_inventory "$base/inventory.new" synced
@@ -48,6 +53,8 @@ elif have_tools && is_traceable && identify; then
   delta=$why why=
   rm -rf -- "$carrier"
   write_inventory || rm -f -- "$base/inventory.new"
+  # Files that are too small have not had a base either.
+  [ -n "$of" ] || [ "$why" != baseSmall ] || delta=$why
   echo "full ${delta:-none} ${why:-none}"
 else
   echo "full $why $why"

@@ -39,7 +39,7 @@ fn script(dir: &Directory, variables: &[(&str, &str)], text: &str) -> String {
 /// all files of the base>`. If there is
 /// no delta, writes an inventory of the directory, and prints `full <why there is no delta> <why there is no inventory>`.
 pub(crate) fn begin_capture(begin: &CaptureBegin) -> String {
-    let CaptureBegin { dir, snapshot_id, base } = begin;
+    let CaptureBegin { dir, snapshot_id, base, min_base_bytes } = begin;
     let carrier = carrier_dir(dir, snapshot_id).map(|dir| dir.as_str().to_owned()).unwrap_or_default();
     let percent = MAX_CHANGED_PERCENT.to_string();
     let base = base.as_ref();
@@ -53,6 +53,7 @@ pub(crate) fn begin_capture(begin: &CaptureBegin) -> String {
             ("of_mounted", base.and_then(|base| base.mounted.as_ref()).map_or("", BackupId::as_str)),
             ("of_bytes", &bytes),
             ("percent", &percent),
+            ("min_bytes", &min_base_bytes.to_string()),
             ("carrier", &carrier),
         ],
         include_str!("begin.sh"),
@@ -181,7 +182,7 @@ mod tests {
     }
 
     fn begin() -> CaptureBegin {
-        CaptureBegin { dir: Directory::parse("/workspace").unwrap(), snapshot_id: id(), base: None }
+        CaptureBegin { dir: Directory::parse("/workspace").unwrap(), snapshot_id: id(), base: None, min_base_bytes: 0 }
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Error {
         Self::new(
             Code::ConfigInvalid,
             "The var INCREMENTAL must be \"true\" or \"false\".",
-            "Set it to \"true\" to store only the changes since a full snapshot, or remove it.",
+            "Set it to \"false\" to store all files in each snapshot, or remove it.",
         )
     }
 

@@ -17,7 +17,8 @@ impl Error {
         Self::new(
             Code::RestoreFailed,
             format!("The changes in the backup {backup} can't be applied in the sandbox {:?}: {why}.", id.as_str()),
-            "Restore another snapshot. Pass `incremental: false` to `snapshot` to store all files.",
+            "Restore another snapshot, or start with the image that the files were captured in. Pass `incremental: false` to \
+             `snapshot` to store all files.",
         )
     }
 
