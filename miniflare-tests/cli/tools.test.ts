@@ -110,7 +110,7 @@ test('`tokens revoke` takes a label that exactly one token has', async () => {
   assert.match(await cli.print('tokens', 'revoke', 'dashboard'), /^Revoked /);
   assert.deepEqual(await cli.code('tokens', 'revoke', 'dashboard'), ['TOKEN_NOT_FOUND', 3]);
   const ids = [await create('ci'), await create('ci')];
-  const { error, exitCode } = await cli.fail('tokens', 'revoke', 'ci');
+  const { error, exitCode } = await cli.failure('tokens', 'revoke', 'ci');
   assert.deepEqual([error.code, exitCode], ['TOKEN_AMBIGUOUS', 4]);
   for (const id of ids) assert.match(error.message, new RegExp(`${id}`));
 });
