@@ -8,6 +8,7 @@ import { DiffView } from './views/snapshot-diff.tsx';
 import { FilesView } from './views/snapshot-files.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { TokensView } from './views/tokens.tsx';
+import { UnknownView } from './views/unknown.tsx';
 import { UsageView } from './views/usage.tsx';
 import { WorkView } from './views/work.tsx';
 import { WorkspaceView } from './views/workspace.tsx';
@@ -79,6 +80,7 @@ function CurrentPage() {
           {to.at === 'sandbox' && <SandboxView {...to} />}
           {to.at === 'files' && <FilesView {...to} />}
           {to.at === 'diff' && <DiffView {...to} />}
+          {to.at === 'unknown' && <UnknownView {...to} />}
         </Boundary>
       </main>
     </>
@@ -99,6 +101,7 @@ function withoutDetails(to: Place): Place {
     case 'tokens':
     case 'files':
     case 'diff':
+    case 'unknown':
       return to;
   }
 }
@@ -107,6 +110,7 @@ function titleOf(to: Place): string {
   if (to.at === 'workspaces') return 'Workspaces';
   if (to.at === 'usage') return 'Usage';
   if (to.at === 'tokens') return 'Access tokens';
+  if (to.at === 'unknown') return 'Unknown page';
   if (to.at === 'files') return to.path || `Files of ${to.snapshotId}`;
   if (to.at === 'work') return to.path || `Files of ${to.name}`;
   if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId ?? to.to.sandboxId}`;

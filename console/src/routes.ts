@@ -32,7 +32,8 @@ export type Place =
   | ({ at: 'work'; path?: string } & Address)
   | ({ at: 'sandbox'; sandboxId: string } & DetailsParams)
   | ({ at: 'files'; path?: string } & Required<Selected>)
-  | { at: 'diff'; from: Required<Selected>; to: Selected };
+  | { at: 'diff'; from: Required<Selected>; to: Selected }
+  | { at: 'unknown'; address: string };
 
 /** The tenant of an address that names none. */
 export const DEFAULT_TENANT = 'default';
@@ -54,6 +55,7 @@ export function go(to: Place) {
 
 /** Returns the address of a page. */
 export function href(to: Place): string {
+  if (to.at === 'unknown') return to.address;
   const query = new URLSearchParams();
   const set = (name: string, value: string | undefined) => value && query.set(name, value);
   if (to.at === 'workspaces') {
@@ -72,7 +74,7 @@ export function href(to: Place): string {
 
 const idsOf = ({ sandboxId, snapshotId }: Selected) => (snapshotId ? [sandboxId, snapshotId] : [sandboxId]);
 
-function segments(to: Place): string[] {
+function segments(to: Exclude<Place, { at: 'unknown' }>): string[] {
   if (to.at === 'workspaces' || to.at === 'usage' || to.at === 'tokens') return [to.at, to.tenant];
   if (to.at === 'files') return ['files', to.sandboxId, to.snapshotId];
   if (to.at === 'diff') return ['diff', ...idsOf(to.from), ...idsOf(to.to)];
@@ -92,7 +94,7 @@ export function placeOf(text: string, presentTenant: string): Place {
     : { at: 'workspace', tenant: first, name: second };
 }
 
-/** Returns the page of an address; the list of workspaces if the address is invalid. */
+/** Returns the page of an address; the list of workspaces if the address names none. */
 export function parse(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const params = new URLSearchParams(query);
@@ -114,7 +116,9 @@ export function parse(hash: string): Place {
     const from = { sandboxId: first, snapshotId: second };
     return { at: 'diff', from, to: { sandboxId: third, ...(fourth && { snapshotId: fourth }) } };
   }
-  return kind === 'sandboxes' && first ? { at: 'sandbox', sandboxId: first, ...detailsOf(params) } : HOME;
+  if (kind === 'sandboxes' && first) return { at: 'sandbox', sandboxId: first, ...detailsOf(params) };
+  const isHome = !hash.startsWith('#/') || path === '' || path === 'workspaces' || path === 'workspaces/';
+  return isHome ? HOME : { at: 'unknown', address: hash };
 }
 
 function detailsOf(params: URLSearchParams): DetailsParams {

@@ -36,9 +36,15 @@ describe('the address', () => {
       assert.deepEqual(parse(address), place);
     });
 
-  for (const address of ['', '#', '#/nowhere', '#/workspaces/%', '#/sandboxes/', '#main'])
+  for (const address of ['', '#', '#/', '#/workspaces', '#/workspaces/', '#main'])
     test(`${address || '(empty)'} leads to the list of workspaces`, () =>
       assert.deepEqual(parse(address), { at: 'workspaces', tenant: 'default' }));
+
+  for (const address of ['#/nowhere', '#/workspaces/%', '#/sandboxes/', '#/files/agent'])
+    test(`${address} is unknown, and stays as it is`, () => {
+      assert.deepEqual(parse(address), { at: 'unknown', address });
+      assert.equal(href(parse(address)), address);
+    });
 
   test('ignores an unknown tab and unknown parameters', () =>
     assert.deepEqual(parse('#/sandboxes/agent?tab=secrets&token=x'), { at: 'sandbox', sandboxId: 'agent' }));

@@ -66,6 +66,12 @@ test('a missing program has the exit code of the shell', async () => {
   assert.match(stderr, /no-such-program/);
 });
 
+test('a line for the shell in several arguments is shown as one argument', async () => {
+  const { status, stderr } = await exec(['FOO=1', 'env']);
+  assert.equal(status, 127);
+  assert.match(stderr, /a command line for the shell is one argument: 'FOO=1 env'\n$/);
+});
+
 test('a command beyond its time limit has the exit code 124', async () => {
   const { status } = await cli.run(['exec', `@${NAME}`, '--timeout', '1s', '--', 'sleep', '30']);
   assert.equal(status, 124);

@@ -297,6 +297,10 @@ describe('invalid arguments', () => {
     assert.deepEqual(await cli.code(...LIST, '--address', 'http://127.0.0.1:99999'), ['ADDRESS_INVALID', 2]);
   });
 
+  test('are refused if the address ends with /v1', async () => {
+    assert.deepEqual(await cli.code(...LIST, '--address', 'http://127.0.0.1:1/v1'), ['ADDRESS_INVALID', 2]);
+  });
+
   test('are reported with the name of the command', async () => {
     assert.equal((await cli.failure('snapshot', 'list', '-')).command, 'snapshot list');
     assert.equal((await cli.failure('workspace', 'start', '--nonsense')).command, 'workspace start');

@@ -225,6 +225,18 @@ describe('one snapshot', () => {
     }
   });
 
+  test('before its sandbox is shown in the right order', async () => {
+    const order = (right: string) => `The sandbox or the workspace precedes the snapshot: \`${right}\`.`;
+    for (const [command, words, right] of [
+      [['diff'], ['before', '@desk'], '@desk before'],
+      [['snapshot', 'show'], ['the risk', '@desk'], "@desk 'the risk'"],
+      [['workspace', 'rollback'], ['before', '@desk'], '@desk before'],
+    ] as const)
+      assert.equal((await cli.failure(...command, ...words)).error.remediation, order(right));
+    const { error } = await cli.failure('ls', '@desk:src', 'before');
+    assert.equal(error.remediation, 'The path of a snapshot comes last: `@desk before src`.');
+  });
+
   test('with a misspelled label suggests the most similar label', async () => {
     await cli.print('snapshot', 'create', origin, '--fresh', '--label', 'before the upgrade');
     const { error } = await cli.failure('restore', origin, 'before the upgrad');

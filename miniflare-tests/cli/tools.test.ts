@@ -100,3 +100,17 @@ test('`tokens create` prints a token that permits what it names, until `tokens r
   assert.equal(await cli.print('tokens', 'list'), 'There are no tokens.\n');
   assert.deepEqual(await cli.code('tokens', 'revoke', id), ['TOKEN_NOT_FOUND', 3]);
 });
+
+test('`tokens revoke` takes a label that exactly one token has', async () => {
+  const create = async (label: string) =>
+    (await cli.print('tokens', 'create', '--permission', 'read', '--label', label, '--quiet'))
+      .split('.')
+      .at(-2);
+  await create('dashboard');
+  assert.match(await cli.print('tokens', 'revoke', 'dashboard'), /^Revoked /);
+  assert.deepEqual(await cli.code('tokens', 'revoke', 'dashboard'), ['TOKEN_NOT_FOUND', 3]);
+  const ids = [await create('ci'), await create('ci')];
+  const { error, exitCode } = await cli.failure('tokens', 'revoke', 'ci');
+  assert.deepEqual([error.code, exitCode], ['TOKEN_AMBIGUOUS', 4]);
+  for (const id of ids) assert.match(error.message, new RegExp(`${id}`));
+});

@@ -339,6 +339,40 @@ describe('a workspace', () => {
     assert.ok(await tab.button('Delete…').isDisabled());
   });
 
+  test('that is stopped shows where its files are, and offers no snapshot of its ended sandbox', async () => {
+    await createWorkspaces('saved', ['desk']);
+    await fixture.world.workspace('desk', 'saved').exec('echo work >file');
+    const { lastSnapshot } = await fixture.world.workspace('desk', 'saved').stop();
+    await using tab = await fixture.signedIn('#/workspaces/saved/desk');
+    const saved = tab.details.getByRole('link', { name: lastSnapshot?.id ?? 'none' });
+    await saved.waitFor();
+    assert.equal(await tab.details.getByRole('button', { name: 'Take a snapshot…' }).count(), 0);
+    await saved.click();
+    await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
+  });
+
+  test('whose sandbox is below the first screen has it in view', async () => {
+    await createWorkspaces('low', ['desk']);
+    const sandboxId = await fixture.world.workspace('desk', 'low').sandboxId();
+    const snapshots = [...Array(60).keys()].map((at) => ({
+      snapshotId: `snap-${at}`,
+      state: 'ready',
+      derived: at === 59 ? [{ sandboxId, running: true, snapshots: [] }] : [],
+    }));
+    await using tab = await fixture.signedIn();
+    await tab.page.route('**/v1/lineage', (route) =>
+      route.fulfill({ json: { root: { sandboxId: 'first', snapshots }, sandboxes: 2, truncated: false } }),
+    );
+    await tab.visit('#/workspaces/low/desk');
+    await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
+    await until(async () =>
+      tab.node(`Sandbox ${sandboxId} current running`).evaluate((row) => {
+        const { top, bottom } = row.getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      }),
+    );
+  });
+
   test('that another user stopped has no running sandbox in the tree', async () => {
     await createWorkspaces('stopped-elsewhere', ['desk']);
     const desk = fixture.world.workspace('desk', 'stopped-elsewhere');
@@ -396,4 +430,12 @@ describe('a workspace', () => {
     await tab.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
     assert.equal(await tab.failure('WORKSPACE_NOT_FOUND'), failure, 'the failure stays the same');
   });
+});
+
+test('an unknown page says so, and leads to the workspaces', async () => {
+  await using tab = await fixture.signedIn('#/bogus');
+  await tab.page.getByRole('heading', { name: 'Unknown page' }).waitFor();
+  await tab.page.getByText('#/bogus').waitFor();
+  await tab.link('Show all workspaces').click();
+  await tab.page.getByRole('heading', { name: 'Workspaces' }).waitFor();
 });

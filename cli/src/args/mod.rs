@@ -124,7 +124,7 @@ pub enum Command {
     ///
     /// The sandbox must be running. A snapshot is read without a container.
     Cat(files::Cat),
-    /// Show how many files and bytes a snapshot has, and where they are
+    /// Show how many files and bytes a snapshot has, and where
     ///
     /// The snapshot is read without a container.
     Du(files::Du),

@@ -1,7 +1,10 @@
 //! The commands for access tokens.
 
+use std::str::FromStr;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use sandbox_snapshotter_client::model::request::CreateTokenRequest;
 use sandbox_snapshotter_client::model::token::Permission;
 
 use super::duration::DurationArg;
@@ -26,8 +29,9 @@ Example:
     List(Tenant),
     /// Revoke a token. The deployment refuses it at most 30 seconds later
     #[command(after_help = "\
-Example:
-  snapshotter tokens revoke k3f9x2ab7q0w")]
+Examples:
+  snapshotter tokens revoke k3f9x2ab7q0w
+  snapshotter tokens revoke dashboard")]
     Revoke(Revoke),
     /// Show what the token of this program permits
     #[command(after_help = "\
@@ -45,9 +49,9 @@ pub struct Create {
     /// A workspace that the token permits. Repeat the option for several [default: all workspaces of the tenant]
     #[arg(long = "workspace", value_name = "NAME")]
     pub workspaces: Vec<String>,
-    /// The lifetime of the token, 1m to 365d
+    /// The lifetime of the token, 1m to 365d: a token always expires
     #[arg(long, value_name = "TIME", default_value = "30d")]
-    pub expires: DurationArg,
+    pub expires: Lifetime,
     /// A label for people
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
@@ -59,9 +63,9 @@ pub struct Create {
 /// `tokens revoke`
 #[derive(Args)]
 pub struct Revoke {
-    /// The id of the token, as `tokens list` prints it
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// The id or the label of the token, as `tokens list` prints it
+    #[arg(value_name = "ID|LABEL")]
+    pub token: String,
     /// The tenant.
     #[command(flatten)]
     pub tenant: Tenant,
@@ -75,7 +79,48 @@ pub struct Tenant {
     pub tenant: Option<String>,
 }
 
+/// The lifetime of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime(pub DurationArg);
+
+impl FromStr for Lifetime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let range = CreateTokenRequest::MIN_EXPIRATION..=CreateTokenRequest::MAX_EXPIRATION;
+        match text.parse() {
+            Ok(DurationArg(0)) => Err("a token always expires: pass 1m to 365d".to_owned()),
+            Ok(lifetime @ DurationArg(seconds)) if range.contains(&seconds) => Ok(Self(lifetime)),
+            Ok(_) => Err("pass 1m to 365d".to_owned()),
+            Err(_) => Err("pass a number with a unit, 1m to 365d, such as 12h or 30d".to_owned()),
+        }
+    }
+}
+
 /// Returns the parser of the names of permissions.
 fn permission() -> impl TypedValueParser<Value = Permission> {
     PossibleValuesParser::new(Permission::ALL.map(Permission::as_str)).try_map(|name| Permission::parse(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_has_a_lifetime_of_1m_to_365d() {
+        for (text, seconds) in [("1m", 60), ("60s", 60), ("8h", 28_800), ("365d", 31_536_000)] {
+            assert_eq!(text.parse(), Ok(Lifetime(DurationArg(seconds))), "{text}");
+        }
+        for (text, why) in [
+            ("never", "always expires"),
+            ("0", "always expires"),
+            ("0s", "always expires"),
+            ("59s", "1m to 365d"),
+            ("366d", "1m to 365d"),
+            ("31536000", "unit"),
+        ] {
+            let refused: Result<Lifetime, _> = text.parse();
+            assert!(refused.is_err_and(|message| message.contains(why)), "{text}");
+        }
+    }
 }

@@ -11,11 +11,13 @@ use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandReques
 use sandbox_snapshotter_client::{self as client, Options};
 
 use super::context::Context;
+use super::snapshot_search::operands;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::args::help;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::sanitize::sanitize_for_terminal;
 use crate::output::{print_bytes, print_error_bytes};
 
 /// The size of the parts in which the answer is read, in bytes.
@@ -50,6 +52,12 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
         if no_stdin || stdin.is_terminal() { (request, None) } else { with_input(request, stdin.lock())? };
     let ExecExit { exit_code, timed_out, started, .. } = print_events(context.exec_stream(&request, input)?)?;
     context.warn_of_loss(started.as_ref());
+    if let Some(line) = line_of_missing_program(exit_code, &request.argv) {
+        crate::output::print_note(&format!(
+            "snapshotter: a command line for the shell is one argument: {}\n",
+            sanitize_for_terminal(&line)
+        ));
+    }
     if timed_out {
         crate::output::print_note("snapshotter: the command exceeded its time limit and was killed\n");
     }
@@ -87,6 +95,25 @@ fn detached(request: ExecRequest, limit: Option<DurationArg>) -> StartCommandReq
 /// Returns whether the arguments are a command line: one with a space, as `'npm test'`.
 fn is_line(argv: &[String]) -> bool {
     matches!(argv, [line] if line.contains(char::is_whitespace))
+}
+
+/// The exit code of a program that was not found.
+const NOT_FOUND: i32 = 127;
+
+/// The commands of a shell that are no programs, and that people begin a line with.
+const SHELL_COMMANDS: [&str; 5] = ["cd", "export", "source", ".", "set"];
+
+/// Returns the command line as one argument, if the program was not found because the arguments are words of a line for the
+/// shell.
+fn line_of_missing_program(exit_code: i32, argv: &[String]) -> Option<String> {
+    let (program, arguments) = argv.split_first()?;
+    let is_of_shell =
+        program.contains(char::is_whitespace) || program.contains('=') || SHELL_COMMANDS.contains(&program.as_str());
+    if exit_code != NOT_FOUND || !is_of_shell {
+        return None;
+    }
+    let line = format!("{program} {}", operands(arguments.iter().map(String::as_str)));
+    Some(operands([line.trim_end()]))
 }
 
 /// Verifies that no option of this program follows a command line, which takes no arguments.
@@ -193,6 +220,19 @@ mod tests {
         assert!(!is_line(&["ls"]));
         assert!(!is_line(&["printf", "%s", "a b"]));
         assert!(!is_line(&[]));
+    }
+
+    #[test]
+    fn a_line_of_the_shell_in_several_arguments_is_shown_as_one() {
+        let line = |exit_code: i32, argv: &[&str]| {
+            line_of_missing_program(exit_code, &argv.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(line(127, &["cd", "d"]).as_deref(), Some("'cd d'"));
+        assert_eq!(line(127, &["FOO=1", "env"]).as_deref(), Some("'FOO=1 env'"));
+        assert_eq!(line(127, &["npm test", "&&", "ls"]).as_deref(), Some("'npm test '\\''&&'\\'' ls'"));
+        for (exit_code, argv) in [(1, &["cd", "d"][..]), (127, &["nope"]), (127, &["env", "A=1"]), (127, &[])] {
+            assert_eq!(line(exit_code, argv), None, "{argv:?}");
+        }
     }
 
     #[test]

@@ -11,8 +11,9 @@ use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::lists;
+use super::snapshot_search::operands;
 use crate::args::common::{self, Paging};
-use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat};
+use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat, split_place};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
@@ -145,7 +146,51 @@ pub(super) fn parse_path(path: &str) -> Result<FilePath> {
 
 /// Returns the selected snapshot, and the path in it.
 pub(super) fn select(context: &Context, file: FileSelector) -> Result<(Selection, FilePath)> {
+    refuse_path_before_snapshot(&file)?;
     let (snapshot, path) = file.split();
     let path = path.as_deref().map_or_else(|| Ok(FilePath::root()), FilePath::parse)?;
     Ok((context.select_snapshot(&snapshot)?, path))
+}
+
+/// Fails if the path precedes the snapshot, as in `@name:path snapshot`. An id of a sandbox may contain a colon.
+fn refuse_path_before_snapshot(file: &FileSelector) -> Result<()> {
+    let (Some(target), Some(snapshot)) = (&file.target, &file.snapshot) else { return Ok(()) };
+    let Some((workspace, folder)) = split_place(target).filter(|(target, _)| target.starts_with('@')) else {
+        return Ok(());
+    };
+    let folder = folder.trim_end_matches('/');
+    let path = file.path.as_ref().map_or_else(|| folder.to_owned(), |path| format!("{folder}/{path}"));
+    let right = operands([workspace, snapshot, &path]);
+    let message = format!("{target:?} names present files, and {snapshot:?} a snapshot.");
+    Err(Failure::invalid("INVALID_USAGE", message, format!("The path of a snapshot comes last: `{right}`.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        file: FileSelector,
+    }
+
+    fn refusal(words: &[&str]) -> Option<String> {
+        let Line { file } = Line::parse_from(std::iter::once(&"ls").chain(words));
+        match refuse_path_before_snapshot(&file).err()? {
+            Failure::Reported(report) => Some(report.remediation),
+            Failure::OutputClosed => None,
+        }
+    }
+
+    #[test]
+    fn a_path_before_the_snapshot_is_refused_with_the_right_order() {
+        let right = |words: &str| Some(format!("The path of a snapshot comes last: `{words}`."));
+        assert_eq!(refusal(&["@w1:d", "base"]), right("@w1 base d"));
+        assert_eq!(refusal(&["@w1:d/", "base", "e"]), right("@w1 base d/e"));
+        for accepted in [&["@w1", "base", "d"][..], &["@w1:d"], &["a:b", "base"], &["@w1", "base"]] {
+            assert_eq!(refusal(accepted), None);
+        }
+    }
 }

@@ -81,13 +81,17 @@ impl Context {
 
     /// Returns the remediation for an id of a sandbox that is the name of a workspace: the `@` is missing.
     pub(super) fn workspace_without_at(&self, id: &str) -> Option<String> {
+        self.is_workspace(id).then(|| format!("`{id}` is a workspace: write @{id}."))
+    }
+
+    /// Returns whether the default tenant has a workspace of this name, as far as the server tells.
+    pub(super) fn is_workspace(&self, name: &str) -> bool {
         let request = ListWorkspacesRequest {
-            prefix: Some(id.to_owned()),
+            prefix: Some(name.to_owned()),
             limit: 1,
             ..ListWorkspacesRequest::of(Tenant::default_tenant())
         };
-        let page = self.call_without_suggestions::<WorkspacePage>("workspaces/list", &request).ok()?;
-        let is_name = page.value.workspaces.iter().any(|workspace| workspace.name.as_str() == id);
-        is_name.then(|| format!("`{id}` is a workspace: write @{id}."))
+        let page = self.call_without_suggestions::<WorkspacePage>("workspaces/list", &request);
+        page.is_ok_and(|page| page.value.workspaces.iter().any(|workspace| workspace.name.as_str() == name))
     }
 }

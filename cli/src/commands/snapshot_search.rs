@@ -6,6 +6,7 @@ use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, SandboxId};
 
 use super::context::Context;
+use crate::args::files::split_place;
 use crate::failure::Failure;
 use crate::output::snapshots::names;
 
@@ -38,8 +39,23 @@ impl Context {
         failure.with_sentence(&format!("Searched sandboxes of {target}: {}.", names(sandboxes)))
     }
 
+    /// Suggests to exchange the two operands that select a snapshot, if the user may have exchanged them.
+    pub(super) fn suggest_order(&self, failure: Failure, target: &str, snapshot: &str) -> Failure {
+        let is_unknown = || failure.code() == Some(Code::WorkspaceNotFound.as_str());
+        let order = right_order(target, snapshot);
+        let order =
+            order.or_else(|| (is_unknown() && self.is_workspace(snapshot)).then(|| exchanged(target, snapshot)));
+        match order {
+            Some(order) => failure.with_remediation(order),
+            None => failure,
+        }
+    }
+
     fn remediation_of(&self, search: &SnapshotSearch) -> String {
         let SnapshotSearch { target, snapshot, sandboxes, may_be_path } = search;
+        if let Some(order) = right_order(target, snapshot) {
+            return order;
+        }
         if let Some(remediation) = self.workspace_without_at(target) {
             return remediation;
         }
@@ -59,5 +75,57 @@ impl Context {
         let Ok(page) = self.call_without_suggestions::<Page>("list", &request) else { return Vec::new() };
         let ready = page.value.snapshots.into_iter().filter(|snapshot| snapshot.state == SnapshotState::Ready);
         ready.map(|snapshot| snapshot.label.to_string()).collect()
+    }
+}
+
+/// Returns the right order of two operands, of which the second is a workspace: `@` begins no label that people write.
+fn right_order(target: &str, snapshot: &str) -> Option<String> {
+    let is_exchanged = snapshot.starts_with('@') && !target.starts_with('@');
+    is_exchanged.then(|| exchanged(target, snapshot))
+}
+
+/// Returns the remediation for operands in the wrong order. A path after the workspace, as in `@name:path`, becomes the last one.
+fn exchanged(target: &str, snapshot: &str) -> String {
+    match split_place(snapshot) {
+        Some((workspace, path)) => format!("{ORDER}: `{}`.", operands([workspace, target, path])),
+        None => format!("{ORDER}: `{}`.", operands([snapshot, target])),
+    }
+}
+
+const ORDER: &str = "The sandbox or the workspace precedes the snapshot";
+
+/// Joins the operands of a command, quoted for a shell where that is necessary.
+pub(super) fn operands<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@/.:_-".contains(c);
+    let quote = |word: &str| {
+        let needs_quotes = word.is_empty() || !word.chars().all(is_plain);
+        if needs_quotes { format!("'{}'", word.replace('\'', "'\\''")) } else { word.to_owned() }
+    };
+    words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_in_the_place_of_a_snapshot_is_exchanged_with_the_other_operand() {
+        for (target, snapshot, order) in [
+            ("base", "@w1", "`@w1 base`"),
+            ("before the risk", "@w1", "`@w1 'before the risk'`"),
+            ("base", "@team/w1", "`@team/w1 base`"),
+            ("base", "@w1:src", "`@w1 base src`"),
+        ] {
+            let remediation = right_order(target, snapshot).unwrap();
+            assert!(remediation.contains(order), "{remediation}");
+        }
+        for (target, snapshot) in [("@w1", "base"), ("agent-42", "base"), ("@w1", "@w2")] {
+            assert_eq!(right_order(target, snapshot), None);
+        }
+    }
+
+    #[test]
+    fn operands_are_quoted_for_a_shell() {
+        assert_eq!(operands(["@w1", "it's", "$HOME", ""]), "@w1 'it'\\''s' '$HOME' ''");
     }
 }

@@ -128,7 +128,7 @@ impl Context {
     /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes. A label that
     /// snapshots of several sandboxes have selects the newest one.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
-        let mut sandboxes = self.sandboxes(target)?;
+        let mut sandboxes = self.sandboxes(target).map_err(|failure| self.suggest_order(failure, target, snapshot))?;
         let all = sandboxes.clone();
         let (searched_in, searched) = (target.to_owned(), snapshot.to_owned());
         *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {

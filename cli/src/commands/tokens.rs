@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::named::{self, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest,
 };
-use sandbox_snapshotter_client::model::token::{CreatedToken, CurrentToken, RevokedToken, TokenId, TokenList};
+use sandbox_snapshotter_client::model::token::{CreatedToken, CurrentToken, RevokedToken, Token, TokenId, TokenList};
 
 use super::context::Context;
 use crate::args::tokens::{Create, Revoke, Tenant, Tokens};
@@ -20,22 +20,53 @@ pub fn run(context: &Context, command: Tokens) -> Result<Exit> {
             let request = ListTokensRequest { tenant: parse_tenant(&tenant)? };
             context.show::<TokenList>(&context.call_read_only("tokens/list", &request)?)
         }
-        Tokens::Revoke(Revoke { id, tenant }) => {
-            let request = RevokeTokenRequest { tenant: parse_tenant(&tenant)?, id: TokenId::parse(&id)? };
-            let answer = context.call_mutating::<RevokedToken>("tokens/revoke", &request)?;
-            if !answer.value.revoked {
-                // A misspelled id would leave the token valid.
-                let message = format!("The tenant {:?} has no token {}.", request.tenant.as_str(), request.id);
-                let remediation = "Nothing was revoked. `snapshotter tokens list` lists the tokens.";
-                return Err(Failure::local(Exit::NotFound, "TOKEN_NOT_FOUND", message, remediation));
-            }
-            context.show(&answer)
-        }
+        Tokens::Revoke(command) => revoke(context, &command),
         Tokens::Current => {
             let request = CurrentTokenRequest::default();
             context.show::<CurrentToken>(&context.call_read_only("tokens/current", &request)?)
         }
     }
+}
+
+fn revoke(context: &Context, Revoke { token, tenant }: &Revoke) -> Result<Exit> {
+    let tenant = parse_tenant(tenant)?;
+    let not_found = || {
+        // A misspelled id would leave the token valid.
+        let message = format!("The tenant {:?} has no token {token:?}.", tenant.as_str());
+        let remediation = "Nothing was revoked. `snapshotter tokens list` lists the tokens.";
+        Failure::local(Exit::NotFound, "TOKEN_NOT_FOUND", message, remediation)
+    };
+    let revoke = |id: TokenId| -> Result<_> {
+        let request = RevokeTokenRequest { tenant: tenant.clone(), id };
+        let answer = context.call_mutating::<RevokedToken>("tokens/revoke", &request)?;
+        Ok(Some(answer).filter(|answer| answer.value.revoked))
+    };
+    let by_id = TokenId::parse(token).ok().map(revoke).transpose()?.flatten();
+    let revoked = match by_id {
+        Some(answer) => Some(answer),
+        None => find_labeled(context, &tenant, token)?.map(revoke).transpose()?.flatten(),
+    };
+    context.show(&revoked.ok_or_else(not_found)?)
+}
+
+/// Returns the only token with a label; `None` if no token has it.
+fn find_labeled(context: &Context, tenant: &named::Tenant, label: &str) -> Result<Option<TokenId>> {
+    let request = ListTokensRequest { tenant: tenant.clone() };
+    let TokenList { tokens } = context.call_read_only("tokens/list", &request)?.value;
+    only_labeled(tokens, label)
+}
+
+/// Returns the only one of these tokens with a label; `None` if none has it.
+fn only_labeled(tokens: Vec<Token>, label: &str) -> Result<Option<TokenId>> {
+    let has_label = |token: &Token| token.label.as_ref().is_some_and(|own| own.as_str() == label);
+    let ids: Vec<_> = tokens.into_iter().filter(has_label).map(|token| token.id).collect();
+    if let [_, _, ..] = ids.as_slice() {
+        let names: Vec<_> = ids.iter().map(ToString::to_string).collect();
+        let message = format!("{} tokens have the label {label:?}: {}.", ids.len(), names.join(", "));
+        let remediation = "Nothing was revoked. Pass the id of one of them.";
+        return Err(Failure::local(Exit::Conflict, "TOKEN_AMBIGUOUS", message, remediation));
+    }
+    Ok(ids.into_iter().next())
 }
 
 fn create(context: &Context, command: Create) -> Result<Exit> {
@@ -46,7 +77,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         tenant: parse_tenant(&tenant)?,
         workspaces: Some(names).filter(|names| !names.is_empty()),
         label: label.as_deref().map(Label::parse).transpose()?,
-        expiration_seconds: expires.0,
+        expiration_seconds: expires.0.0,
         permissions,
     };
     context.show::<CreatedToken>(&context.call_mutating("tokens/create", &request)?)
@@ -54,4 +85,35 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
 
 fn parse_tenant(Tenant { tenant }: &Tenant) -> Result<named::Tenant> {
     Ok(tenant.as_deref().map(named::Tenant::parse).transpose()?.unwrap_or_else(named::Tenant::default_tenant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn token(id: &str, label: Option<&str>) -> Token {
+        serde_json::from_value(json!({
+            "id": id, "tenant": "default", "label": label, "permissions": ["read"],
+            "createdAt": "2026-11-20T05:00:00.000Z", "expiresAt": "2026-12-20T05:00:00.000Z",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_label_selects_the_only_token_that_has_it() {
+        let tokens = || {
+            vec![
+                token("abcdefghij01", Some("CI")),
+                token("abcdefghij02", None),
+                token("abcdefghij03", Some("dash")),
+                token("abcdefghij04", Some("dash")),
+            ]
+        };
+        assert_eq!(only_labeled(tokens(), "CI").unwrap().unwrap().to_string(), "abcdefghij01");
+        assert_eq!(only_labeled(tokens(), "ci").unwrap(), None);
+        let Err(Failure::Reported(report)) = only_labeled(tokens(), "dash") else { panic!() };
+        assert_eq!(report.code, "TOKEN_AMBIGUOUS");
+        assert_eq!(report.message, "2 tokens have the label \"dash\": abcdefghij03, abcdefghij04.");
+    }
 }

@@ -192,9 +192,12 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
 }
 
 fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
-    let address = parse_address(&command.name)?;
+    let Rollback { name, snapshot, .. } = command;
+    let address = parse_address(name)?;
+    let found = find_in_workspace(context, &address, snapshot);
+    let found = found.map_err(|failure| context.suggest_order(failure, name, snapshot))?;
     let request = UpdateRequest {
-        current_snapshot_id: Some(find_in_workspace(context, &address, &command.snapshot)?),
+        current_snapshot_id: Some(found),
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use sandbox_snapshotter_client::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::named::Tenant;
+use sandbox_snapshotter_client::model::provenance::Provenance;
 use sandbox_snapshotter_client::model::{DerivationKind, SandboxId, SnapshotCause, Timestamp};
 
 use serde::Deserialize;
@@ -36,7 +37,7 @@ impl Show for Lineage {
     fn text(&self, now: Timestamp) -> String {
         let Tree { root, sandboxes, truncated } = &self.tree;
         let mut lines = vec![self.sandbox(root)];
-        self.branch(root, "", now, &mut lines);
+        self.branch(root, None, "", now, &mut lines);
         let more = if *truncated { ", and more that are not shown" } else { "" };
         lines.push(styled(FAINT, &format!("{}{more}", count(*sandboxes, "sandbox", "sandboxes"))));
         lines.join("\n") + "\n"
@@ -44,25 +45,43 @@ impl Show for Lineage {
 }
 
 impl Lineage {
-    /// Appends the snapshots of a sandbox, and the sandboxes derived from them. Each line starts with `indent`.
-    fn branch(&self, branch: &TreeSandbox, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
+    /// Appends the snapshots of a sandbox, newest first, and the sandboxes derived from them. Each line starts with `indent`.
+    /// `source` is what the snapshot ran on that the sandbox was derived from.
+    fn branch(
+        &self,
+        branch: &TreeSandbox,
+        source: Option<&Provenance>,
+        indent: &str,
+        now: Timestamp,
+        lines: &mut Vec<String>,
+    ) {
         let problem = branch.problem.as_ref().map(|problem| styled(BAD, &sanitize_for_terminal(problem)));
         let count = branch.snapshots.len() + usize::from(problem.is_some());
         for (index, node) in branch.snapshots.iter().enumerate() {
             let (connector, inner) = connectors(index + 1 == count);
-            lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, now)));
-            self.derived(node, &format!("{indent}{inner}"), now, lines);
+            let mut older = branch.snapshots.iter().skip(index + 1);
+            let before = older.find_map(|older| older.snapshot.provenance.as_ref()).or(source);
+            lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, before, now)));
+            self.derived(node, before, &format!("{indent}{inner}"), now, lines);
         }
         if let Some(problem) = problem {
             lines.push(format!("{indent}{}{problem}", connectors(true).0));
         }
     }
 
-    fn derived(&self, node: &TreeSnapshot, indent: &str, now: Timestamp, lines: &mut Vec<String>) {
+    fn derived(
+        &self,
+        node: &TreeSnapshot,
+        before: Option<&Provenance>,
+        indent: &str,
+        now: Timestamp,
+        lines: &mut Vec<String>,
+    ) {
+        let source = node.snapshot.provenance.as_ref().or(before);
         for (index, derived) in node.derived.iter().enumerate() {
             let (connector, inner) = connectors(index + 1 == node.derived.len());
             lines.push(format!("{indent}{connector}{}", self.sandbox(derived)));
-            self.branch(derived, &format!("{indent}{inner}"), now, lines);
+            self.branch(derived, source, &format!("{indent}{inner}"), now, lines);
         }
     }
 
@@ -95,7 +114,8 @@ const fn connectors(is_last: bool) -> (&'static str, &'static str) {
     if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") }
 }
 
-fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
+/// Returns the line of a snapshot. What it ran on is shown only where it differs from the snapshot `before`.
+fn snapshot(node: &SnapshotNode, before: Option<&Provenance>, now: Timestamp) -> String {
     let mut words = vec![node.snapshot_id.to_string()];
     words.extend(node.label.as_ref().map(|label| sanitize_for_terminal(label.as_str()).into_owned()));
     words.extend(node.size_bytes.map(size));
@@ -103,7 +123,8 @@ fn snapshot(node: &SnapshotNode, now: Timestamp) -> String {
         words.push(styled(FAINT, &format!("delta of {base}")));
     }
     words.extend(node.created_at.map(|time| relative_time(time, now)));
-    words.extend(node.provenance.as_ref().map(|known| styled(FAINT, &sanitize_for_terminal(&known.summary()))));
+    let new = before.zip(node.provenance.as_ref()).map(|(before, known)| known.differing_parts(before));
+    words.extend(new.into_iter().flatten().map(|part| styled(FAINT, &sanitize_for_terminal(&part))));
     if node.state != SnapshotState::Ready {
         words.push(styled(FAINT, node.state.as_str()));
     }
@@ -173,8 +194,31 @@ first
             "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true, "cause": "autosave",
             "dependents": ["x", "y"], "expiresAt": "2026-11-22T05:00:00.000Z", "provenance": { "sdkVersion": "0.12.10" },
         });
-        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  SDK 0.12.10  automatic save  pinned  needed by x, y  expires in 2 days\n";
+        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  automatic save  pinned  needed by x, y  expires in 2 days\n";
         assert!(rendered(&sandbox_node("first", &[snapshot_node('a', &fields, &[])]), false).contains(line));
+    }
+
+    #[test]
+    fn what_a_snapshot_ran_on_is_shown_only_where_it_differs_from_the_snapshot_before() {
+        let on = |packages: &str| json!({ "provenance": { "sdkVersion": "0.12.10", "packages": packages } });
+        let derived = [snapshot_node('d', &on("second"), &[]), snapshot_node('c', &on("first"), &[])];
+        let root = sandbox_node(
+            "first",
+            &[
+                snapshot_node('b', &json!({}), &[]),
+                snapshot_node('a', &on("first"), &[sandbox_node("derived", &derived)]),
+            ],
+        );
+        let expected = "\
+first
+├─ snap-bbbbbbbbbbbbbbbb
+└─ snap-aaaaaaaaaaaaaaaa
+   └─ derived
+      ├─ snap-dddddddddddddddd  packages second
+      └─ snap-cccccccccccccccc
+1 sandbox
+";
+        assert_eq!(rendered(&root, false), expected);
     }
 
     #[test]

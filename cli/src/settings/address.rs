@@ -25,7 +25,7 @@ impl Address {
             Failure::invalid(
                 "ADDRESS_INVALID",
                 message,
-                "Pass an address such as https://snapshotter.example.workers.dev",
+                "Pass the address of the Worker, such as https://snapshotter.example.workers.dev",
             )
         };
         let uri: Uri = text.trim().parse().map_err(|_| refuse("is not a URL"))?;
@@ -44,6 +44,9 @@ impl Address {
         }
         let default_port = if scheme == "https" { 443 } else { 80 };
         let path = uri.path().trim_end_matches('/');
+        if path.ends_with("/v1") {
+            return Err(refuse("ends with /v1, which is the path of the API and not a part of the address"));
+        }
         Ok(Self {
             base: format!("{scheme}://{authority}{path}"),
             host: (authority.host().to_lowercase(), authority.port_u16().unwrap_or(default_port)),
@@ -91,9 +94,26 @@ mod tests {
 
     #[test]
     fn an_address_is_a_url_without_secrets() {
-        for text in ["", "far", "ftp://far", "https://", "https://user:word@far", "https://far/?x=1", "https://fa r"] {
+        for text in [
+            "",
+            "far",
+            "ftp://far",
+            "https://",
+            "https://user:word@far",
+            "https://far/?x=1",
+            "https://fa r",
+            "https://far/v1",
+            "https://far/v1/",
+        ] {
             let refused = Address::parse(text).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("ADDRESS_INVALID"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_may_contain_v1_before_its_end() {
+        for text in ["https://far/v1/snapshots", "https://far/apiv1", "https://v1"] {
+            assert!(Address::parse(text).is_ok(), "{text}");
         }
     }
 

@@ -20,10 +20,13 @@ export function Checkpoints({
   sandboxId,
   running,
   isUnknown,
+  isOfWorkspace,
 }: {
   sandboxId: string;
   running: boolean | undefined;
   isUnknown: boolean;
+  /** Whether the sandbox belongs or belonged to a workspace. */
+  isOfWorkspace: boolean;
 }) {
   const [checkpoints, setCheckpoints] = useState<Checkpoint[]>();
   const [cursor, setCursor] = useState<string>();
@@ -67,7 +70,9 @@ export function Checkpoints({
       <p class="empty">
         {isUnknown
           ? 'No container is running: checkpoints are in the container.'
-          : 'The container has ended. Its checkpoints and files are gone, except for those in a snapshot.'}
+          : isOfWorkspace
+            ? 'The sandbox is not running. Start its workspace to use the checkpoints that are in its snapshot.'
+            : 'The container has ended. Its checkpoints and files are gone, except for those in a snapshot.'}
       </p>
     );
   return (

@@ -104,7 +104,7 @@ function LoadedLineage({
               current={current}
               former={former}
               selected={shown}
-              scrolls={selected !== undefined}
+              scrolls={() => selected !== undefined || !sheet.current || !isSheet(sheet.current)}
               onSelect={select}
             />
             <Legend>

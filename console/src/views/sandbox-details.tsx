@@ -16,6 +16,7 @@ import { Name } from '../ui/name.tsx';
 import { Checkpoints } from './checkpoints.tsx';
 import type { DetailsProps } from './details.ts';
 import { RetentionTab } from './retention.tsx';
+import { SnapshotLink } from './snapshot-link.tsx';
 import { TakeSnapshot } from './take-snapshot.tsx';
 
 const TABS: readonly [Tab | undefined, string][] = [
@@ -54,7 +55,12 @@ export function SandboxDetails(props: DetailsProps<SandboxNode>) {
       </nav>
       {tab === undefined && (node.isUnknown ? <Unknown /> : <Overview {...props} />)}
       {tab === 'checkpoints' && (
-        <Checkpoints sandboxId={sandboxId} running={running} isUnknown={node.isUnknown} />
+        <Checkpoints
+          sandboxId={sandboxId}
+          running={running}
+          isUnknown={node.isUnknown}
+          isOfWorkspace={node.sandbox.workspace !== undefined}
+        />
       )}
       {tab === 'retention' && <RetentionTab sandboxId={sandboxId} />}
     </>
@@ -76,8 +82,9 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
   const [isTaking, setTaking] = useState(false);
   const isFormer = page?.formerSandboxIds.includes(sandboxId) ?? false;
   const parent = node.parentId === undefined ? undefined : nodes.get(node.parentId);
-  const canRevive =
-    running === false && workspace === undefined && (snapshots.length > 0 || parent !== undefined);
+  // Only a start of its workspace starts the sandbox of a workspace.
+  const isStopped = running === false && workspace !== undefined;
+  const canRevive = running === false && !isStopped && (snapshots.length > 0 || parent !== undefined);
   const title = (
     <>
       The revival of <Name of={sandboxId} />
@@ -103,15 +110,23 @@ function Overview({ node, nodes, current, placeFor, workspace: page }: DetailsPr
           <p>{problem}</p>
         </div>
       )}
+      {page?.state === 'stopped' && page.sandboxId === sandboxId && page.lastSnapshot && (
+        <p class="hint">
+          The workspace is stopped. Its files are in <SnapshotLink of={page} id={page.lastSnapshot.id} />, and
+          a start restores them.
+        </p>
+      )}
       <div class="buttons">
-        <Button
-          needs="snapshot"
-          variant={running === false ? 'plain' : 'primary'}
-          icon="camera"
-          onClick={() => setTaking(true)}
-        >
-          Take a snapshot…
-        </Button>
+        {!isStopped && (
+          <Button
+            needs="snapshot"
+            variant={running === false ? 'plain' : 'primary'}
+            icon="camera"
+            onClick={() => setTaking(true)}
+          >
+            Take a snapshot…
+          </Button>
+        )}
         {canRevive && (
           <Button needs="revive" icon="restore" busy={reviving.busy} onClick={() => void reviving.run()}>
             Revive

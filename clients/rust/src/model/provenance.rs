@@ -81,6 +81,21 @@ impl Provenance {
         parts.into_iter().flatten().next().unwrap_or_default()
     }
 
+    /// Returns the parts that differ from those of `other`, as short texts for people. What is not known of both is no difference.
+    pub fn differing_parts(&self, other: &Self) -> Vec<String> {
+        let parts = [
+            ("", &self.image, &other.image),
+            ("SDK ", &self.sdk_version, &other.sdk_version),
+            ("packages ", &self.packages, &other.packages),
+            ("class ", &self.class_version, &other.class_version),
+        ];
+        let differing = parts.into_iter().filter_map(|(name, own, other)| match (own, other) {
+            (Some(own), Some(other)) if own != other => Some(format!("{name}{own}")),
+            _ => None,
+        });
+        differing.collect()
+    }
+
     fn if_known(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
