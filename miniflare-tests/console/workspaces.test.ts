@@ -357,6 +357,8 @@ describe('a workspace', () => {
     const snapshots = [...Array(60).keys()].map((at) => ({
       snapshotId: `snap-${at}`,
       state: 'ready',
+      pinned: false,
+      dependents: [],
       derived: at === 59 ? [{ sandboxId, running: true, snapshots: [] }] : [],
     }));
     await using tab = await fixture.signedIn();
