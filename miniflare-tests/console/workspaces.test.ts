@@ -370,7 +370,7 @@ describe('a workspace', () => {
     await until(async () =>
       tab.node(`Sandbox ${sandboxId} current running`).evaluate((row) => {
         const { top, bottom } = row.getBoundingClientRect();
-        return top >= 0 && bottom <= innerHeight;
+        return top >= 0 && bottom <= row.ownerDocument.documentElement.clientHeight;
       }),
     );
   });
