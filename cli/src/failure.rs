@@ -281,6 +281,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::output::render::with_flags;
 
     /// Returns the sources of this program.
     fn sources(folder: &Path) -> Vec<String> {
@@ -314,6 +315,28 @@ mod tests {
             for word in ["list()", "create()", "onFailure", "snapshot()"] {
                 assert!(!remediation.contains(word), "{remediation}");
             }
+        }
+    }
+
+    #[test]
+    fn options_in_texts_of_the_server_become_flags() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut texts = sources(&root.join("clients/rust/src/model/error"));
+        texts.extend(sources(&root.join("src/service")));
+        let without_comments = |text: &String| -> String {
+            text.lines().filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |all, line| all + line)
+        };
+        let texts: String = texts.iter().map(without_comments).collect();
+        let is_option = |part: &&str| {
+            part.starts_with(|first: char| first.is_ascii_lowercase())
+                && part.split_once(": ").is_some_and(|(name, _)| name.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        };
+        let options: Vec<_> = texts.split('`').filter(is_option).map(|part| part.replace("\\\"", "\"")).collect();
+        assert!(options.iter().any(|option| option == "secrets: \"exclude\""), "{options:?}");
+        // No command of this program calls `files/remove`.
+        for option in options.iter().filter(|option| *option != "recursive: true") {
+            let flag = with_flags(&format!("`{option}`"));
+            assert!(flag.starts_with("`--"), "{flag}");
         }
     }
 

@@ -71,9 +71,11 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
+    ("`image: null`", "`--default-image`"),
+    ("Pass the `name` of its workspace,", "Pass @NAME for its workspace,"),
     ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start --allow-empty` to start"),
     ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start --allow-empty` to start"),
 ];
@@ -106,19 +108,29 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "count" => "--count",
         "currentSnapshotId" => "--back-to",
         "cursor" => "--cursor",
+        "cwd" => "--cwd",
+        "dir" => "--dir",
+        "excludes" => "--exclude",
         "expirationSeconds" => "--expires",
         "force" => "--force",
         "fresh" => "--fresh",
+        "gitignore" => "--gitignore",
         "idempotencyKey" => "--idempotency-key",
+        "incremental" => "--incremental",
         "labelPrefix" => "--label-prefix",
         "limit" => "--limit",
         "maxBytes" => "--max-bytes",
         "onDiverged" => "--on-diverged",
         "onFailure" => "--hook-failure",
+        "onImageChange" => "--on-image-change",
+        "overwrite" => "--overwrite",
         "permissions" => "--permission",
         "replace" => "--replace",
+        "revive" => "--revive",
+        "secrets" => "--secrets",
         "sourceSnapshot" => "--from-snapshot",
         "sourceWorkspace" => "--from-workspace",
+        "storage" => "--storage",
         "timeoutSeconds" => "--hook-timeout",
         "wake" => "--wake",
         "workspaces" => "--workspace",
@@ -217,6 +229,10 @@ mod tests {
         assert_eq!(
             with_flags("`count` must be 1–100; `onFailure: \"warn\"`."),
             "`--count` must be 1–100; `--hook-failure warn`."
+        );
+        assert_eq!(
+            with_flags("Pass `secrets: \"exclude\"`, or `image: null`."),
+            "Pass `--secrets exclude`, or `--default-image`."
         );
         for text in ["Send force: true.", "`wrangler deploy`: true", "Call `list`.", ""] {
             assert_eq!(with_flags(text), text);
