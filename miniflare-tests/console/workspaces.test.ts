@@ -367,12 +367,11 @@ describe('a workspace', () => {
     );
     await tab.visit('#/workspaces/low/desk');
     await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
-    await until(async () =>
-      tab.node(`Sandbox ${sandboxId} current running`).evaluate((row) => {
-        const { top, bottom } = row.getBoundingClientRect();
-        return top >= 0 && bottom <= row.ownerDocument.documentElement.clientHeight;
-      }),
-    );
+    await until(async () => {
+      const { y, height } = (await tab.node(`Sandbox ${sandboxId} current running`).boundingBox()) ?? {};
+      const screen = tab.page.viewportSize()?.height;
+      return y! >= 0 && y! + height! <= screen!;
+    });
   });
 
   test('that another user stopped has no running sandbox in the tree', async () => {
