@@ -65,7 +65,7 @@ pub struct Create {
 pub struct Revoke {
     /// The id or the label of the token, as `tokens list` prints it
     #[arg(value_name = "ID|LABEL")]
-    pub token: String,
+    pub id: String,
     /// The tenant.
     #[command(flatten)]
     pub tenant: Tenant,

@@ -28,11 +28,11 @@ pub fn run(context: &Context, command: Tokens) -> Result<Exit> {
     }
 }
 
-fn revoke(context: &Context, Revoke { token, tenant }: &Revoke) -> Result<Exit> {
+fn revoke(context: &Context, Revoke { id, tenant }: &Revoke) -> Result<Exit> {
     let tenant = parse_tenant(tenant)?;
     let not_found = || {
         // A misspelled id would leave the token valid.
-        let message = format!("The tenant {:?} has no token {token:?}.", tenant.as_str());
+        let message = format!("The tenant {:?} has no token {id:?}.", tenant.as_str());
         let remediation = "Nothing was revoked. `snapshotter tokens list` lists the tokens.";
         Failure::local(Exit::NotFound, "TOKEN_NOT_FOUND", message, remediation)
     };
@@ -41,10 +41,10 @@ fn revoke(context: &Context, Revoke { token, tenant }: &Revoke) -> Result<Exit> 
         let answer = context.call_mutating::<RevokedToken>("tokens/revoke", &request)?;
         Ok(Some(answer).filter(|answer| answer.value.revoked))
     };
-    let by_id = TokenId::parse(token).ok().map(revoke).transpose()?.flatten();
+    let by_id = TokenId::parse(id).ok().map(revoke).transpose()?.flatten();
     let revoked = match by_id {
         Some(answer) => Some(answer),
-        None => find_labeled(context, &tenant, token)?.map(revoke).transpose()?.flatten(),
+        None => find_labeled(context, &tenant, id)?.map(revoke).transpose()?.flatten(),
     };
     context.show(&revoked.ok_or_else(not_found)?)
 }
