@@ -118,6 +118,8 @@ def replace_values(path, body):
     options = {name: replace_value(path, name, value) for name, value in body.items()}
     if isinstance(options.get("sourceSnapshot"), dict):
         options["sourceSnapshot"] = {"ref": ENTITIES["ref"]}
+    if path == "/v1/workspaces/fork" and options.get("from") is not None:
+        options.pop("secrets", None)  # Only present files are searched.
     if path in KEYED:
         # A key identifies one set of options.
         options["idempotencyKey"] = f"{path} {json.dumps(options, sort_keys=True)}"[:128]
