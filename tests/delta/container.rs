@@ -218,10 +218,10 @@ impl Container {
     fn begin(&self, begin: &CaptureBegin, script: &str) -> CaptureBegun {
         loop {
             let printed = self.run(script);
-            let begun = delta::read_capture_begun(&printed, begin).unwrap_or_else(|| panic!("{printed:?}"));
-            let CaptureBegun::Full { reason, untraced } = &begun else { return begun };
+            let found = delta::read_capture_begun(&printed, begin).unwrap_or_else(|| panic!("{printed:?}"));
+            let CaptureBegun::Full { reason, untraced } = &found else { return found };
             if ![reason, untraced].contains(&&Some(FullReason::Clock)) {
-                return begun;
+                return found;
             }
         }
     }
