@@ -36,9 +36,10 @@ for (const transport of ['rpc', 'http'] as const) {
       const ref = await world.snapshot(origin, { label: 'first' });
       const { snapshots, ...rest } = await world[transport]('list', { sandboxId: origin });
       assert.deepEqual(rest, {});
-      const [{ ageSeconds, checkedAt, provenance, ...row }] = snapshots;
+      const [{ ageSeconds, checkedAt, provenance, fullReason, ...row }] = snapshots;
       assert.ok(ageSeconds >= 0 && checkedAt >= ref.ref.createdAt);
       assert.match(provenance.packages, /^[0-9a-f]{16}$/);
+      assert.equal(fullReason, ref.capture?.reason);
       const { capture, snapshotId, shortRef, ...plain } = ref;
       assert.deepEqual(row, {
         snapshotId,

@@ -221,9 +221,9 @@ describe('a page', () => {
   });
 
   for (const address of ['#/nowhere', '#/workspaces/%', '#/sandboxes/']) {
-    test(`with the invalid address ${address} is the list of workspaces`, async () => {
+    test(`with the invalid address ${address} says that it is unknown`, async () => {
       await using tab = await fixture.signedIn(address);
-      await tab.page.getByRole('heading', { name: 'Workspaces' }).waitFor();
+      await tab.page.getByRole('heading', { name: 'Unknown page' }).waitFor();
     });
   }
 
