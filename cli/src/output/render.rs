@@ -71,10 +71,11 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 7] = [
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
     ("`image: null`", "`--default-image`"),
+    ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
     ("Pass the `name` of its workspace,", "Pass @NAME for its workspace,"),
     ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start --allow-empty` to start"),
     ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start --allow-empty` to start"),
@@ -233,6 +234,10 @@ mod tests {
         assert_eq!(
             with_flags("Pass `secrets: \"exclude\"`, or `image: null`."),
             "Pass `--secrets exclude`, or `--default-image`."
+        );
+        assert_eq!(
+            with_flags("Go back with `rollback` (`workspaces/update` with `currentSnapshotId`)."),
+            "Go back with `snapshotter workspace rollback`."
         );
         for text in ["Send force: true.", "`wrangler deploy`: true", "Call `list`.", ""] {
             assert_eq!(with_flags(text), text);
