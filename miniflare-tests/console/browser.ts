@@ -7,7 +7,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Locator, type 
 
 import type { TakenSnapshot } from '../../client/src/index.ts';
 import { output } from '../../scripts/setup.mjs';
-import { TOKEN, World, type WorldOptions } from '../world.ts';
+import { TOKEN, until, World, type WorldOptions } from '../world.ts';
 
 /** Starts the machine's own Chromium. */
 export function launch(): Promise<Browser> {
@@ -144,6 +144,13 @@ export class ConsoleFixture {
       await this.browser.close();
       await this.world[Symbol.asyncDispose]();
     });
+  }
+
+  /** Creates workspaces of a tenant, and waits until they are listed. */
+  async createWorkspaces(tenant: string, names: string[]) {
+    for (const name of names) await this.world.workspace(name, tenant).create();
+    const listed = async () => (await this.world.rpc('workspaces/list', { tenant })).workspaces.length;
+    await until(async () => (await listed()) === names.length);
   }
 
   /** Opens a tab without signing in. */

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { until } from '../world.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
 import { failCalls, recordBodies, triggerRead } from './calls.ts';
 
@@ -12,16 +11,9 @@ const fixture = new ConsoleFixture();
 /** The row of a workspace in the list. */
 const row = (tab: Tab, name: string) => tab.page.getByRole('row', { name: new RegExp(`^${name} `) });
 
-/** Creates workspaces of a tenant, and waits until they are listed. */
-async function createWorkspaces(tenant: string, names: string[]) {
-  for (const name of names) await fixture.world.workspace(name, tenant).create();
-  const listed = async () => (await fixture.world.rpc('workspaces/list', { tenant })).workspaces.length;
-  await until(async () => (await listed()) === names.length);
-}
-
 describe('the list', () => {
   test('shows the state, the last snapshot and the sandbox of each workspace', async () => {
-    await createWorkspaces('listed', ['docs', 'shop']);
+    await fixture.createWorkspaces('listed', ['docs', 'shop']);
     await fixture.world.workspace('docs', 'listed').exec('head -c 30000 /dev/urandom >file');
     await fixture.world.workspace('docs', 'listed').stop();
     await using tab = await fixture.signedIn('#/workspaces/listed');
@@ -31,7 +23,7 @@ describe('the list', () => {
   });
 
   test('filters by tenant and by the beginning of the name', async () => {
-    await createWorkspaces('filtered', ['alpha', 'beta-1', 'beta-2']);
+    await fixture.createWorkspaces('filtered', ['alpha', 'beta-1', 'beta-2']);
     await using tab = await fixture.signedIn();
     await tab.page.getByText('No workspaces yet.').waitFor();
     await tab.field('Tenant').fill('filtered');
@@ -43,7 +35,7 @@ describe('the list', () => {
   });
 
   test('is shown page by page', async () => {
-    await createWorkspaces('paged', ['a', 'b', 'c']);
+    await fixture.createWorkspaces('paged', ['a', 'b', 'c']);
     await using tab = await fixture.signedIn();
     await tab.page.route('**/v1/workspaces/list', (route) =>
       route.continue({ postData: { ...route.request().postDataJSON(), limit: 2 } }),
@@ -76,7 +68,7 @@ describe('a workspace', () => {
   });
 
   test('with a taken name is refused', async () => {
-    await createWorkspaces('taken', ['one']);
+    await fixture.createWorkspaces('taken', ['one']);
     await using tab = await fixture.signedIn('#/workspaces/taken');
     await tab.button('New workspace…').click();
     await tab.field('Name').fill('one');
@@ -85,7 +77,7 @@ describe('a workspace', () => {
   });
 
   test('is stopped with a snapshot, and started from it', async () => {
-    await createWorkspaces('stops', ['desk']);
+    await fixture.createWorkspaces('stops', ['desk']);
     const desk = fixture.world.workspace('desk', 'stops');
     await desk.exec('echo work >file');
     await using tab = await fixture.signedIn('#/workspaces/stops');
@@ -99,7 +91,7 @@ describe('a workspace', () => {
   });
 
   test('whose sandbox cold-started is started as the user chooses', async () => {
-    await createWorkspaces('diverged', ['desk']);
+    await fixture.createWorkspaces('diverged', ['desk']);
     const desk = fixture.world.workspace('desk', 'diverged');
     await desk.exec('echo work >file');
     await fixture.world.snapshot(await desk.sandboxId());
@@ -126,7 +118,7 @@ describe('a workspace', () => {
   });
 
   test('whose hook fails shows a notice and the output of the hook', async () => {
-    await createWorkspaces('hooked', ['desk']);
+    await fixture.createWorkspaces('hooked', ['desk']);
     await using tab = await fixture.signedIn('#/workspaces/hooked/desk');
     const output = `line\n`.repeat(1000);
     await tab.page.route('**/v1/workspaces/start', async (route) => {
@@ -142,7 +134,7 @@ describe('a workspace', () => {
   });
 
   test('shows only the failure of the last action', async () => {
-    await createWorkspaces('last', ['desk']);
+    await fixture.createWorkspaces('last', ['desk']);
     await using tab = await fixture.signedIn('#/workspaces/last/desk');
     await failCalls(tab, 'workspaces/start', 'NOTHING_RESTORABLE', 'conflict');
     await tab.button('Check desk').click();
@@ -153,7 +145,7 @@ describe('a workspace', () => {
   });
 
   test('shows the result of each fork if a fork fails', async () => {
-    await createWorkspaces('partly-forked', ['desk', 'copy-1']);
+    await fixture.createWorkspaces('partly-forked', ['desk', 'copy-1']);
     await using tab = await fixture.signedIn('#/workspaces/partly-forked/desk');
     await tab.button('Fork desk…').click();
     await tab.field('Name of the fork').fill('copy');
@@ -165,7 +157,7 @@ describe('a workspace', () => {
   });
 
   test('is forked', async () => {
-    await createWorkspaces('forks', ['desk']);
+    await fixture.createWorkspaces('forks', ['desk']);
     await fixture.world.workspace('desk', 'forks').exec('echo work >file');
     await using tab = await fixture.signedIn('#/workspaces/forks/desk');
     await tab.button('Fork desk…').click();
@@ -181,7 +173,7 @@ describe('a workspace', () => {
   });
 
   test('is deleted after its name is typed, with a list of what is kept before and after', async () => {
-    await createWorkspaces('ends', ['desk']);
+    await fixture.createWorkspaces('ends', ['desk']);
     const desk = fixture.world.workspace('desk', 'ends');
     await desk.exec('echo work >file');
     const snapshot = await fixture.world.snapshot(await desk.sandboxId());
@@ -200,14 +192,14 @@ describe('a workspace', () => {
   });
 
   test('that is active offers no start in the list', async () => {
-    await createWorkspaces('started', ['desk']);
+    await fixture.createWorkspaces('started', ['desk']);
     await using tab = await fixture.signedIn('#/workspaces/started');
     await tab.button('Stop desk').waitFor();
     assert.equal(await tab.button('Start desk').count(), 0);
   });
 
   test('with a snapshot that no stop took is not listed as one without snapshots', async () => {
-    await createWorkspaces('by-hand', ['desk']);
+    await fixture.createWorkspaces('by-hand', ['desk']);
     await fixture.world.snapshot(await fixture.world.workspace('desk', 'by-hand').sandboxId());
     await using tab = await fixture.signedIn('#/workspaces/by-hand');
     await tab.page.getByRole('columnheader', { name: 'Last saved' }).waitFor();
@@ -215,7 +207,7 @@ describe('a workspace', () => {
   });
 
   test('is rolled back to a snapshot in a new sandbox', async () => {
-    await createWorkspaces('rolls', ['desk']);
+    await fixture.createWorkspaces('rolls', ['desk']);
     const desk = fixture.world.workspace('desk', 'rolls');
     await desk.exec('echo before >file');
     const former = await desk.sandboxId();
@@ -234,7 +226,7 @@ describe('a workspace', () => {
   });
 
   test('is promoted from a fork, and from a snapshot of a fork in its lineage', async () => {
-    await createWorkspaces('promotes', ['desk']);
+    await fixture.createWorkspaces('promotes', ['desk']);
     const desk = fixture.world.workspace('desk', 'promotes');
     await desk.exec('echo first >file');
     await desk.fork({ newName: 'attempt' });
@@ -273,7 +265,7 @@ describe('a workspace', () => {
   });
 
   test('whose container ended without a stop shows that files may be lost', async () => {
-    await createWorkspaces('lossy', ['desk']);
+    await fixture.createWorkspaces('lossy', ['desk']);
     const desk = fixture.world.workspace('desk', 'lossy');
     await desk.exec('echo saved >file');
     await desk.stop();
@@ -284,131 +276,6 @@ describe('a workspace', () => {
     await tab.button('Check desk').click();
     await tab.page.getByText('Files that were newer than the snapshot may be lost.').first().waitFor();
     await tab.page.getByText('The last start restored snap-').waitFor();
-  });
-
-  test('links to the snapshot that it was restored from, also to one of a former sandbox', async () => {
-    await createWorkspaces('linked', ['desk']);
-    const desk = fixture.world.workspace('desk', 'linked');
-    const former = await desk.sandboxId();
-    await desk.exec('echo first >file');
-    const first = (await desk.stop()).lastSnapshot?.id ?? '';
-    await desk.start();
-    await desk.exec('echo second >file');
-    await desk.stop();
-    await fixture.world.rpc('workspaces/update', {
-      name: 'desk',
-      tenant: 'linked',
-      currentSnapshotId: first,
-    });
-    await desk.start();
-    await using tab = await fixture.signedIn('#/workspaces/linked/desk');
-    await tab.link(first).first().click();
-    await tab.details.getByText(`Snapshot of ${former}`).waitFor();
-    await tab.details.getByText('Capture and storage').waitFor();
-    await tab.visit('#/workspaces/linked/desk');
-    await tab.page.getByText('Settings and history').click();
-    await tab.page.getByRole('list', { name: 'History' }).getByRole('link', { name: first }).first().click();
-    await tab.details.getByText(`Snapshot of ${former}`).waitFor();
-  });
-
-  test('marks its former sandboxes, and not its present one', async () => {
-    await createWorkspaces('former', ['desk']);
-    const desk = fixture.world.workspace('desk', 'former');
-    const former = await desk.sandboxId();
-    await desk.exec('echo first >file');
-    const { lastSnapshot } = await desk.stop();
-    const options = { name: 'desk', tenant: 'former', currentSnapshotId: lastSnapshot?.id };
-    await fixture.world.rpc('workspaces/update', options);
-    await desk.start();
-    const present = await desk.sandboxId();
-    assert.notEqual(present, former);
-    await using tab = await fixture.signedIn('#/workspaces/former/desk');
-    await tab.node(`Sandbox ${former} ended former sandbox of desk`).click();
-    await tab.details.getByText('Former sandbox of').waitFor();
-    await tab.node(`Sandbox ${present} current running restored desk`).waitFor();
-  });
-
-  test('that is stopped shows why its only copy cannot be deleted', async () => {
-    await createWorkspaces('only', ['desk']);
-    await fixture.world.workspace('desk', 'only').exec('echo work >file');
-    const { lastSnapshot } = await fixture.world.workspace('desk', 'only').stop();
-    await using tab = await fixture.signedIn('#/workspaces/only/desk');
-    await tab.node('Snapshot').click();
-    await tab.details.getByText(lastSnapshot?.id ?? 'none').waitFor();
-    await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
-    assert.ok(await tab.button('Delete…').isDisabled());
-  });
-
-  test('that is stopped shows where its files are, and offers no snapshot of its ended sandbox', async () => {
-    await createWorkspaces('saved', ['desk']);
-    await fixture.world.workspace('desk', 'saved').exec('echo work >file');
-    const { lastSnapshot } = await fixture.world.workspace('desk', 'saved').stop();
-    await using tab = await fixture.signedIn('#/workspaces/saved/desk');
-    const saved = tab.details.getByRole('link', { name: lastSnapshot?.id ?? 'none' });
-    await saved.waitFor();
-    assert.equal(await tab.details.getByRole('button', { name: 'Take a snapshot…' }).count(), 0);
-    await saved.click();
-    await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
-  });
-
-  test('whose sandbox is below the first screen has it in view', async () => {
-    await createWorkspaces('low', ['desk']);
-    const sandboxId = await fixture.world.workspace('desk', 'low').sandboxId();
-    const snapshots = [...Array(60).keys()].map((at) => ({
-      snapshotId: `snap-${at}`,
-      state: 'ready',
-      pinned: false,
-      dependents: [],
-      derived: at === 59 ? [{ sandboxId, running: true, snapshots: [] }] : [],
-    }));
-    await using tab = await fixture.signedIn();
-    await tab.page.route('**/v1/lineage', (route) =>
-      route.fulfill({ json: { root: { sandboxId: 'first', snapshots }, sandboxes: 2, truncated: false } }),
-    );
-    await tab.visit('#/workspaces/low/desk');
-    await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
-    await until(async () => {
-      const { y, height } = (await tab.node(`Sandbox ${sandboxId} current running`).boundingBox()) ?? {};
-      const screen = tab.page.viewportSize()?.height;
-      return y! >= 0 && y! + height! <= screen!;
-    });
-  });
-
-  test('that another user stopped has no running sandbox in the tree', async () => {
-    await createWorkspaces('stopped-elsewhere', ['desk']);
-    const desk = fixture.world.workspace('desk', 'stopped-elsewhere');
-    const sandboxId = await desk.sandboxId();
-    await using tab = await fixture.signedIn('#/workspaces/stopped-elsewhere/desk');
-    await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
-    const calls = recordBodies(tab, 'lineage');
-    await desk.stop();
-    await triggerRead(tab);
-    await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
-    assert.ok(calls.every(({ check }) => !check));
-  });
-
-  test('that was deleted is not shown in the tree', async () => {
-    await createWorkspaces('gone', ['desk']);
-    const desk = fixture.world.workspace('desk', 'gone');
-    const sandboxId = await desk.sandboxId();
-    await desk.exec('echo work >file');
-    const snapshot = await fixture.world.snapshot(sandboxId, { label: 'kept' });
-    await fixture.world.rpc('pin', { ref: snapshot });
-    await using tab = await fixture.atSandbox(sandboxId);
-    await tab.node(`Sandbox ${sandboxId} current running desk`).waitFor();
-    await fixture.world.rpc('workspaces/delete', { name: 'desk', tenant: 'gone' });
-    await tab.button('Refresh').click();
-    await tab.node(`Sandbox ${sandboxId} current ended`).waitFor();
-    assert.equal(await tab.page.getByText('desk', { exact: true }).count(), 0);
-    await until(
-      async () => (await fixture.world.rpc('workspaces/list', { tenant: 'gone' })).workspaces.length === 0,
-    );
-    const calls = recordBodies(tab, 'workspaces/getByName');
-    const response = tab.page.waitForResponse('**/v1/workspaces/list');
-    await tab.button('Refresh').click();
-    await (await response).finished();
-    await tab.page.getByText('Updated just now').waitFor();
-    assert.deepEqual(calls, [], 'the deleted workspace is not asked for');
   });
 
   test('that does not exist can be created', async () => {
