@@ -149,6 +149,7 @@ if [ $# = 0 ]; then
   exec bash -c "$tools/node $tools/server.cjs; exit \$?"
 fi
 cd /
-# Passes signals on to the program, and ends with its exit code.
+# Passes signals on to the program, and ends with its exit code. A signal also ends `wait`, so only a second `wait` has the code
+# of a program that ended meanwhile.
 exec bash -c '"$@" & for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $!" $signal; done
-  echo entered; while wait $!; code=$?; kill -0 $!; do :; done 2>/dev/null; exit $code' init "$@"
+  echo entered; while wait $!; kill -0 $!; do :; done 2>/dev/null; wait $!' init "$@"
