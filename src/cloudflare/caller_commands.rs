@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use js_sys::Array;
 use serde_json::json;
 
 use super::command_stream::CommandStream;
+use super::input_writer::InputWriter;
 use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION, WORKING_DIRECTORY, redact_command, unreadable};
 use super::sandbox_stubs::SandboxStubs;
 use super::{checkpoints, scripts, stub};
@@ -59,9 +59,7 @@ impl CallerCommands for SandboxStubs {
     }
 
     async fn write_input(&self, id: &SandboxId, path: &str, input: web_sys::ReadableStream) -> Result<(), Failure> {
-        let options = stub::js_arguments(&[json!({ "sessionId": NO_SESSION })])?;
-        let arguments = Array::of3(&path.into(), &input, &options.get(0));
-        stub::call(&stub::get(&self.namespace, id.as_str())?, "writeFile", &arguments).await.map(drop)
+        InputWriter::new(self, id, path).write(input.into()).await
     }
 
     async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {

@@ -5,7 +5,7 @@
 //!   [`sandbox_stubs`]: the calls of their Durable Object stubs; [`sdk_session`]: several calls to one sandbox, billed as
 //!   one request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
 //!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
-//!   commands; [`command_stream`]: the output of the commands of callers
+//!   commands; [`command_stream`]: the output of the commands of callers; `input_writer`: their input
 //! - [`backups`]: the R2 bucket; `backup_keys`: the keys in it; `archive_reader`: the content of archives in it; `digest`: their SHA-256
 //! - [`downloads`]: files and directories of archives as streams
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
@@ -32,6 +32,7 @@ pub mod directory_store;
 pub mod downloads;
 mod git_ignored;
 pub mod health;
+mod input_writer;
 pub(crate) mod js_error;
 pub mod ledger;
 pub mod log;

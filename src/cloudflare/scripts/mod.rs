@@ -30,6 +30,7 @@ mod file_walk;
 mod files;
 mod freeze;
 mod hook;
+mod input;
 mod secrets;
 
 pub(crate) use arrival::read_arrival;
@@ -52,6 +53,8 @@ pub(super) use freeze::{freeze, thaw};
 pub(crate) use freeze::{read_frozen, read_thawed};
 pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
+pub(crate) use input::read_joined;
+pub(super) use input::{input_part, join_input, remove_input};
 pub(super) use secrets::find_secrets;
 pub(crate) use secrets::read_secrets;
 
