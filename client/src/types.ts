@@ -1351,7 +1351,7 @@ export interface ApplyRetentionOptions {
   dryRun?: boolean;
 }
 
-/** The key that signs a workspace's refs from now on. */
+/** The key that signs a sandbox's refs from now on. */
 export interface KeyRotation {
   /** The number of the key. */
   key: number;

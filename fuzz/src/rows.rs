@@ -13,7 +13,7 @@ use sandbox_snapshotter::model::named::messages::{
 };
 use sandbox_snapshotter::model::named::{NamedRecord, State};
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord,
+    Derivation, DerivedState, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord,
 };
 use sandbox_snapshotter::model::retention::{self, RetentionCandidate, RetentionScope};
 use sandbox_snapshotter::model::{Error, Policy, SandboxId, SigningKey, Timestamp, json};
@@ -29,7 +29,7 @@ pub fn read(data: &[u8]) {
     let Ok(row) = std::str::from_utf8(row) else { return };
     match kind {
         "snapshot" => check(row, check_snapshot),
-        "workspace" => check(row, |_: &WorkspaceRecord| ()),
+        "workspace" => check(row, |_: &SandboxRecord| ()),
         "derivation" => {
             check(row, |row: &Derivation| assert!(row.needs_snapshot() || row.task().is_some() || is_released(row)));
         }

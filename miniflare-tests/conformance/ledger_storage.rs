@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::cloudflare::ledger::SqlLedger;
 use sandbox_snapshotter::cloudflare::runtime::WorkerClock;
-use sandbox_snapshotter::model::record::{IdempotencyRecord, SnapshotRecord, WorkspaceRecord};
+use sandbox_snapshotter::model::record::{IdempotencyRecord, SandboxRecord, SnapshotRecord};
 use sandbox_snapshotter::model::{Code, Timestamp};
 use sandbox_snapshotter::ports::{Clock, Ledger};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use worker::worker_sys::DurableObjectState;
 use worker::{State, Storage};
 
 use crate::suite::Case;
-use crate::suite::ledger::rows::{deleted, minute_after_start, ready, snapshot_id, workspace};
+use crate::suite::ledger::rows::{deleted, minute_after_start, ready, sandbox_record, snapshot_id};
 
 /// A database that the release with version 1 of the schema wrote.
 const VERSION_1: &str = include_str!("version-1.sql");
@@ -23,7 +23,7 @@ pub fn cases() -> Vec<Case<Object>> {
     vec![
         case!(reopened_ledger_returns_the_snapshot_and_the_alarm),
         case!(reads_create_no_tables),
-        case!(workspace_record_creates_no_tables_and_survives_their_creation),
+        case!(sandbox_record_creates_no_tables_and_survives_their_creation),
         case!(async set_alarm_sets_the_alarm_of_the_platform),
         case!(page_query_uses_the_index_by_age),
         case!(page_query_with_a_prefix_uses_the_index_of_labels),
@@ -54,16 +54,16 @@ fn reads_create_no_tables(object: &Object) {
     assert!(object.schema().is_empty());
 }
 
-fn workspace_record_creates_no_tables_and_survives_their_creation(object: &Object) {
+fn sandbox_record_creates_no_tables_and_survives_their_creation(object: &Object) {
     let ledger = object.open();
-    ledger.put_workspace(&workspace()).unwrap();
+    ledger.put_sandbox(&sandbox_record()).unwrap();
     assert!(object.schema().is_empty());
-    assert_eq!(object.open().workspace().unwrap(), Some(workspace()));
+    assert_eq!(object.open().sandbox().unwrap(), Some(sandbox_record()));
     ledger.set_alarm(Some(minute_after_start(1))).unwrap();
-    assert_eq!(object.open().workspace().unwrap(), Some(workspace()));
-    let later = WorkspaceRecord { decommissioned_at: Some(minute_after_start(1)), ..workspace() };
-    ledger.put_workspace(&later).unwrap();
-    assert_eq!(object.open().workspace().unwrap(), Some(later));
+    assert_eq!(object.open().sandbox().unwrap(), Some(sandbox_record()));
+    let later = SandboxRecord { decommissioned_at: Some(minute_after_start(1)), ..sandbox_record() };
+    ledger.put_sandbox(&later).unwrap();
+    assert_eq!(object.open().sandbox().unwrap(), Some(later));
 }
 
 async fn set_alarm_sets_the_alarm_of_the_platform(object: &Object) {
@@ -99,7 +99,7 @@ fn migration_from_version_1_preserves_all_rows(object: &Object) {
     let labels = |snapshots: Vec<SnapshotRecord>| -> Vec<String> {
         snapshots.into_iter().map(|snapshot| snapshot.label.into()).collect()
     };
-    assert_eq!(ledger.workspace().unwrap().unwrap().policy.expiration_seconds, 3600);
+    assert_eq!(ledger.sandbox().unwrap().unwrap().policy.expiration_seconds, 3600);
     assert_eq!(ledger.alarm().unwrap(), Some(Timestamp::from_millis(1_795_143_600_000)));
     assert_eq!(labels(ledger.snapshot_page(None, None, 10).unwrap()), ["making", "ready"]);
     assert_eq!(labels(ledger.snapshot_page(None, Some("r"), 10).unwrap()), ["ready"]);

@@ -39,7 +39,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
     }
 
     fn stored_id(ledger: &SqlLedger) -> Result<Option<SandboxId>> {
-        Ok(ledger.workspace()?.map(|workspace| workspace.sandbox_id))
+        Ok(ledger.sandbox()?.map(|record| record.sandbox_id))
     }
 
     fn open(deployment: &Deployment, ledger: Rc<SqlLedger>, id: SandboxId) -> Self {

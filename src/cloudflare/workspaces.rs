@@ -61,7 +61,7 @@ pub enum Message {
     Descent,
     /// [`SandboxLedgerClient::sweep`]
     Sweep {
-        /// The backups with the mark of this workspace, and the snapshots that they name.
+        /// The backups with the mark of this sandbox, and the snapshots that they name.
         backups: Vec<(BackupLocation, SnapshotId)>,
         /// Whether to count the backups without deleting them.
         dry_run: bool,

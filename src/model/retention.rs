@@ -2,7 +2,7 @@
 //!
 //! [`plan`] decides about each snapshot and gives the reasons. The rules apply in this order:
 //!
-//! 1. A snapshot stays if it is pinned, if another workspace depends on it, if a sandbox is being made from it, or if
+//! 1. A snapshot stays if it is pinned, if another sandbox depends on it, if a sandbox is being made from it, or if
 //!    it is the newest restorable snapshot. The newest one of a superseded sandbox is no exception: its workspace
 //!    continues in another sandbox, which depends on the snapshot that it was made from until it has its own.
 //! 2. A snapshot with its own expiration expires that many seconds after its last use.
@@ -48,7 +48,7 @@ pub struct RetentionCandidate {
     pub restorable: bool,
     /// Whether an automatic save took it.
     pub autosave: bool,
-    /// The workspaces that depend on it.
+    /// The sandboxes that depend on it.
     pub dependents: Vec<SandboxId>,
 }
 

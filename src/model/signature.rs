@@ -1,8 +1,8 @@
 //! Signatures of refs.
 //!
 //! A ref passes through applications, logs and language models. A returned ref is trusted because it carries an
-//! HMAC-SHA-256 tag. The workspace of its origin creates and stores the key. Each key has a number. The newest key
-//! signs, and the signatures of the previous one stay valid.
+//! HMAC-SHA-256 tag. The ledger of its origin stores the key. Each key has a number. The newest key signs, and the
+//! signatures of the previous one stay valid.
 
 use std::fmt;
 

@@ -7,7 +7,7 @@ use super::{
 };
 
 /// The longest time to live, in seconds: 100 years of 365 days. All backups are stored with it, because the retention
-/// policy of the workspace decides when a snapshot expires.
+/// policy of the sandbox decides when a snapshot expires.
 pub const MAX_TTL_SECONDS: u64 = 100 * 365 * 24 * 3600;
 
 /// The SDK stops restoring a backup this long before the end of its time to live, in milliseconds.

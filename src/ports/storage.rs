@@ -2,13 +2,13 @@
 
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::{Address, NamedRecord, Transition, WorkspaceName};
-use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
+use crate::model::record::{Derivation, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::token::TokenId;
 use crate::model::token_record::TokenRecord;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 
-/// The durable storage of one workspace, and its alarm.
+/// The ledger: the durable storage of one sandbox, and its alarm.
 ///
 /// It is synchronous. When two calls have no `await` between them, no other request can change a row between them, and
 /// their writes are committed together or not at all.
@@ -16,10 +16,10 @@ use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 /// Every method can fail with [`Code::LedgerUnavailable`](crate::model::Code::LedgerUnavailable), and one that reads
 /// rows with [`Code::LedgerCorrupt`](crate::model::Code::LedgerCorrupt).
 pub trait Ledger {
-    /// Returns the row of the workspace; `None` before the first write.
-    fn workspace(&self) -> Result<Option<WorkspaceRecord>>;
-    /// Stores the row of the workspace.
-    fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()>;
+    /// Returns the row of the sandbox itself; `None` before the first write.
+    fn sandbox(&self) -> Result<Option<SandboxRecord>>;
+    /// Stores the row of the sandbox itself.
+    fn put_sandbox(&self, sandbox: &SandboxRecord) -> Result<()>;
 
     /// Returns a snapshot.
     fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>>;
@@ -46,7 +46,7 @@ pub trait Ledger {
     /// remain.
     fn delete_tombstones(&self, before: Timestamp) -> Result<bool>;
 
-    /// Returns a sandbox that was made from a snapshot of this workspace.
+    /// Returns a sandbox that was made from a snapshot of this sandbox.
     fn derived_sandbox(&self, sandbox_id: &SandboxId) -> Result<Option<Derivation>>;
     /// Returns the sandboxes that were made from these snapshots, in the order of their ids.
     fn derived_from(&self, ids: &[SnapshotId]) -> Result<Vec<Derivation>>;
@@ -71,7 +71,7 @@ pub trait Ledger {
     /// remain.
     fn delete_answered_calls(&self, before: Timestamp) -> Result<bool>;
 
-    /// Returns the releases that were not sent to other workspaces yet.
+    /// Returns the releases that were not sent to other ledgers yet.
     fn releases(&self) -> Result<Vec<Release>>;
     /// Stores a release, and replaces the row for the same snapshot.
     fn put_release(&self, release: &Release) -> Result<()>;

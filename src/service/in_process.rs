@@ -76,7 +76,7 @@ pub(super) enum WorkKey {
     Snapshot(SnapshotId),
     /// The creation or destruction of a sandbox.
     Sandbox(SandboxId),
-    /// The message to another workspace that its snapshot is no longer needed.
+    /// The message to another ledger that its snapshot is no longer needed.
     Release(SnapshotId),
 }
 

@@ -2,7 +2,7 @@
 
 use super::CloudflareSandboxSnapshotter;
 use crate::model::named::messages::ClaimRequest;
-use crate::model::record::{SnapshotRecord, WorkspaceRecord};
+use crate::model::record::{SandboxRecord, SnapshotRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::retention::expires_at;
 use crate::model::usage::OperationCounts;
@@ -10,15 +10,15 @@ use crate::model::{Policy, Result, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns the row of the workspace; a new one with defaults, which is not stored yet, when there is none.
+    /// Returns the row of the sandbox itself; a new one with defaults, which is not stored yet, when there is none.
     ///
     /// # Errors
     /// [`Code::RuntimeMismatch`](crate::model::Code::RuntimeMismatch) if the caller requests another runtime.
-    pub(super) fn workspace(&self) -> Result<WorkspaceRecord> {
-        if let Some(stored) = self.ledger.workspace()? {
+    pub(super) fn sandbox_record(&self) -> Result<SandboxRecord> {
+        if let Some(stored) = self.ledger.sandbox()? {
             return self.ensure_requested_runtime(&stored).map(|()| stored);
         }
-        Ok(WorkspaceRecord {
+        Ok(SandboxRecord {
             sandbox_id: (*self.id).clone(),
             root_id: root_of(&self.id),
             runtime: self.runtime()?,
@@ -39,23 +39,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
-    /// Stores the row of the workspace with its keys, unless it is there. Returns the row, and the key that mints
+    /// Stores the row of the sandbox with its keys, unless it is there. Returns the row, and the key that mints
     /// snapshot ids.
-    pub(super) fn ensure_initialized(&self) -> Result<(WorkspaceRecord, SigningKey)> {
-        let mut workspace = self.workspace()?;
-        let is_new = workspace.keys.is_empty() || workspace.id_key.is_none();
-        if workspace.keys.is_empty() {
-            workspace.keys.push(SigningKey::new(1, self.ports.entropy().random_bytes()?));
+    pub(super) fn ensure_initialized(&self) -> Result<(SandboxRecord, SigningKey)> {
+        let mut sandbox = self.sandbox_record()?;
+        let is_new = sandbox.keys.is_empty() || sandbox.id_key.is_none();
+        if sandbox.keys.is_empty() {
+            sandbox.keys.push(SigningKey::new(1, self.ports.entropy().random_bytes()?));
         }
-        let id_key = match workspace.id_key.take() {
+        let id_key = match sandbox.id_key.take() {
             Some(id_key) => id_key,
             None => SigningKey::new(0, self.ports.entropy().random_bytes()?),
         };
-        workspace.id_key = Some(id_key.clone());
+        sandbox.id_key = Some(id_key.clone());
         if is_new {
-            self.ledger.put_workspace(&workspace)?;
+            self.ledger.put_sandbox(&sandbox)?;
         }
-        Ok((workspace, id_key))
+        Ok((sandbox, id_key))
     }
 
     /// Schedules the alarm at `at`, unless an earlier one is set. Sets an overdue alarm again, because it may have been
@@ -71,12 +71,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Calculates when a snapshot expires, stores its row, and schedules the alarm for that time.
     pub(super) fn save_snapshot(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         mut snapshot: SnapshotRecord,
     ) -> Result<SnapshotRecord> {
-        let candidate = workspace.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.now());
+        let candidate = sandbox.candidate(&snapshot, self.dependents(&snapshot.snapshot_id)?, self.now());
         let stays = candidate.pinned || !candidate.dependents.is_empty() || candidate.protected_until.is_some();
-        snapshot.expires_at = expires_at(&workspace.policy, &candidate).filter(|_| !stays);
+        snapshot.expires_at = expires_at(&sandbox.policy, &candidate).filter(|_| !stays);
         self.ledger.put_snapshot(&snapshot)?;
         if let Some(expires_at) = snapshot.expires_at {
             self.schedule_alarm(expires_at)?;
@@ -88,7 +88,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns `false` when the id has another owner already.
     pub fn claim(&self, claim: &ClaimRequest) -> Result<bool> {
         let ClaimRequest { root_id, parent, binding, marker, runtime } = claim;
-        if let Some(known) = self.ledger.workspace()? {
+        if let Some(known) = self.ledger.sandbox()? {
             // The same named workspace may repeat its claim.
             let is_same_owner = known.decommissioned_at.is_none()
                 && known
@@ -96,7 +96,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     .is_some_and(|known| Some(&known.address) == binding.as_ref().map(|claimed| &claimed.address));
             return Ok(is_same_owner && known.parent == *parent);
         }
-        let workspace = WorkspaceRecord {
+        let sandbox = SandboxRecord {
             root_id: root_id.clone(),
             parent: parent.clone(),
             binding: binding.clone(),
@@ -104,9 +104,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             marked_at: None,
             // A claim of an earlier release is for the binding that it uses.
             runtime: self.ports.sandbox_bindings().of_row(*runtime),
-            ..self.workspace()?
+            ..self.sandbox_record()?
         };
-        self.ledger.put_workspace(&workspace)?;
+        self.ledger.put_sandbox(&sandbox)?;
         Ok(true)
     }
 

@@ -4,7 +4,7 @@
 //! the one that the caller requests, or the default of the deployment.
 
 use super::CloudflareSandboxSnapshotter;
-use crate::model::record::{StoredBackup, WorkspaceRecord};
+use crate::model::record::{SandboxRecord, StoredBackup};
 use crate::model::{ArchiveFormat, Error, Result, Runtime, SandboxId};
 use crate::ports::{Ledger, Ports};
 
@@ -17,13 +17,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn in_runtime(&self, requested: Option<Runtime>) -> Result<Self> {
         let this = Self { requested_runtime: requested, ..self.clone() };
         this.ports.sandbox_bindings().for_new(requested)?;
-        this.workspace()?;
+        this.sandbox_record()?;
         Ok(this)
     }
 
     /// Returns the runtime of the sandbox; `None` if the deployment does not name it.
     pub(super) fn runtime(&self) -> Result<Option<Runtime>> {
-        match self.ledger.workspace()? {
+        match self.ledger.sandbox()? {
             Some(row) => Ok(self.ports.sandbox_bindings().of_row(row.runtime)),
             None => self.ports.sandbox_bindings().for_new(self.requested_runtime),
         }
@@ -45,7 +45,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Verifies that the row does not name another runtime than the caller.
-    pub(super) fn ensure_requested_runtime(&self, row: &WorkspaceRecord) -> Result<()> {
+    pub(super) fn ensure_requested_runtime(&self, row: &SandboxRecord) -> Result<()> {
         let has = self.ports.sandbox_bindings().of_row(row.runtime);
         match self.requested_runtime {
             Some(requested) if has != Some(requested) => {

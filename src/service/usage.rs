@@ -25,7 +25,7 @@ const CONCURRENCY: usize = 6;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns what this sandbox and its snapshots use.
     pub fn usage(&self) -> Result<SandboxUsage> {
-        let counts = self.ledger.workspace()?.map(|workspace| workspace.counts).unwrap_or_default();
+        let counts = self.ledger.sandbox()?.map(|sandbox| sandbox.counts).unwrap_or_default();
         let mut usage = SandboxUsage { operations: counts, ..SandboxUsage::default() };
         let mut cursor = None;
         loop {
@@ -49,9 +49,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Counts a restore into this sandbox, or of one of its snapshots into a new one.
     pub(super) fn count_restore(&self) -> Result<()> {
-        let Some(mut workspace) = self.ledger.workspace()? else { return Ok(()) };
-        workspace.counts.restores += 1;
-        self.ledger.put_workspace(&workspace)
+        let Some(mut sandbox) = self.ledger.sandbox()? else { return Ok(()) };
+        sandbox.counts.restores += 1;
+        self.ledger.put_sandbox(&sandbox)
     }
 }
 

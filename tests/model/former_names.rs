@@ -7,13 +7,13 @@ use sandbox_snapshotter::model::named::NamedRecord;
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{Condition, SandboxStopped};
 use sandbox_snapshotter::model::named::settings::OnDiverged;
-use sandbox_snapshotter::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
+use sandbox_snapshotter::model::record::{Derivation, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord};
 use sandbox_snapshotter::model::{Code, SandboxId};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::named::record::full_row;
-use super::record::{snapshot, stages, workspace};
+use super::record::{sandbox_row, snapshot, stages};
 
 /// The present names of fields and variants, with the former ones.
 const NAMES: [(&str, &str); 33] = [
@@ -80,7 +80,7 @@ fn assert_read_alike<T: DeserializeOwned + PartialEq + Debug>(present: &Value) {
 
 #[test]
 fn rows_with_former_names_are_read_as_the_present_ones() {
-    assert_read_alike::<WorkspaceRecord>(&workspace());
+    assert_read_alike::<SandboxRecord>(&sandbox_row());
     for (_, stage) in stages() {
         assert_read_alike::<SnapshotRecord>(&snapshot(stage));
     }

@@ -39,7 +39,7 @@ fn any_candidate() -> impl Strategy<Value = RetentionCandidate> {
     })
 }
 
-/// Generates the snapshots of a workspace, the newest first, with unique ids.
+/// Generates the snapshots of a sandbox, the newest first, with unique ids.
 fn any_candidates() -> impl Strategy<Value = Vec<RetentionCandidate>> {
     prop::collection::vec(any_candidate(), 0..20).prop_map(|mut candidates| {
         candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.created_at));

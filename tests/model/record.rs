@@ -6,8 +6,8 @@ use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::binding::WorkspaceBinding;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
-    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, Stage, Verification,
-    WorkspaceRecord,
+    CaptureInProgress, Derivation, DerivedState, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord, Stage,
+    Verification,
 };
 use sandbox_snapshotter::model::{
     BackupHandle, BackupId, BackupLocation, LocatedBackup, PendingTask, Runtime, Timestamp, is_signed_by,
@@ -29,7 +29,7 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(sample: &Valu
     row
 }
 
-pub(super) fn workspace() -> Value {
+pub(super) fn sandbox_row() -> Value {
     json!({
         "sandboxId": "agent-42-restored-k3f9x2ab",
         "rootId": "agent-42",
@@ -125,16 +125,15 @@ pub(super) fn stages() -> [(SnapshotState, Value); 4] {
 }
 
 #[test]
-fn workspace_row_round_trips() {
-    let row: WorkspaceRecord = round_trip(&workspace());
+fn sandbox_row_round_trips() {
+    let row: SandboxRecord = round_trip(&sandbox_row());
     assert_eq!((row.keys, row.id_key), (vec![key(2), key(1)], Some(key(0))));
     assert!(row.parent.unwrap().needs_snapshot);
 }
 
 #[test]
-fn minimal_workspace_row_is_read_with_defaults() {
-    let row: WorkspaceRecord =
-        serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
+fn minimal_sandbox_row_is_read_with_defaults() {
+    let row: SandboxRecord = serde_json::from_value(json!({ "sandboxId": "agent-42", "rootId": "agent-42" })).unwrap();
     assert_eq!((row.parent, row.policy, row.keys.len()), (None, Policy::default(), 0));
     assert_eq!((row.id_key, row.unverified), (None, None));
     assert_eq!((row.binding, row.decommissioned_at, row.runtime), (None, None, None));
@@ -351,14 +350,14 @@ fn only_a_complete_snapshot_is_restorable_for_a_named_workspace() {
 }
 
 #[test]
-fn ref_is_signed_by_the_newest_key_of_its_workspace() {
-    let record: WorkspaceRecord = serde_json::from_value(workspace()).unwrap();
+fn ref_is_signed_by_the_newest_key_of_its_sandbox() {
+    let record: SandboxRecord = serde_json::from_value(sandbox_row()).unwrap();
     let [(_, creating), (_, ready), ..] = stages();
     let signed = row(ready.clone()).to_ref(&record).unwrap();
     assert!(is_signed_by(&signed, &[key(2)]) && !is_signed_by(&signed, &[key(1)]));
     assert_eq!((signed.origin_id(), signed.root_id()), (&sandbox("agent-42-restored-k3f9x2ab"), &sandbox("agent-42")));
     assert_eq!(row(creating).to_ref(&record), None);
-    assert_eq!(row(ready).to_ref(&WorkspaceRecord { keys: Vec::new(), ..record }), None);
+    assert_eq!(row(ready).to_ref(&SandboxRecord { keys: Vec::new(), ..record }), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Concurrency: while an operation is blocked at any one of its port calls, another call runs in the same workspace.
+//! Concurrency: while an operation is blocked at any one of its port calls, another call runs for the same sandbox.
 //! Both must end in a consistent state.
 
 use sandbox_snapshotter::api::operations::Operation;

@@ -1,7 +1,7 @@
 //! The runtimes of sandboxes: the same id in two namespaces is two containers.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::record::WorkspaceRecord;
+use sandbox_snapshotter::model::record::SandboxRecord;
 use sandbox_snapshotter::model::{ArchiveFormat, Code, Runtime};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ fn tar_is_refused_in_the_runtime_of_sdk_0_12_before_an_id_is_claimed() {
 fn ledger_of_an_earlier_release_uses_the_binding_of_that_release() {
     let fixture = Fixture::with_sandbox();
     fixture.snapshot().unwrap();
-    let row = |fixture: &Fixture| fixture.ledger("agent-42").workspace().unwrap().unwrap();
+    let row = |fixture: &Fixture| fixture.ledger("agent-42").sandbox().unwrap().unwrap();
     assert_eq!(row(&fixture).runtime, None, "this deployment names no runtimes");
     fixture.deploy_both_runtimes(Runtime::Container);
     fixture.world.advance_clock(60_000);
@@ -288,6 +288,6 @@ fn claim_of_an_earlier_release_is_for_the_binding_that_it_uses() {
     fixture.deploy_both_runtimes(Runtime::Container);
     let claim = serde_json::from_value(json!({ "rootId": "agent-42", "parent": null, "binding": null })).unwrap();
     assert!(fixture.snapshotter("agent-42-branch-aaaaaaaa").claim(&claim).unwrap());
-    let row: WorkspaceRecord = fixture.world.ledger(&sandbox("agent-42-branch-aaaaaaaa")).workspace().unwrap().unwrap();
+    let row: SandboxRecord = fixture.world.ledger(&sandbox("agent-42-branch-aaaaaaaa")).sandbox().unwrap().unwrap();
     assert_eq!(row.runtime, Some(Runtime::Sdk012));
 }

@@ -38,7 +38,7 @@ pub struct CallHistory {
     pub delta_delete_requests: BTreeMap<SnapshotId, bool>,
     /// The snapshots that a caller requested to pin or unpin.
     pub pin_requests: BTreeMap<SnapshotId, PinRequests>,
-    /// The number of answers to restores that no caller can request again, by workspace.
+    /// The number of answers to restores that no caller can request again, by sandbox.
     pub lost_restore_answers: BTreeMap<SandboxId, usize>,
     /// The sandboxes that a caller snapshotted with `wake`.
     pub cold_started: BTreeSet<SandboxId>,
@@ -152,8 +152,8 @@ pub enum Call {
 }
 
 impl Call {
-    /// Returns the workspace that the call goes to.
-    pub fn workspace(&self) -> &SandboxId {
+    /// Returns the sandbox that the call goes to.
+    pub fn sandbox(&self) -> &SandboxId {
         match self {
             Self::Snapshot(request) => &request.sandbox_id,
             Self::Derive(request, _) => request.selection.selector.origin_id(),

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
-use sandbox_snapshotter::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
+use sandbox_snapshotter::model::record::{Derivation, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord};
 use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Error, Failure, Label, Result, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
@@ -14,8 +14,8 @@ use super::alarm::Alarm;
 
 /// A change of a row.
 pub enum RowChange<'a> {
-    /// The row of the workspace was stored; with its former content.
-    Workspace(Option<&'a WorkspaceRecord>, &'a WorkspaceRecord),
+    /// The row of the sandbox was stored; with its former content.
+    Sandbox(Option<&'a SandboxRecord>, &'a SandboxRecord),
     /// A snapshot was stored; with its former content.
     Snapshot(Option<&'a SnapshotRecord>, &'a SnapshotRecord),
     /// A snapshot was refused, because another one has its label.
@@ -35,7 +35,7 @@ type Observer = Box<dyn Fn(&RowChange<'_>)>;
 /// A [`Ledger`] in memory, without persistence. It passes the same conformance suite as the SQL implementation.
 #[derive(Default)]
 pub struct MemoryLedger {
-    workspace: RefCell<Option<WorkspaceRecord>>,
+    sandbox: RefCell<Option<SandboxRecord>>,
     snapshots: RefCell<BTreeMap<SnapshotId, SnapshotRecord>>,
     derivations: RefCell<BTreeMap<SandboxId, Derivation>>,
     idempotency_records: RefCell<BTreeMap<String, IdempotencyRecord>>,
@@ -64,7 +64,7 @@ impl MemoryLedger {
 
     /// Drops all rows.
     pub fn clear(&self) {
-        self.workspace.take();
+        self.sandbox.take();
         self.snapshots.take();
         self.derivations.take();
         self.idempotency_records.take();
@@ -84,13 +84,13 @@ impl MemoryLedger {
 }
 
 impl Ledger for MemoryLedger {
-    fn workspace(&self) -> Result<Option<WorkspaceRecord>> {
-        Ok(self.workspace.borrow().clone())
+    fn sandbox(&self) -> Result<Option<SandboxRecord>> {
+        Ok(self.sandbox.borrow().clone())
     }
 
-    fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
-        let before = self.workspace.replace(Some(workspace.clone()));
-        self.report(&RowChange::Workspace(before.as_ref(), workspace));
+    fn put_sandbox(&self, sandbox: &SandboxRecord) -> Result<()> {
+        let before = self.sandbox.replace(Some(sandbox.clone()));
+        self.report(&RowChange::Sandbox(before.as_ref(), sandbox));
         Ok(())
     }
 

@@ -97,7 +97,7 @@ impl<S: Scheduler> World<S> {
         Timestamp::from_millis(Scheduler::now(&self.scheduler))
     }
 
-    /// Returns the ledger of a sandbox's workspace.
+    /// Returns the ledger of a sandbox.
     pub fn ledger(&self, id: &SandboxId) -> Rc<MemoryLedger> {
         let new = || {
             let (ledger, world, id) = (MemoryLedger::default(), Weak::clone(&self.this), id.clone());

@@ -1,4 +1,4 @@
-//! The ledger of a workspace: the SQL storage and the alarm of its Durable Object.
+//! The ledger of a sandbox: the SQL storage and the alarm of its Durable Object.
 //!
 //! - `schema`: the tables and their versions
 
@@ -10,13 +10,14 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
 use super::sql::{Database, decode_record, json, millis};
-use crate::model::record::{Derivation, IdempotencyRecord, Release, SnapshotRecord, WorkspaceRecord};
+use crate::model::record::{Derivation, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::{Label, Result, SandboxId, SnapshotId, Timestamp};
 use crate::ports::Ledger;
 
-/// The key of the workspace record in the key-value storage, which contains it until the tables exist. Most workspaces
-/// that are claimed for a minted sandbox never need tables.
+/// The key of the record of the sandbox in the key-value storage, which contains it until the tables exist. Most ledgers
+/// of minted sandboxes never need tables. The key, the table and the alarm are named "workspace", as earlier releases
+/// named the record.
 const WORKSPACE_KEY: &str = "workspace";
 
 /// The statement of a page of the snapshots that are not deleted, newest first, after a cursor.
@@ -43,8 +44,8 @@ const PUT_SNAPSHOT: &str = "INSERT INTO snapshots
 /// The ledger in the storage of a Durable Object.
 pub struct SqlLedger {
     database: Database,
-    /// The cached record of the workspace: most calls read it several times.
-    workspace: RefCell<Option<WorkspaceRecord>>,
+    /// The cached record of the sandbox: most calls read it several times.
+    sandbox: RefCell<Option<SandboxRecord>>,
 }
 
 impl SqlLedger {
@@ -53,7 +54,7 @@ impl SqlLedger {
     /// # Errors
     /// [`Code::LedgerTooNew`](crate::model::Code::LedgerTooNew) when the ledger has a later version.
     pub fn open(ctx: &JsValue) -> Result<Self> {
-        Ok(Self { database: Database::open(ctx, &schema::MIGRATIONS)?, workspace: RefCell::default() })
+        Ok(Self { database: Database::open(ctx, &schema::MIGRATIONS)?, sandbox: RefCell::default() })
     }
 
     /// Returns the query plan of a page of snapshots, with a label prefix or without.
@@ -95,8 +96,8 @@ impl SqlLedger {
 }
 
 impl Ledger for SqlLedger {
-    fn workspace(&self) -> Result<Option<WorkspaceRecord>> {
-        if let Some(known) = &*self.workspace.borrow() {
+    fn sandbox(&self) -> Result<Option<SandboxRecord>> {
+        if let Some(known) = &*self.sandbox.borrow() {
             return Ok(Some(known.clone()));
         }
         let record = match self.rows("workspace", "'workspace'", "", &[]).map(first)? {
@@ -107,20 +108,20 @@ impl Ledger for SqlLedger {
                 .map(|text| decode_record(WORKSPACE_KEY, WORKSPACE_KEY, &text))
                 .transpose()?,
         };
-        self.workspace.borrow_mut().clone_from(&record);
+        self.sandbox.borrow_mut().clone_from(&record);
         Ok(record)
     }
 
-    fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
-        let record = json(workspace)?;
+    fn put_sandbox(&self, sandbox: &SandboxRecord) -> Result<()> {
+        let record = json(sandbox)?;
         // A failed write may or may not have taken effect.
-        self.workspace.take();
+        self.sandbox.take();
         if self.database.has_tables() {
             self.write("UPDATE workspace SET record = ?", &[record])?;
         } else {
             self.database.put_kv(WORKSPACE_KEY, &record)?;
         }
-        *self.workspace.borrow_mut() = Some(workspace.clone());
+        *self.sandbox.borrow_mut() = Some(sandbox.clone());
         Ok(())
     }
 

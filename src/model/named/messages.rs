@@ -1,4 +1,4 @@
-//! The messages between a named workspace and the workspace of its sandbox: requests and answers.
+//! The messages between a named workspace and the `Workspace` object of its sandbox: requests and answers.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -72,7 +72,7 @@ pub struct EnsuredRunning {
     /// The first sandbox of the sandbox's lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_id: Option<SandboxId>,
-    /// The runtime of the sandbox. Absent as in [`WorkspaceRecord::runtime`](crate::model::record::WorkspaceRecord::runtime).
+    /// The runtime of the sandbox. Absent as in [`SandboxRecord::runtime`](crate::model::record::SandboxRecord::runtime).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
     /// The reasons why the snapshot is stale; empty if it is not.
@@ -283,7 +283,7 @@ pub struct FoundSnapshot {
     #[serde(flatten)]
     pub snapshot: LastSnapshot,
     /// The runtime of the sandbox that the snapshot was taken of. Absent as in
-    /// [`WorkspaceRecord::runtime`](crate::model::record::WorkspaceRecord::runtime).
+    /// [`SandboxRecord::runtime`](crate::model::record::SandboxRecord::runtime).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
 }

@@ -7,7 +7,7 @@
 //! - [`container_marker`]: the marker that the sandbox's container carries
 //! - [`former_files`]: where the files are that a workspace had in its former sandbox
 //! - [`platform_snapshot`]: the platform snapshot of a sandbox
-//! - [`messages`]: the messages between a named workspace and the workspace of its sandbox
+//! - [`messages`]: the messages between a named workspace and the `Workspace` object of its sandbox
 
 pub mod binding;
 pub mod container_marker;

@@ -51,7 +51,7 @@ pub struct CaptureInProgress {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExpectedMarker {
-    /// The marker of the sandbox's own container: see [`super::WorkspaceRecord::marker`].
+    /// The marker of the sandbox's own container: see [`super::SandboxRecord::marker`].
     Own(String),
     /// The marker text of a container that is not the sandbox's own.
     Foreign(String),
@@ -68,7 +68,7 @@ impl ExpectedMarker {
     }
 }
 
-/// Whether a probe has verified that the files of a captured container are the workspace's own.
+/// Whether a probe has verified that the files of a captured container are the sandbox's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verification {

@@ -1,4 +1,4 @@
-//! The rows of a workspace's ledger.
+//! The rows of the ledger of one sandbox.
 //!
 //! The ledger stores rows as JSON. Therefore fields are only added, never removed, and each new field has a default for
 //! rows that were written before it.
@@ -26,11 +26,11 @@ use super::{
     Timestamp,
 };
 
-/// The row of the workspace itself.
+/// The row of the sandbox itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct WorkspaceRecord {
-    /// The sandbox of the workspace.
+pub struct SandboxRecord {
+    /// The id of the sandbox.
     pub sandbox_id: SandboxId,
     /// The first sandbox of the sandbox's lineage.
     pub root_id: SandboxId,
@@ -43,7 +43,7 @@ pub struct WorkspaceRecord {
     /// The retention policy of the snapshots.
     #[serde(default)]
     pub policy: Policy,
-    /// The keys that sign the workspace's refs, newest first; at most two.
+    /// The keys that sign the sandbox's refs, newest first; at most two.
     #[serde(default)]
     pub keys: Vec<SigningKey>,
     /// The key that snapshot ids are minted with. It never changes.
@@ -83,7 +83,7 @@ pub struct WorkspaceRecord {
     /// The starts of a sandbox that belongs to no named workspace, from its first `revive` on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<StartState>,
-    /// When the workspace was decommissioned. Since then it keeps only snapshots that have dependents or are pinned.
+    /// When the sandbox was decommissioned. Since then it keeps only snapshots that have dependents or are pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "retiredAt")]
     pub decommissioned_at: Option<Timestamp>,
@@ -93,7 +93,7 @@ fn is_uncounted(counts: &OperationCounts) -> bool {
     *counts == OperationCounts::default()
 }
 
-impl WorkspaceRecord {
+impl SandboxRecord {
     /// Returns the state of the starts of the sandbox, whether it belongs to a named workspace or not.
     pub fn start_state(&self) -> Option<&StartState> {
         self.binding.as_ref().map(|binding| &binding.start).or(self.start.as_ref())
@@ -125,7 +125,7 @@ impl WorkspaceRecord {
         self.policy.is_time_only() && self.autosave_keep().is_none()
     }
 
-    /// Returns the input of a retention decision about one of the workspace's snapshots.
+    /// Returns the input of a retention decision about one of the sandbox's snapshots.
     pub fn candidate(
         &self,
         snapshot: &SnapshotRecord,
@@ -173,12 +173,12 @@ pub struct ParentLink {
     /// Whether the sandbox was restored or branched.
     #[serde(alias = "lineage")]
     pub kind: DerivationKind,
-    /// Whether this workspace still needs the snapshot: true until the workspace has a snapshot of its own.
+    /// Whether this sandbox still needs the snapshot: true until the sandbox has a snapshot of its own.
     #[serde(alias = "needed")]
     pub needs_snapshot: bool,
 }
 
-/// A sandbox that was created from a snapshot of this workspace.
+/// A sandbox that was created from a snapshot of this sandbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Derivation {
@@ -189,7 +189,7 @@ pub struct Derivation {
     /// Whether the sandbox is restored or branched.
     #[serde(alias = "lineage")]
     pub kind: DerivationKind,
-    /// The runtime in which a restore made the sandbox. Absent as in [`WorkspaceRecord::runtime`], and for a sandbox of a
+    /// The runtime in which a restore made the sandbox. Absent as in [`SandboxRecord::runtime`], and for a sandbox of a
     /// named workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
@@ -246,11 +246,11 @@ pub struct IdempotencyRecord {
     pub answer: Option<Value>,
 }
 
-/// A pending message to the workspace that owns a snapshot: this workspace no longer needs the snapshot.
+/// A pending message to the sandbox that owns a snapshot: this sandbox no longer needs the snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
-    /// The workspace that owns the snapshot.
+    /// The sandbox that owns the snapshot.
     pub origin_id: SandboxId,
     /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
@@ -259,7 +259,7 @@ pub struct Release {
     pub task: PendingTask,
 }
 
-/// A snapshot that another workspace restores from.
+/// A snapshot that another sandbox restores from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoreSource {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CaptureInProgress, WorkspaceRecord};
+use super::{CaptureInProgress, SandboxRecord};
 use crate::model::answer::{Removal, SnapshotState};
 use crate::model::delta::Delta;
 use crate::model::freeze::FreezeReport;
@@ -21,7 +21,7 @@ use crate::model::{
 pub struct SnapshotRecord {
     /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
-    /// The label: a name for people. It is unique in the workspace until the snapshot is deleted.
+    /// The label: a name for people. It is unique in the sandbox until the snapshot is deleted.
     pub label: Label,
     /// The directory that was captured.
     pub dir: Directory,
@@ -47,7 +47,7 @@ pub struct SnapshotRecord {
     /// Whether the snapshot is pinned: the policy does not remove it.
     #[serde(default)]
     pub pinned: bool,
-    /// Whether the files are not the workspace's own. The workspace starts from such a snapshot only on explicit
+    /// Whether the files are not the sandbox's own. The sandbox starts from such a snapshot only on explicit
     /// request.
     #[serde(default)]
     #[serde(alias = "aside")]
@@ -281,14 +281,14 @@ impl SnapshotRecord {
         BackupOwner { snapshot_id: self.snapshot_id.clone(), origin_id: origin_id.clone() }
     }
 
-    /// Returns the snapshot's ref, signed by the workspace that owns it; `None` while the snapshot is being created, or
-    /// where the workspace has no key.
-    pub fn to_ref(&self, workspace: &WorkspaceRecord) -> Option<SnapshotRef> {
-        let (stored, key) = (self.stored()?, workspace.keys.first()?);
+    /// Returns the snapshot's ref, signed by the sandbox that owns it; `None` while the snapshot is being created, or
+    /// where the sandbox has no key.
+    pub fn to_ref(&self, sandbox: &SandboxRecord) -> Option<SnapshotRef> {
+        let (stored, key) = (self.stored()?, sandbox.keys.first()?);
         Some(SnapshotRef::new(
             self.snapshot_id.clone(),
-            workspace.sandbox_id.clone(),
-            workspace.root_id.clone(),
+            sandbox.sandbox_id.clone(),
+            sandbox.root_id.clone(),
             stored.backup.public_handle().ok()?,
             stored.created_at,
             |message| key.sign(message),
@@ -296,9 +296,9 @@ impl SnapshotRecord {
     }
 
     /// Returns the snapshot's ref as one text, as [`to_ref`](Self::to_ref) does.
-    pub fn to_short_ref(&self, workspace: &WorkspaceRecord) -> Option<ShortRef> {
-        let (_, key) = (self.stored()?, workspace.keys.first()?);
-        let (origin, id) = (workspace.sandbox_id.clone(), self.snapshot_id.clone());
+    pub fn to_short_ref(&self, sandbox: &SandboxRecord) -> Option<ShortRef> {
+        let (_, key) = (self.stored()?, sandbox.keys.first()?);
+        let (origin, id) = (sandbox.sandbox_id.clone(), self.snapshot_id.clone());
         Some(ShortRef::new(origin, id, |message| key.sign_short(message)))
     }
 

@@ -44,7 +44,7 @@ pub struct StartState {
     #[serde(alias = "openedAt")]
     pub first_started_at: Option<Timestamp>,
     /// When a start last adopted files that were written into a cold-started container. A capture that began before
-    /// this time shows the container before it became the workspace's own.
+    /// this time shows the container before it became the sandbox's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "keptAt")]
     pub adopted_at: Option<Timestamp>,

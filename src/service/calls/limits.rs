@@ -121,7 +121,7 @@ const fn add_transfer_time(seconds: u64, bytes: u64) -> u64 {
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Estimates the archive size of the next capture, in bytes: the largest of the newest snapshots of the workspace.
+    /// Estimates the archive size of the next capture, in bytes: the largest of the newest snapshots of the sandbox.
     pub(in crate::service) fn expected_bytes(&self) -> Option<u64> {
         let newest = self.ledger.snapshot_page(None, None, SAMPLED_SNAPSHOTS).ok()?;
         newest.iter().filter_map(|snapshot| snapshot.stored()).map(|stored| stored.size_bytes).max()

@@ -119,7 +119,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Err(error) => Err(error),
             }
             .map_err(|error| {
-                let is_named = snapshotter.workspace().is_ok_and(|workspace| workspace.binding.is_some());
+                let is_named = snapshotter.sandbox_record().is_ok_and(|sandbox| sandbox.binding.is_some());
                 refusal::adapt_container_error(&snapshotter.id, is_named, error)
             })
         };

@@ -45,7 +45,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let since = self.now();
         let status = self.running_status().await?;
         self.ensure_not_restoring()?;
-        if self.workspace()?.binding.is_some() {
+        if self.sandbox_record()?.binding.is_some() {
             return send(RequiredContainer::Ready).await;
         }
         let probe = ActiveProbe::begin(self)?;

@@ -14,7 +14,7 @@
 //! captured, so that the next call does not take the empty directory for the user's work.
 
 use crate::model::named::ContainerMarker;
-use crate::model::record::{ContainerObservation, ExpectedMarker, WorkspaceRecord};
+use crate::model::record::{ContainerObservation, ExpectedMarker, SandboxRecord};
 use crate::model::{
     ContainerIdentity, Directory, DirectoryContent, Error, Probe, Result, SandboxStatus, Status, Timestamp,
 };
@@ -50,14 +50,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match status.status {
             Status::Healthy => Ok(status),
             Status::Starting => Err(Error::container_starting(&self.id)),
-            Status::Down => Err(self.not_running(self.ledger.workspace()?.as_ref())),
+            Status::Down => Err(self.not_running(self.ledger.sandbox()?.as_ref())),
         }
     }
 
     /// Returns the error for a sandbox without a running container.
-    fn not_running(&self, workspace: Option<&WorkspaceRecord>) -> Error {
-        let Some(workspace) = workspace else { return Error::sandbox_unknown(&self.id) };
-        match workspace.binding.as_ref().filter(|binding| !binding.superseded) {
+    fn not_running(&self, sandbox: Option<&SandboxRecord>) -> Error {
+        let Some(sandbox) = sandbox else { return Error::sandbox_unknown(&self.id) };
+        match sandbox.binding.as_ref().filter(|binding| !binding.superseded) {
             Some(binding) => Error::workspace_not_running(&binding.address),
             None => Error::sandbox_not_running(&self.id),
         }
@@ -106,7 +106,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that the container with an identity runs, and that its directory can be captured.
     async fn verify_identified(&self, dir: &Directory, container: ContainerIdentity) -> Result<()> {
-        let is_bound = self.workspace()?.binding.is_some();
+        let is_bound = self.sandbox_record()?.binding.is_some();
         match self.sandbox_status().await?.identity() {
             None => return Err(Error::container_replaced(&self.id, "ended during the call")),
             Some(other) if other != container => return Err(Error::container_replaced(&self.id, "was replaced")),
@@ -243,10 +243,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Records that no container but this one is the sandbox's own, unless another one was recorded before.
     pub(super) fn require_container(&self, container: ContainerIdentity) -> Result<()> {
-        let mut workspace = self.workspace()?;
-        if workspace.container.is_none() {
-            workspace.container = Some(container);
-            self.ledger.put_workspace(&workspace)?;
+        let mut sandbox = self.sandbox_record()?;
+        if sandbox.container.is_none() {
+            sandbox.container = Some(container);
+            self.ledger.put_sandbox(&sandbox)?;
         }
         Ok(())
     }

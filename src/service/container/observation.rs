@@ -16,7 +16,7 @@ use super::identity::{self, AGE_RESOLUTION_MILLIS, Age, ContainerExpectation, MA
 use crate::model::answer::SnapshotState;
 use crate::model::named::ContainerMarker;
 use crate::model::record::{
-    CaptureInProgress, ContainerObservation, ExpectedMarker, Stage, Verification, WorkspaceRecord,
+    CaptureInProgress, ContainerObservation, ExpectedMarker, SandboxRecord, Stage, Verification,
 };
 use crate::model::request::CapturePurpose;
 use crate::model::{
@@ -36,7 +36,7 @@ pub(in crate::service) struct ObservedContainer {
     pub verification: Verification,
     /// The marker that it must carry, where that is known already.
     pub marker: Option<ExpectedMarker>,
-    /// Whether its files are the workspace's, as far as is known.
+    /// Whether its files are the sandbox's own, as far as is known.
     pub is_same_origin: bool,
     /// Whether the capture makes the container the sandbox's own.
     pub adopts: bool,
@@ -56,13 +56,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dir: &Directory,
         abort: &CancellationToken,
     ) -> Result<ObservedContainer> {
-        let mut workspace = self.workspace()?;
-        workspace.container = self.own_container(&workspace)?;
-        if workspace.binding.is_some() {
-            return self.observe_named(&workspace, request, dir, abort).await;
+        let mut sandbox = self.sandbox_record()?;
+        sandbox.container = self.own_container(&sandbox)?;
+        if sandbox.binding.is_some() {
+            return self.observe_named(&sandbox, request, dir, abort).await;
         }
-        if self.is_known_sandbox(&workspace)? {
-            return self.observe_known(&workspace, request, dir, abort).await;
+        if self.is_known_sandbox(&sandbox)? {
+            return self.observe_known(&sandbox, request, dir, abort).await;
         }
         self.observe_new(request, dir, abort).await
     }
@@ -150,14 +150,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::SandboxReplaced`] when a start adopted the files after the capture began.
     pub(in crate::service) fn verify_was_own(&self, expectation: &ContainerExpectation) -> Result<()> {
         let ContainerExpectation::ReadyBefore(since) = expectation else { return Ok(()) };
-        match self.workspace()?.start_state().and_then(|start| start.adopted_at) {
+        match self.sandbox_record()?.start_state().and_then(|start| start.adopted_at) {
             Some(adopted_at) if adopted_at >= *since => Err(Error::adopted_during_capture(&self.id)),
             _ => Ok(()),
         }
     }
 
     /// Returns the container of the last capture that counts, or of one that recovery will complete.
-    fn own_container(&self, workspace: &WorkspaceRecord) -> Result<Option<ContainerIdentity>> {
+    fn own_container(&self, sandbox: &SandboxRecord) -> Result<Option<ContainerIdentity>> {
         let unfinished = self.ledger.unfinished_snapshots()?;
         let mut proved = unfinished.iter().filter(|row| !row.rescue).filter_map(|row| match &row.stage {
             Stage::Creating(progress) if progress.backup.is_some() && !progress.discarded => {
@@ -165,14 +165,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             _ => None,
         });
-        Ok(workspace.container.or_else(|| proved.next()))
+        Ok(sandbox.container.or_else(|| proved.next()))
     }
 
     /// Returns whether the sandbox was captured or restored before.
-    fn is_known_sandbox(&self, workspace: &WorkspaceRecord) -> Result<bool> {
-        Ok(workspace.marker.is_some()
-            || workspace.container.is_some()
-            || workspace.parent.is_some()
+    fn is_known_sandbox(&self, sandbox: &SandboxRecord) -> Result<bool> {
+        Ok(sandbox.marker.is_some()
+            || sandbox.container.is_some()
+            || sandbox.parent.is_some()
             || self.legacy_capture_began_at()?.is_some())
     }
 
@@ -191,7 +191,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Observes a sandbox that belongs to a named workspace.
     async fn observe_named(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         request: &SnapshotRequest,
         dir: &Directory,
         abort: &CancellationToken,
@@ -200,7 +200,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::adopt_of_workspace(&self.id));
         }
         let verification = if request.wake { Verification::Done } else { Verification::Due };
-        let own = workspace.container;
+        let own = sandbox.container;
         let observed = match self.observe_running().await {
             Ok(observation) if own.is_some() && observation.identity() == own => {
                 return Ok(ObservedContainer::own(observation, Verification::Done, None));
@@ -233,7 +233,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Observes a sandbox that was captured or restored before.
     async fn observe_known(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         request: &SnapshotRequest,
         dir: &Directory,
         abort: &CancellationToken,
@@ -241,21 +241,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let observed = self.observe_running().await;
         let identity = observed.as_ref().ok().and_then(ContainerObservation::identity);
         if let (Ok(observation), Some(_)) = (&observed, identity)
-            && identity == workspace.container
+            && identity == sandbox.container
         {
             return Ok(ObservedContainer::own(*observation, Verification::Done, None));
         }
         let may_start = request.wake && observed.as_ref().is_err_and(is_container_error);
-        let is_recorded = workspace.marker.is_some() || workspace.container.is_some();
+        let is_recorded = sandbox.marker.is_some() || sandbox.container.is_some();
         let accepts_any = observed.is_ok() && (request.adopt || (request.wake && is_recorded));
         if may_start || accepts_any {
-            return self.observe_any(workspace, request, dir, abort).await;
+            return self.observe_any(sandbox, request, dir, abort).await;
         }
         let observation = observed?;
-        if identity.is_some() && workspace.container.is_some() {
+        if identity.is_some() && sandbox.container.is_some() {
             return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
         }
-        match &workspace.marker {
+        match &sandbox.marker {
             Some(marker) => {
                 Ok(ObservedContainer::own(observation, Verification::Due, Some(ExpectedMarker::Own(marker.clone()))))
             }
@@ -270,7 +270,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// snapshot, or adopts the container.
     async fn observe_any(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         request: &SnapshotRequest,
         dir: &Directory,
         abort: &CancellationToken,
@@ -286,7 +286,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.ensure_still_marked(request, probe.marker.as_ref())?;
         identity::check_directory(dir, probe.directory_content)?;
         let observation = self.observe_running().await?;
-        let own_marker = workspace.marker.clone().map(ExpectedMarker::Own);
+        let own_marker = sandbox.marker.clone().map(ExpectedMarker::Own);
         if own_marker.as_ref().is_some_and(|expected_marker| expected_marker.matches(probe.marker.as_ref())) {
             return Ok(ObservedContainer::own(observation, Verification::Due, own_marker));
         }
@@ -367,7 +367,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         match observed {
             Err(error) if request.adopt && is_replaced_error(&error) => {
-                self.observe_any(&self.workspace()?, request, dir, abort).await
+                self.observe_any(&self.sandbox_record()?, request, dir, abort).await
             }
             Err(error) if request.wake && is_container_error(&error) => {
                 let (observation, _) = self.cold_start(dir, abort).await?;
@@ -380,7 +380,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns what a container must match that was observed at `observed_at`.
     fn expectation_since(&self, observed_at: Timestamp) -> Result<ContainerExpectation> {
-        if self.workspace()?.binding.is_some() {
+        if self.sandbox_record()?.binding.is_some() {
             return Ok(ContainerExpectation::ReadyBefore(observed_at));
         }
         Ok(ContainerExpectation::StartedBefore(

@@ -9,7 +9,7 @@
 //! whether that container still runs: no command and no flag is needed.
 //!
 //! A capture records that time in its own row, which is written anyway. When the capture does not verify the container,
-//! the time moves to the workspace's row.
+//! the time moves to the sandbox's row.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -37,7 +37,7 @@ impl ActiveProbe {
         let is_exclusive = !this.may_start_container()?;
         let started_count = Rc::clone(&this.in_process.probes_started);
         started_count.set(started_count.get() + 1);
-        let reconcile_at = this.workspace()?.unverified.map(|unverified| unverified.due_at);
+        let reconcile_at = this.sandbox_record()?.unverified.map(|unverified| unverified.due_at);
         let reconcile_at = reconcile_at.filter(|due_at| *due_at > this.now());
         Ok(Self { exclusive_number: is_exclusive.then(|| started_count.get()), started_count, reconcile_at })
     }
@@ -48,7 +48,7 @@ impl ActiveProbe {
         if self.exclusive_number != Some(self.started_count.get()) {
             return Ok(());
         }
-        let unverified = this.workspace()?.unverified;
+        let unverified = this.sandbox_record()?.unverified;
         this.put_unverified(
             unverified.zip(self.reconcile_at).map(|(unverified, due_at)| UnverifiedContainer { due_at, ..unverified }),
         )
@@ -78,8 +78,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             _ => None,
         });
-        let from_workspace = self.workspace()?.unverified.map(|unverified| (unverified.since, unverified.container));
-        Ok(from_captures.chain(from_workspace).min_by_key(|(since, _)| *since))
+        let from_record = self.sandbox_record()?.unverified.map(|unverified| (unverified.since, unverified.container));
+        Ok(from_captures.chain(from_record).min_by_key(|(since, _)| *since))
     }
 
     /// Returns whether identities decide about a container: it has one, and so has the container that was observed before.
@@ -102,7 +102,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Moves the unverified state of a capture to the workspace's row, before the row of the capture is rewritten or
+    /// Moves the unverified state of a capture to the sandbox's row, before the row of the capture is rewritten or
     /// deleted.
     pub(in crate::service) fn inherit_from_capture(&self, capture: &mut SnapshotRecord) -> Result<()> {
         self.refresh_verification(capture)?;
@@ -111,7 +111,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         progress.verification = Verification::Due;
-        let former = self.workspace()?.unverified.map(|unverified| (unverified.since, unverified.container));
+        let former = self.sandbox_record()?.unverified.map(|unverified| (unverified.since, unverified.container));
         let observed = (progress.observation.observed_at, progress.observation.identity());
         let (since, container) = former.filter(|(since, _)| *since < observed.0).unwrap_or(observed);
         self.save_unverified(since, container).map(drop)
@@ -145,7 +145,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies an unverified container, once no earlier work can start another one.
     pub(in crate::service) async fn reconcile_unverified(&self) -> Result<()> {
-        let Some(unverified) = self.workspace()?.unverified else { return Ok(()) };
+        let Some(unverified) = self.sandbox_record()?.unverified else { return Ok(()) };
         if self.now() < unverified.due_at || self.may_start_container()? {
             return Ok(());
         }
@@ -188,10 +188,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn put_unverified(&self, unverified: Option<UnverifiedContainer>) -> Result<()> {
-        let mut workspace = self.workspace()?;
-        if workspace.unverified != unverified {
-            workspace.unverified = unverified;
-            self.ledger.put_workspace(&workspace)?;
+        let mut sandbox = self.sandbox_record()?;
+        if sandbox.unverified != unverified {
+            sandbox.unverified = unverified;
+            self.ledger.put_sandbox(&sandbox)?;
         }
         Ok(())
     }

@@ -30,22 +30,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let this = self.in_runtime(request.runtime)?;
         let since = this.now();
         let status = this.running_status().await.map_err(|error| this.adapt_exec_error(error))?;
-        let workspace = this.workspace()?;
+        let sandbox = this.sandbox_record()?;
         let observation = ContainerObservation::new(status, since);
         let mut observed = None;
         this.ensure_not_restoring()?;
-        let container = if workspace.binding.is_some() {
+        let container = if sandbox.binding.is_some() {
             ExecContainer::Ready
         } else if let Some(identity) = status.identity().filter(|_| {
             // Restores leave only a marker.
-            workspace.container.is_some() || workspace.marker.is_none()
+            sandbox.container.is_some() || sandbox.marker.is_none()
         }) {
             this.verify_accepted(&observation).map_err(|error| this.adapt_exec_error(error))?;
-            if workspace.container.is_some_and(|own| own != identity) {
+            if sandbox.container.is_some_and(|own| own != identity) {
                 return Err(this.replaced_error("is not the one that was captured or restored"));
             }
             ExecContainer::Identified(identity)
-        } else if let Some(nonce) = workspace.marker {
+        } else if let Some(nonce) = sandbox.marker {
             ExecContainer::Marked(nonce)
         } else {
             // The command may start another container. Until the container is verified, only an older one is accepted.
@@ -56,7 +56,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Some(ObservedForExec { last_change: status.last_change, observed_at: since, number, runs: false });
             ExecContainer::OlderThan { millis: this.now().millis_since(unverified_since) }
         };
-        let dir = workspace.binding.map_or_else(|| this.config.default_dir.clone(), |binding| binding.start.dir);
+        let dir = sandbox.binding.map_or_else(|| this.config.default_dir.clone(), |binding| binding.start.dir);
         Ok(PreparedExec { container, runtime: this.runtime()?, dir, observed })
     }
 
@@ -79,8 +79,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Records that a command found another container than the expected one, and returns the error about it.
     pub async fn flag_replaced_container(&self) -> Result<Error> {
-        let workspace = self.workspace()?;
-        if workspace.binding.is_some() || workspace.marker.is_some() {
+        let sandbox = self.sandbox_record()?;
+        if sandbox.binding.is_some() || sandbox.marker.is_some() {
             // The next call recognizes the container by its marker.
             return Ok(self.replaced_error("is not the one with the files of the sandbox"));
         }

@@ -46,14 +46,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
-    /// Returns where the archives of a snapshot of this workspace are.
+    /// Returns where the archives of a snapshot of this sandbox are.
     pub async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
         self.prepare_call().await?;
-        let Selected { workspace, snapshot } = self.select(selection).await?;
+        let Selected { sandbox, snapshot } = self.select(selection).await?;
         let location = ArchiveLocation::of(&require_ready(&snapshot)?.backup);
         let SnapshotRecord { snapshot_id, dir, excludes, gitignore, .. } = snapshot;
         let capture = Some(CapturedFiles { dir, excludes, gitignore: gitignore == Some(true) });
-        Ok(LocatedSnapshot { snapshot_id, root_id: workspace.root_id, location, capture })
+        Ok(LocatedSnapshot { snapshot_id, root_id: sandbox.root_id, location, capture })
     }
 
     async fn diff_archives(

@@ -27,7 +27,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         } else {
             self.sandbox_ledgers()?.locate_snapshot(&request.selection).await?
         };
-        let root_id = self.workspace()?.root_id;
+        let root_id = self.sandbox_record()?.root_id;
         if source.root_id != root_id && !scope.allow_cross_lineage {
             return Err(Error::files_of_other_lineage(&source.root_id, &root_id));
         }

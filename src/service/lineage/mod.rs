@@ -1,4 +1,4 @@
-//! The tree of sandboxes and snapshots that grows from one sandbox. Each workspace stores its own part of the tree.
+//! The tree of sandboxes and snapshots that grows from one sandbox. Each ledger stores its own part of the tree.
 //!
 //! - [`scope`]: which lineage a caller may use
 //! - [`locate`]: finds the sandbox that a snapshot was taken of
@@ -20,7 +20,7 @@ use crate::model::request::LineageRequest;
 use crate::model::{DerivationKind, Result, Runtime, SandboxId, SnapshotForm, SnapshotId, Status};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, Sandboxes};
 
-/// The maximum number of sandboxes in a tree. The workspace of each one is called for its part.
+/// The maximum number of sandboxes in a tree. The `Workspace` object of each one is called for its part.
 const MAX_SANDBOXES: usize = 500;
 
 /// The maximum number of generations of sandboxes in a tree. Each one is nested four levels deeper in the JSON, and
@@ -30,20 +30,20 @@ const MAX_GENERATIONS: usize = 28;
 /// The maximum number of snapshots of one sandbox in a tree.
 const MAX_SNAPSHOTS: u32 = 1000;
 
-/// The number of workspaces that are called concurrently.
+/// The number of `Workspace` objects that are called concurrently.
 const CONCURRENCY: usize = 6;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the first sandbox of the lineage.
     pub fn root(&self) -> Result<SandboxId> {
-        Ok(self.workspace()?.root_id)
+        Ok(self.sandbox_record()?.root_id)
     }
 
     /// Returns the sandbox that this one was made from, and the named workspace that this one belongs to.
     pub fn descent(&self) -> Result<SandboxParent> {
-        let workspace = self.workspace()?;
-        let parent = workspace.parent.map(|parent| parent.origin_id);
-        let workspace = workspace.binding.map(|binding| binding.address);
+        let sandbox = self.sandbox_record()?;
+        let parent = sandbox.parent.map(|parent| parent.origin_id);
+        let workspace = sandbox.binding.map(|binding| binding.address);
         Ok(SandboxParent { parent, has_binding: workspace.is_some(), workspace })
     }
 
@@ -51,8 +51,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn lineage(&self, request: LineageRequest) -> Result<Tree> {
         self.prepare_call().await?;
         self.check_lineage_scope(&request.lineage_scope).await?;
-        let root = self.workspace()?.root_id;
-        let mut reports: Vec<WorkspaceReport> = Vec::new();
+        let root = self.sandbox_record()?.root_id;
+        let mut reports: Vec<SandboxReport> = Vec::new();
         let mut pending = vec![(root.clone(), 1)];
         let mut truncated = false;
         while !pending.is_empty() {
@@ -82,21 +82,21 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(Tree { root: build_branch(root, None, &mut reports), sandboxes, truncated })
     }
 
-    async fn fetch_report(&self, id: SandboxId, check: bool) -> WorkspaceReport {
+    async fn fetch_report(&self, id: SandboxId, check: bool) -> SandboxReport {
         let description = self.fetch_description(&id).await;
         let running = match &description {
             Ok(lineage) if check => self.fetch_running(&id, lineage.runtime).await,
             _ => None,
         };
-        WorkspaceReport { sandbox_id: id, running, description }
+        SandboxReport { sandbox_id: id, running, description }
     }
 
     async fn fetch_description(&self, id: &SandboxId) -> std::result::Result<WorkspaceLineage, String> {
         if *id == *self.id {
             return self.describe().map_err(|error| error.message().to_owned());
         }
-        let workspaces = self.sandbox_ledgers().map_err(|error| error.message().to_owned())?;
-        workspaces.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
+        let ledgers = self.sandbox_ledgers().map_err(|error| error.message().to_owned())?;
+        ledgers.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
     }
 
     async fn fetch_running(&self, id: &SandboxId, runtime: Option<Runtime>) -> Option<bool> {
@@ -105,18 +105,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Some(status.status != Status::Down)
     }
 
-    /// Returns the part of the lineage that the ledger of this workspace contains.
+    /// Returns the part of the lineage that the ledger of this sandbox contains.
     pub fn describe(&self) -> Result<WorkspaceLineage> {
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         let mut rows = self.ledger.snapshot_page(None, None, MAX_SNAPSHOTS + 1)?;
         let truncated = rows.len() > MAX_SNAPSHOTS as usize;
         rows.truncate(MAX_SNAPSHOTS as usize);
         let derivations = self.ledger.derived_sandboxes()?;
         let derived = derivations.iter().filter(|row| row.task().is_none());
         Ok(WorkspaceLineage {
-            root_id: workspace.root_id,
-            parent: workspace.parent.as_ref().map(to_ancestor),
-            workspace: workspace.binding.map(|binding| binding.address),
+            root_id: sandbox.root_id,
+            parent: sandbox.parent.as_ref().map(to_ancestor),
+            workspace: sandbox.binding.map(|binding| binding.address),
             runtime: self.runtime()?,
             snapshots: rows.iter().map(|row| snapshot_node(row, &derivations)).collect(),
             derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
@@ -126,11 +126,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 }
 
 /// The data of one sandbox of the tree.
-struct WorkspaceReport {
+struct SandboxReport {
     sandbox_id: SandboxId,
     /// Whether it is running; `None` if that was not checked, or if the sandbox did not answer.
     running: Option<bool>,
-    /// The answer of its workspace, or the reason why there is none.
+    /// The answer of its `Workspace` object, or the reason why there is none.
     description: std::result::Result<WorkspaceLineage, String>,
 }
 
@@ -138,7 +138,7 @@ struct WorkspaceReport {
 fn build_branch(
     sandbox_id: SandboxId,
     lineage: Option<DerivationKind>,
-    reports: &mut Vec<WorkspaceReport>,
+    reports: &mut Vec<SandboxReport>,
 ) -> TreeSandbox {
     let index = reports.iter().position(|report| report.sandbox_id == sandbox_id);
     let report = index.map(|index| reports.swap_remove(index));

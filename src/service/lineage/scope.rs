@@ -1,5 +1,5 @@
-//! Lineage scopes: a caller that names the workspace that it works in may only use objects of the lineage of that
-//! workspace.
+//! Lineage scopes: a caller that names the sandbox that it works in may only use objects of the lineage of that
+//! sandbox.
 
 use crate::model::request::LineageScope;
 use crate::model::{Error, Result, SandboxId, root_of};
@@ -16,7 +16,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if *id == *self.id || *id == *root_id {
             return Ok(());
         }
-        // The form of an id shows its root, unless the id was shortened. Then its workspace returns the root.
+        // The form of an id shows its root, unless the id was shortened. Then its `Workspace` object returns the root.
         let root_by_form = root_of(id);
         let root = if root_by_form == *root_id {
             root_by_form
@@ -29,8 +29,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Err(Error::other_lineage(id, &root, root_id))
     }
 
-    /// Verifies that the lineage scope permits this workspace.
+    /// Verifies that the lineage scope permits this sandbox.
     pub(in crate::service) async fn check_lineage_scope(&self, scope: &LineageScope) -> Result<()> {
-        self.check_lineage(scope, &self.workspace()?.root_id).await
+        self.check_lineage(scope, &self.sandbox_record()?.root_id).await
     }
 }

@@ -25,7 +25,7 @@ use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
 use crate::model::named::messages::ClaimRequest;
 use crate::model::named::settings::OnImageChange;
-use crate::model::record::{Derivation, DerivedState, ParentLink, SnapshotRecord, StoredBackup, WorkspaceRecord};
+use crate::model::record::{Derivation, DerivedState, ParentLink, SandboxRecord, SnapshotRecord, StoredBackup};
 use crate::model::{
     DerivationKind, Error, MarkerOutcome, Provenance, RestoreRequest, Result, Runtime, SandboxId, SnapshotId,
     WorkspaceRef, mint_sandbox_id,
@@ -76,7 +76,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: &CancellationToken,
     ) -> Result<WorkspaceRef> {
         abort.check()?;
-        let Selected { workspace, snapshot } = self.select(&request.selection).await?;
+        let Selected { sandbox, snapshot } = self.select(&request.selection).await?;
         let runtime = self.derived_runtime(request.runtime)?;
         let stored = require_ready(&snapshot)?;
         stored.backup.check_restorable()?;
@@ -87,7 +87,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
         retry(&*self.ports, abort, async || {
             let made = (kind, runtime, request.on_image_change);
-            Box::pin(self.try_restore(&workspace, &snapshot, stored, made, abort)).await
+            Box::pin(self.try_restore(&sandbox, &snapshot, stored, made, abort)).await
         })
         .await
     }
@@ -96,13 +96,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// that one's sandbox.
     async fn try_restore(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         snapshot: &SnapshotRecord,
         stored: &StoredBackup,
         (kind, runtime, on_image_change): (DerivationKind, Option<Runtime>, OnImageChange),
         abort: &CancellationToken,
     ) -> Result<WorkspaceRef> {
-        let (derivation, marker, _lease) = self.claim_minted_id(workspace, snapshot, (kind, runtime)).await?;
+        let (derivation, marker, _lease) = self.claim_minted_id(sandbox, snapshot, (kind, runtime)).await?;
         let minted = &derivation.sandbox_id;
         let restored = async {
             abort.check()?;
@@ -112,7 +112,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match restored.await {
             Ok(stale) => {
                 self.mark_ready(&derivation)?;
-                let made = WorkspaceRef::new(minted.clone(), workspace.root_id.clone());
+                let made = WorkspaceRef::new(minted.clone(), sandbox.root_id.clone());
                 Ok(made.with_stale(stale).with_missing(snapshot.missing_secrets()))
             }
             Err(error) => {
@@ -129,13 +129,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Mints an unused sandbox id, claims it and records it.
     async fn claim_minted_id(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         snapshot: &SnapshotRecord,
         (kind, runtime): (DerivationKind, Option<Runtime>),
     ) -> Result<(Derivation, String, WorkLease)> {
         const DRAWS: u32 = 4;
         let parent = ParentLink {
-            origin_id: workspace.sandbox_id.clone(),
+            origin_id: sandbox.sandbox_id.clone(),
             snapshot_id: snapshot.snapshot_id.clone(),
             kind,
             needs_snapshot: true,
@@ -151,7 +151,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // unused claim only costs an id.
             let marker = short_id.as_str().to_owned();
             let claim = ClaimRequest {
-                root_id: workspace.root_id.clone(),
+                root_id: sandbox.root_id.clone(),
                 parent: Some(parent.clone()),
                 binding: None,
                 marker: Some(marker.clone()),
@@ -196,7 +196,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })?;
         if let Some(mut snapshot) = self.ledger.snapshot(&derivation.snapshot_id)? {
             snapshot.last_used_at = self.now();
-            self.save_snapshot(&self.workspace()?, snapshot)?;
+            self.save_snapshot(&self.sandbox_record()?, snapshot)?;
         }
         self.count_restore()
     }

@@ -68,10 +68,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// this object ends. The answer to its repetition confirms it, because the sandbox runs both as one. That to a later
     /// request does not.
     pub(in crate::service) async fn destroy(&self, id: &SandboxId) -> Result<()> {
-        let workspace = self.workspace()?;
-        let start = workspace.start_state().filter(|start| *id == *self.id && !start.destroy_unconfirmed);
+        let sandbox = self.sandbox_record()?;
+        let start = sandbox.start_state().filter(|start| *id == *self.id && !start.destroy_unconfirmed);
         // A named workspace whose object ends recovers by its own record.
-        let is_named = workspace.binding.is_some();
+        let is_named = sandbox.binding.is_some();
         if start.is_some() && !is_named {
             self.update_start(|start| start.destroy_unconfirmed = true)?;
         }

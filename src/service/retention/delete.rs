@@ -53,7 +53,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for snapshot in doomed {
             self.begin_deletion(snapshot, "deleted by a caller")?;
         }
-        if deletes_any && self.workspace()?.binding.is_some() {
+        if deletes_any && self.sandbox_record()?.binding.is_some() {
             // No other snapshot may have the present files, so the next automatic save stores them.
             self.update_binding(|binding| binding.start.saved_state = None)?;
         }
@@ -122,7 +122,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns whether the sandbox belongs to a named workspace and does not run: then only its newest snapshot has its
     /// files.
     async fn is_stopped_workspace(&self) -> Result<bool> {
-        let is_bound = self.workspace()?.binding.is_some() && self.ensure_not_decommissioned().is_ok();
+        let is_bound = self.sandbox_record()?.binding.is_some() && self.ensure_not_decommissioned().is_ok();
         Ok(is_bound && self.sandbox_status().await?.status != Status::Healthy)
     }
 

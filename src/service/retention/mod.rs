@@ -1,4 +1,4 @@
-//! Retention: removes snapshots that the policy of the workspace does not keep.
+//! Retention: removes snapshots that the policy of the sandbox does not keep.
 //!
 //! A policy with time limits only uses the ledger's index of expirations, so that the cost of a pass depends on the
 //! snapshots that it removes. A policy that counts snapshots reads all of them.
@@ -18,7 +18,7 @@ use super::ledger::cursor_of;
 use crate::model::answer::{Retention, SnapshotState};
 use crate::model::named::answer::KeptSnapshot;
 use crate::model::policy::{Decision, Policy};
-use crate::model::record::{SnapshotRecord, WorkspaceRecord};
+use crate::model::record::{SandboxRecord, SnapshotRecord};
 use crate::model::request::{ApplyRetentionRequest, SandboxRequest, SetRetentionRequest, SnapshotCursor};
 use crate::model::retention::{RetentionCandidate, plan};
 use crate::model::{Result, SandboxId, SnapshotId};
@@ -33,10 +33,10 @@ const CONCURRENCY: usize = 4;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Schedules the alarm for retention, after the number of snapshots that stay has changed. A policy with time
     /// limits only needs that only when a snapshot has expired.
-    pub(super) fn schedule_retention(&self, workspace: &WorkspaceRecord) -> Result<()> {
+    pub(super) fn schedule_retention(&self, sandbox: &SandboxRecord) -> Result<()> {
         let now = self.now();
         // The newest snapshot stays even when it has expired, until there is a newer one.
-        let needs_full_pass = workspace.decommissioned_at.is_some() || !workspace.is_retention_time_only();
+        let needs_full_pass = sandbox.decommissioned_at.is_some() || !sandbox.is_retention_time_only();
         if needs_full_pass || !self.ledger.expiring_snapshots(now, 1)?.is_empty() {
             self.schedule_alarm(now)?;
         }
@@ -47,21 +47,25 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn retention(&self, request: SandboxRequest) -> Result<Retention> {
         self.prepare_call().await?;
         self.check_lineage_scope(&request.lineage_scope).await?;
-        build_report(self.workspace()?.policy, |policy| self.decide_retention(policy, &self.ready_snapshots()?), true)
+        build_report(
+            self.sandbox_record()?.policy,
+            |policy| self.decide_retention(policy, &self.ready_snapshots()?),
+            true,
+        )
     }
 
-    /// Sets the policy of the workspace and applies it. With `dry_run`, returns the decisions and changes nothing.
+    /// Sets the policy of the sandbox and applies it. With `dry_run`, returns the decisions and changes nothing.
     pub async fn set_retention(&self, request: SetRetentionRequest) -> Result<Retention> {
         self.prepare_call().await?;
         let SetRetentionRequest { policy, dry_run, .. } = request;
         if dry_run {
             return build_report(policy, |policy| self.decide_retention(policy, &self.ready_snapshots()?), true);
         }
-        let mut workspace = self.workspace()?;
-        workspace.policy = policy;
-        self.ledger.put_workspace(&workspace)?;
+        let mut sandbox = self.sandbox_record()?;
+        sandbox.policy = policy;
+        self.ledger.put_sandbox(&sandbox)?;
         for snapshot in self.ready_snapshots()? {
-            self.save_snapshot(&workspace, snapshot)?;
+            self.save_snapshot(&sandbox, snapshot)?;
         }
         self.apply_policy(false).await
     }
@@ -73,7 +77,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn apply_policy(&self, dry_run: bool) -> Result<Retention> {
-        let policy = self.workspace()?.policy;
+        let policy = self.sandbox_record()?.policy;
         let snapshots = self.ready_snapshots()?;
         let report = build_report(policy, |policy| self.decide_retention(policy, &snapshots), dry_run)?;
         if !dry_run {
@@ -89,16 +93,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Applies the policy from the alarm, like [`apply_retention`](Self::apply_retention). Reads only expired snapshots
     /// where the policy has time limits only.
     pub(super) async fn run_retention(&self) -> Result<()> {
-        if self.workspace()?.decommissioned_at.is_some() {
+        if self.sandbox_record()?.decommissioned_at.is_some() {
             let (removed, _) = self.delete_unreferenced()?;
             stream::iter(removed)
                 .for_each_concurrent(CONCURRENCY, async |id| drop(self.finish_deletion(&id).await))
                 .await;
             return Ok(());
         }
-        let workspace = self.workspace()?;
-        let policy = workspace.policy.clone();
-        if !workspace.is_retention_time_only() {
+        let sandbox = self.sandbox_record()?;
+        let policy = sandbox.policy.clone();
+        if !sandbox.is_retention_time_only() {
             return self.apply_policy(false).await.map(drop);
         }
         let now = self.now();
@@ -169,9 +173,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the newest snapshot that the policy counts as restorable; with `may_be_autosave`, of all classes.
     fn newest_restorable_candidate(&self, may_be_autosave: bool) -> Result<Option<SnapshotRecord>> {
         const SEARCH_ROWS: u32 = 10;
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         self.newest_where(SEARCH_ROWS, |row| {
-            let is_restorable = || self.candidate(&workspace, row, Vec::new()).is_ok_and(|it| it.restorable);
+            let is_restorable = || self.candidate(&sandbox, row, Vec::new()).is_ok_and(|it| it.restorable);
             (may_be_autosave || !row.autosave) && is_restorable()
         })
     }
@@ -179,28 +183,28 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the input of a retention decision about a snapshot. A delta cannot be restored without its base.
     fn candidate(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         snapshot: &SnapshotRecord,
         dependents: Vec<SandboxId>,
     ) -> Result<RetentionCandidate> {
-        let candidate = workspace.candidate(snapshot, dependents, self.now());
+        let candidate = sandbox.candidate(snapshot, dependents, self.now());
         let restorable = candidate.restorable && self.base_damage(snapshot)?.is_none();
         Ok(RetentionCandidate { restorable, ..candidate })
     }
 
     fn decide_retention(&self, policy: &Policy, snapshots: &[SnapshotRecord]) -> Result<Vec<Decision>> {
         let now = self.now();
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         let candidate =
-            |snapshot: &SnapshotRecord| self.candidate(&workspace, snapshot, self.dependents(&snapshot.snapshot_id)?);
+            |snapshot: &SnapshotRecord| self.candidate(&sandbox, snapshot, self.dependents(&snapshot.snapshot_id)?);
         let candidates = snapshots.iter().map(candidate).collect::<Result<Vec<RetentionCandidate>>>()?;
-        Ok(plan(policy, workspace.retention_scope(), &candidates, now))
+        Ok(plan(policy, sandbox.retention_scope(), &candidates, now))
     }
 
     /// Removes the snapshots that the policy does not retain, first in the ledger and then in R2. The alarm retries
     /// what R2 fails to delete.
     async fn apply_decisions(&self, snapshots: Vec<SnapshotRecord>, decisions: &[Decision]) -> Result<()> {
-        let counts = !self.workspace()?.is_retention_time_only();
+        let counts = !self.sandbox_record()?.is_retention_time_only();
         let mut removed = Vec::new();
         for (mut snapshot, decision) in snapshots.into_iter().zip(decisions) {
             if !decision.keep {

@@ -6,7 +6,7 @@ use std::slice;
 use futures_util::FutureExt;
 
 use crate::model::answer::SnapshotState;
-use crate::model::record::{Derivation, DerivedState, Release, WorkspaceRecord};
+use crate::model::record::{Derivation, DerivedState, Release, SandboxRecord};
 use crate::model::{Result, SandboxId, SnapshotId, derivation_kind_of};
 use crate::ports::{Background, Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -14,12 +14,12 @@ use crate::service::in_process::WorkKey;
 use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns the workspaces that depend on a snapshot.
+    /// Returns the sandboxes that depend on a snapshot.
     pub(in crate::service) fn dependents(&self, id: &SnapshotId) -> Result<Vec<SandboxId>> {
         Ok(self.dependents_of(slice::from_ref(id))?.remove(id).unwrap_or_default())
     }
 
-    /// Returns the workspaces that depend on each of these snapshots; snapshots without dependents are absent.
+    /// Returns the sandboxes that depend on each of these snapshots; snapshots without dependents are absent.
     pub(in crate::service) fn dependents_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<SnapshotId, Vec<SandboxId>>> {
         let mut dependents = BTreeMap::<_, Vec<_>>::new();
         for derivation in self.ledger.derived_from(ids)?.into_iter().filter(Derivation::needs_snapshot) {
@@ -29,9 +29,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Releases the snapshot that this sandbox was made from, now that it has one of its own. Delivers the release to
-    /// the workspace of that snapshot in the background.
-    pub(in crate::service) fn release_parent(&self, workspace: &mut WorkspaceRecord) -> Result<()> {
-        let Some(parent) = workspace.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
+    /// the ledger of that snapshot in the background.
+    pub(in crate::service) fn release_parent(&self, sandbox: &mut SandboxRecord) -> Result<()> {
+        let Some(parent) = sandbox.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
         parent.needs_snapshot = false;
         let snapshot_id = parent.snapshot_id.clone();
         let release = Release {
@@ -39,7 +39,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             snapshot_id: snapshot_id.clone(),
             task: self.schedule_task(Backoff::RELEASE, 0)?,
         };
-        self.ledger.put_workspace(workspace)?;
+        self.ledger.put_sandbox(sandbox)?;
         self.ledger.put_release(&release)?;
         let snapshotter = self.clone();
         // The alarm retries a failed delivery.
@@ -47,7 +47,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    /// Delivers a release to the workspace of the snapshot. Schedules another attempt when that fails.
+    /// Delivers a release to the ledger of the snapshot. Schedules another attempt when that fails.
     pub(in crate::service) async fn deliver_release(&self, id: &SnapshotId) -> Result<()> {
         let Some(_lease) = self.in_process.try_acquire(WorkKey::Release(id.clone())) else { return Ok(()) };
         let Some(release) = self.ledger.releases()?.into_iter().find(|release| release.snapshot_id == *id) else {
@@ -91,8 +91,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Some(snapshot) = self.ledger.snapshot(snapshot_id)?
             && snapshot.state() == SnapshotState::Ready
         {
-            self.save_snapshot(&self.workspace()?, snapshot)?;
-            self.schedule_retention(&self.workspace()?)?;
+            self.save_snapshot(&self.sandbox_record()?, snapshot)?;
+            self.schedule_retention(&self.sandbox_record()?)?;
         }
         Ok(())
     }

@@ -21,10 +21,10 @@ use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 /// How many backups are read at the same time: a Worker may have six open connections.
 const CONCURRENCY: usize = 6;
 
-/// Sweeps the whole bucket. The workspace that an owner mark names decides about each marked backup.
+/// Sweeps the whole bucket. The ledger of the sandbox that an owner mark names decides about each marked backup.
 ///
 /// # Errors
-/// When R2 cannot list the bucket. Failures for single backups or workspaces are counted in the result.
+/// When R2 cannot list the bucket. Failures for single backups or sandboxes are counted in the result.
 pub async fn sweep<P: Ports>(ports: &P, request: SweepRequest) -> Result<Sweep> {
     let backups = ports.backups()?;
     ports.sandbox_ledgers()?;
@@ -90,7 +90,7 @@ fn add_unowned(totals: &mut Sweep, keys: Vec<String>, archive: &BackupObject, no
     }
 }
 
-/// Passes the backups that carry an owner mark to the workspaces that the marks name.
+/// Passes the backups that carry an owner mark to the ledgers of the sandboxes that the marks name.
 async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &mut Sweep) -> Result<()> {
     let mut marked: Vec<(SandboxId, Vec<(BackupLocation, SnapshotId)>)> = Vec::new();
     let reads = backups.into_iter().map(async |object| (read_mark(ports, &object.location).await, object.location));
@@ -121,11 +121,11 @@ async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Deletes the backups that carry this workspace's owner mark and that its ledger does not own. Returns their
+    /// Deletes the backups that carry this sandbox's owner mark and that its ledger does not own. Returns their
     /// number; with `dry_run`, deletes nothing.
     pub async fn sweep(&self, backups: &[(BackupLocation, SnapshotId)], dry_run: bool) -> Result<usize> {
         // Another deployment may keep backups of a sandbox with the same id in this bucket.
-        let Some(id_key) = self.workspace()?.id_key else { return Ok(0) };
+        let Some(id_key) = self.sandbox_record()?.id_key else { return Ok(0) };
         let mut swept = 0;
         for (backup, snapshot_id) in backups.iter().filter(|(_, id)| is_minted_with(id, &id_key)) {
             let is_owned = self.ledger.snapshot(snapshot_id)?.is_some_and(|snapshot| snapshot.may_own(backup));

@@ -65,7 +65,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         id: &OnceCell<SnapshotId>,
     ) -> Result<TakenSnapshot> {
         let created = self.note_late_call(self.try_capture(request, abort, id).await);
-        if created.is_err() && id.get().is_some() && self.workspace()?.binding.is_some() {
+        if created.is_err() && id.get().is_some() && self.sandbox_record()?.binding.is_some() {
             // If this fails, the next start or stop repeats it.
             drop(self.allow_sleep_if_cold().await);
         }
@@ -253,7 +253,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut record = record.clone();
         let Stage::Creating(progress) = &mut record.stage else { return Err(Error::internal()) };
         let is_identified = progress.verification == Verification::Done && progress.observation.identity().is_some();
-        if is_identified || progress.expected_marker.is_some() || self.workspace()?.binding.is_some() {
+        if is_identified || progress.expected_marker.is_some() || self.sandbox_record()?.binding.is_some() {
             return Ok(record);
         }
         progress.expected_marker = Some(ExpectedMarker::Own(self.mark_container(progress).await?));
@@ -302,24 +302,24 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let listing = finished.traced.as_ref().map(|traced| traced.listing.clone());
         let full_reason = finished.reason;
         let stored = StoredBackup { listing, full_reason, ..found.into_stored(backup, false, self.now()) };
-        let mut workspace = self.workspace()?;
-        let has_changed = (marker.is_some() && workspace.marker != marker)
-            || (container.is_some() && workspace.container != container);
-        if has_changed && workspace.marked_at.is_none_or(|at| at <= record.began_at) {
+        let mut sandbox = self.sandbox_record()?;
+        let has_changed =
+            (marker.is_some() && sandbox.marker != marker) || (container.is_some() && sandbox.container != container);
+        if has_changed && sandbox.marked_at.is_none_or(|at| at <= record.began_at) {
             // From now on the marker or the identity is compared, whatever the age of the container.
-            (workspace.marker, workspace.container) = (marker.or(workspace.marker), container.or(workspace.container));
-            workspace.unverified = None;
-            workspace.marked_at = Some(record.began_at);
+            (sandbox.marker, sandbox.container) = (marker.or(sandbox.marker), container.or(sandbox.container));
+            sandbox.unverified = None;
+            sandbox.marked_at = Some(record.began_at);
         }
-        if let (Some(state), Some(start)) = (saved_state, workspace.start_state_mut()) {
+        if let (Some(state), Some(start)) = (saved_state, sandbox.start_state_mut()) {
             start.saved_state = Some(state);
         }
         if let Some(traced) = finished.traced {
-            workspace.traced_base = Some(traced);
+            sandbox.traced_base = Some(traced);
         }
-        workspace.counts.captures += 1;
-        self.ledger.put_workspace(&workspace)?;
-        self.compare_with_predecessor(&mut workspace, &mut record, stored.estimated_full_bytes())?;
+        sandbox.counts.captures += 1;
+        self.ledger.put_sandbox(&sandbox)?;
+        self.compare_with_predecessor(&mut sandbox, &mut record, stored.estimated_full_bytes())?;
         record.last_used_at = stored.created_at;
         let (size_bytes, total_bytes, form) = (stored.size_bytes, stored.total_bytes(), stored.form());
         record.stage = Stage::Ready { stored };
@@ -327,11 +327,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Some(label) = takes_label {
             self.assign_label(&mut record, label)?;
         }
-        let snapshot = self.save_snapshot(&workspace, record)?;
-        self.schedule_retention(&workspace)?;
+        let snapshot = self.save_snapshot(&sandbox, record)?;
+        self.schedule_retention(&sandbox)?;
         let is_whole = |binding: &WorkspaceBinding| snapshot.is_whole(&binding.start.dir);
-        if !snapshot.rescue && workspace.binding.as_ref().is_none_or(is_whole) {
-            self.release_parent(&mut workspace)?;
+        if !snapshot.rescue && sandbox.binding.as_ref().is_none_or(is_whole) {
+            self.release_parent(&mut sandbox)?;
         }
         let capture = Capture {
             label: snapshot.label.clone(),
@@ -350,8 +350,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             secrets: snapshot.secrets.clone(),
         };
         let taken = TakenSnapshot::new(
-            snapshot.to_ref(&workspace).ok_or_else(Error::internal)?,
-            snapshot.to_short_ref(&workspace),
+            snapshot.to_ref(&sandbox).ok_or_else(Error::internal)?,
+            snapshot.to_short_ref(&sandbox),
             capture,
         );
         let answered_call = key.map(|key| self.ledger.idempotency_record(&key)).transpose()?.flatten();
@@ -363,7 +363,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Reads what a snapshot depends on, for a sandbox that belongs to a named workspace.
     pub(in crate::service) async fn read_dependencies(&self) -> Result<Option<Dependencies>> {
-        let Some(binding) = self.workspace()?.binding else { return Ok(None) };
+        let Some(binding) = self.sandbox_record()?.binding else { return Ok(None) };
         let mut files = BTreeMap::new();
         if !binding.files.is_empty() {
             let hashes = self.sandboxes()?.hash_files(&self.id, &binding.start.dir, &binding.files).await;

@@ -21,7 +21,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         if let ContainerExpectation::Identified(container) = expectation
-            && self.workspace()?.binding.is_none()
+            && self.sandbox_record()?.binding.is_none()
         {
             // The command may start another container.
             self.mark_unverified(Some(*container))?;

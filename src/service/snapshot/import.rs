@@ -1,7 +1,7 @@
 //! Imports a backup that the ledger does not list: one that the SDK made directly, or an earlier version of this
 //! product.
 //!
-//! A backup that this workspace did not make does not become its own: when its snapshot is deleted, its objects in R2
+//! A backup that this sandbox did not make does not become its own: when its snapshot is deleted, its objects in R2
 //! stay.
 
 use sha2::{Digest, Sha256};
@@ -52,7 +52,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             is_intact.map_err(|damage| Error::backup_damaged(backup.id(), &damage))?;
         }
         // Not before: the policy may have changed while the archive was read.
-        let (workspace, key) = self.ensure_initialized()?;
+        let (sandbox, key) = self.ensure_initialized()?;
         // A backup that was made elsewhere belongs to the application, or to another deployment.
         let is_same_origin = owner.is_some() && is_minted_with(&snapshot_id, &key);
         let snapshot = match self.ledger.snapshot(&snapshot_id)? {
@@ -60,7 +60,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 return Err(Error::import_mismatch(backup.id(), "is a copy of another backup"));
             }
             Some(known @ SnapshotRecord { stage: Stage::Ready { .. }, .. }) => known,
-            // A backup of this workspace is deleted with its snapshot, even if its objects existed a moment ago.
+            // A backup of this sandbox is deleted with its snapshot, even if its objects existed a moment ago.
             Some(other) if other.state() != SnapshotState::Deleted || is_same_origin => {
                 return Err(Error::import_mismatch(
                     backup.id(),
@@ -83,7 +83,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     expiration_seconds: request.expiration_seconds,
                     expires_at: None,
                     pinned: false,
-                    // Its files are not the workspace's own until a caller reverts to this snapshot.
+                    // Its files are not the sandbox's own until a caller reverts to this snapshot.
                     foreign: true,
                     provenance: None,
                     rescue: false,
@@ -99,8 +99,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 if let Some(label) = label_to_take {
                     self.assign_label(&mut snapshot, label)?;
                 }
-                let snapshot = self.save_snapshot(&workspace, snapshot)?;
-                self.schedule_retention(&workspace)?;
+                let snapshot = self.save_snapshot(&sandbox, snapshot)?;
+                self.schedule_retention(&sandbox)?;
                 snapshot
             }
         };
@@ -121,8 +121,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             total_bytes: snapshot.stored().map_or(size_bytes, StoredBackup::total_bytes),
             reason: None,
         };
-        let short_ref = snapshot.to_short_ref(&workspace);
-        let snapshot = snapshot.to_ref(&workspace).ok_or_else(Error::internal)?;
+        let short_ref = snapshot.to_short_ref(&sandbox);
+        let snapshot = snapshot.to_ref(&sandbox).ok_or_else(Error::internal)?;
         Ok(TakenSnapshot::new(snapshot, short_ref, capture))
     }
 }

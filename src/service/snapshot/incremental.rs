@@ -129,16 +129,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns whether snapshots of the sandbox may be deltas where the call does not say so.
     fn is_incremental(&self) -> Result<bool> {
-        let of_workspace = self.workspace()?.binding.and_then(|binding| binding.incremental);
+        let of_workspace = self.sandbox_record()?.binding.and_then(|binding| binding.incremental);
         Ok(of_workspace.unwrap_or(self.config.incremental))
     }
 
     /// Records that only the observed container is the sandbox's own, before a command that may start another one.
     fn expect_container(&self, record: &SnapshotRecord) -> Result<()> {
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let container = progress.observation.identity();
-        if container.is_some() && workspace.container.is_none() && workspace.binding.is_none() {
+        if container.is_some() && sandbox.container.is_none() && sandbox.binding.is_none() {
             self.mark_unverified(container)?;
         }
         Ok(())
@@ -146,7 +146,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the base whose inventory the container has, if a delta of `dir` may be based on it now.
     fn usable_base(&self, dir: &Directory) -> Result<std::result::Result<TracedBase, FullReason>> {
-        let Some(traced) = self.workspace()?.traced_base else { return Ok(Err(FullReason::NoBase)) };
+        let Some(traced) = self.sandbox_record()?.traced_base else { return Ok(Err(FullReason::NoBase)) };
         let Some(row) = self.ledger.snapshot(&traced.snapshot_id)? else { return Ok(Err(FullReason::BaseUnusable)) };
         if row.dir != *dir {
             return Ok(Err(FullReason::Directory));
@@ -308,10 +308,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Records the base whose inventory a start wrote.
     pub(in crate::service) fn record_traced(&self, traced: Option<TracedBase>) -> Result<()> {
-        let mut workspace = self.workspace()?;
-        if workspace.traced_base != traced {
-            workspace.traced_base = traced;
-            self.ledger.put_workspace(&workspace)?;
+        let mut sandbox = self.sandbox_record()?;
+        if sandbox.traced_base != traced {
+            sandbox.traced_base = traced;
+            self.ledger.put_sandbox(&sandbox)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The keys that sign a workspace's refs.
+//! The keys that sign a sandbox's refs.
 
 use crate::model::answer::KeyRotation;
 use crate::model::request::SandboxRequest;
@@ -14,12 +14,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn rotate_key(&self, request: SandboxRequest) -> Result<KeyRotation> {
         self.prepare_call().await?;
         self.check_lineage_scope(&request.lineage_scope).await?;
-        let mut workspace = self.workspace()?;
-        let previous = workspace.keys.first().map(SigningKey::number);
+        let mut sandbox = self.sandbox_record()?;
+        let previous = sandbox.keys.first().map(SigningKey::number);
         let key = SigningKey::new(previous.unwrap_or(0) + 1, self.ports.entropy().random_bytes()?);
-        workspace.keys.insert(0, key);
-        workspace.keys.truncate(ACCEPTED_KEYS);
-        self.ledger.put_workspace(&workspace)?;
+        sandbox.keys.insert(0, key);
+        sandbox.keys.truncate(ACCEPTED_KEYS);
+        self.ledger.put_sandbox(&sandbox)?;
         Ok(KeyRotation { key: previous.unwrap_or(0) + 1, previous })
     }
 }

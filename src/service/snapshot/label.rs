@@ -1,4 +1,4 @@
-//! Labels: the names that users give to snapshots. A label is unique within its workspace.
+//! Labels: the names that users give to snapshots. A label is unique among the snapshots of one sandbox.
 
 use super::select::{Selected, require_ready};
 use crate::model::answer::{SnapshotState, Summary};
@@ -13,7 +13,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Changes the label of a snapshot.
     pub async fn label(&self, request: LabelRequest) -> Result<Summary> {
         self.prepare_call().await?;
-        let Selected { workspace, mut snapshot } = self.select(&request.selection).await?;
+        let Selected { sandbox, mut snapshot } = self.select(&request.selection).await?;
         require_ready(&snapshot)?;
         if snapshot.label != request.new_label {
             if !request.replace {
@@ -21,7 +21,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             self.assign_label(&mut snapshot, request.new_label.clone())?;
         }
-        self.summary(&workspace, &snapshot)
+        self.summary(&sandbox, &snapshot)
     }
 
     /// Returns the label for a new snapshot, and the label that it takes from another snapshot when it is ready.

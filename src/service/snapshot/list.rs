@@ -1,4 +1,4 @@
-//! Lists the snapshots of a workspace, and shows one of them.
+//! Lists the snapshots of a sandbox, and shows one of them.
 
 use futures_util::{StreamExt, stream};
 
@@ -7,7 +7,7 @@ use super::stored_backup::is_definite;
 use crate::model::answer::{Page, Restorability, Restorable, Summary};
 use crate::model::named::answer::WorkspacePage;
 use crate::model::named::{Tenant, WorkspaceName};
-use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
+use crate::model::record::{SandboxRecord, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::{ListRequest, ListWorkspacesRequest};
 use crate::model::{Result, SandboxId, Selection, SnapshotId, Timestamp, json};
 use crate::ports::{Ledger, NamedWorkspaceClient, Ports};
@@ -18,15 +18,15 @@ use crate::service::ledger::cursor_of;
 const CONCURRENCY: usize = 3;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns a page of the workspace's snapshots, the newest first.
+    /// Returns a page of the sandbox's snapshots, the newest first.
     pub async fn list(&self, request: ListRequest) -> Result<Page> {
         self.prepare_call().await?;
         self.check_lineage_scope(&request.lineage_scope).await?;
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         let limit = request.limit as usize;
         let prefix = request.label_prefix.as_deref();
         let mut rows = self.ledger.snapshot_page(request.cursor.as_ref(), prefix, request.limit + 1)?;
-        let note = if self.ledger.workspace()?.is_none() { Some(self.explain_unknown().await) } else { None };
+        let note = if self.ledger.sandbox()?.is_none() { Some(self.explain_unknown().await) } else { None };
         let has_more = rows.len() > limit;
         rows.truncate(limit);
         let last = rows.last().filter(|_| has_more);
@@ -35,7 +35,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut dependents = self.dependents_of(&ids)?;
         let summaries = rows.into_iter().map(|row| {
             let dependents = dependents.remove(&row.snapshot_id).unwrap_or_default();
-            self.summarize(&workspace, row, dependents, request.check)
+            self.summarize(&sandbox, row, dependents, request.check)
         });
         let snapshots: Vec<Result<Summary>> = stream::iter(summaries).buffered(CONCURRENCY).collect().await;
         Ok(Page { snapshots: snapshots.into_iter().collect::<Result<_>>()?, cursor, note })
@@ -71,14 +71,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns one snapshot, in the form that lists show, checked in R2.
     pub async fn get(&self, selection: Selection) -> Result<Summary> {
         self.prepare_call().await?;
-        let Selected { workspace, snapshot } = self.select(&selection).await?;
+        let Selected { sandbox, snapshot } = self.select(&selection).await?;
         let dependents = self.dependents(&snapshot.snapshot_id)?;
-        self.summarize(&workspace, snapshot, dependents, true).await
+        self.summarize(&sandbox, snapshot, dependents, true).await
     }
 
     async fn summarize(
         &self,
-        workspace: &WorkspaceRecord,
+        sandbox: &SandboxRecord,
         snapshot: SnapshotRecord,
         dependents: Vec<SandboxId>,
         check: bool,
@@ -89,7 +89,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             _ => None,
         };
-        let mut summary = self.build_summary(workspace, &snapshot, dependents);
+        let mut summary = self.build_summary(sandbox, &snapshot, dependents);
         let Some(inspection) = inspection else { return Ok(summary) };
         let now = self.now();
         summary.restorable = match (&inspection, snapshot.stored().and_then(|stored| stored.archive_damage.as_deref()))
@@ -108,16 +108,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns the summary of a snapshot from the ledger alone.
-    pub(super) fn summary(&self, workspace: &WorkspaceRecord, snapshot: &SnapshotRecord) -> Result<Summary> {
-        Ok(self.build_summary(workspace, snapshot, self.dependents(&snapshot.snapshot_id)?))
+    pub(super) fn summary(&self, sandbox: &SandboxRecord, snapshot: &SnapshotRecord) -> Result<Summary> {
+        Ok(self.build_summary(sandbox, snapshot, self.dependents(&snapshot.snapshot_id)?))
     }
 
-    fn build_summary(
-        &self,
-        workspace: &WorkspaceRecord,
-        snapshot: &SnapshotRecord,
-        dependents: Vec<SandboxId>,
-    ) -> Summary {
+    fn build_summary(&self, sandbox: &SandboxRecord, snapshot: &SnapshotRecord, dependents: Vec<SandboxId>) -> Summary {
         let now = self.now();
         let created_at = snapshot.created_at();
         Summary {
@@ -146,8 +141,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             provenance: snapshot.provenance.clone(),
             dependents,
             restorable: self.last_known_restorable(snapshot),
-            snapshot: snapshot.to_ref(workspace),
-            short_ref: snapshot.to_short_ref(workspace),
+            snapshot: snapshot.to_ref(sandbox),
+            short_ref: snapshot.to_short_ref(sandbox),
         }
     }
 

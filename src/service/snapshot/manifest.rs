@@ -13,7 +13,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns everything that the ledger records about one snapshot.
     pub async fn manifest(&self, selection: Selection) -> Result<Manifest> {
         self.prepare_call().await?;
-        let Selected { workspace, snapshot } = self.select(&selection).await?;
+        let Selected { sandbox, snapshot } = self.select(&selection).await?;
         let derived = self.ledger.derived_from(slice::from_ref(&snapshot.snapshot_id))?;
         let stored = snapshot.stored();
         let backups = self.backups()?;
@@ -25,10 +25,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         Ok(Manifest {
             schema_version: SCHEMA_VERSION,
-            summary: self.summary(&workspace, &snapshot)?,
-            origin_id: workspace.sandbox_id.clone(),
-            root_id: workspace.root_id.clone(),
-            parent: workspace.parent.as_ref().map(to_ancestor),
+            summary: self.summary(&sandbox, &snapshot)?,
+            origin_id: sandbox.sandbox_id.clone(),
+            root_id: sandbox.root_id.clone(),
+            parent: sandbox.parent.as_ref().map(to_ancestor),
             capture_began_at: snapshot.began_at,
             excludes: snapshot.excludes.clone(),
             gitignore: snapshot.gitignore.unwrap_or(false),

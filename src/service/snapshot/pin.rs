@@ -10,15 +10,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Pins or unpins a snapshot.
     pub async fn pin(&self, selection: Selection, pinned: bool) -> Result<Summary> {
         self.prepare_call().await?;
-        let Selected { workspace, mut snapshot } = self.select(&selection).await?;
+        let Selected { sandbox, mut snapshot } = self.select(&selection).await?;
         require_ready(&snapshot)?;
         if snapshot.pinned != pinned {
             snapshot.pinned = pinned;
-            snapshot = self.save_snapshot(&workspace, snapshot)?;
+            snapshot = self.save_snapshot(&sandbox, snapshot)?;
             if !pinned {
-                self.schedule_retention(&workspace)?;
+                self.schedule_retention(&sandbox)?;
             }
         }
-        self.summary(&workspace, &snapshot)
+        self.summary(&sandbox, &snapshot)
     }
 }

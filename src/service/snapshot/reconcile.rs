@@ -75,8 +75,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let expectation = self.container_expectation(progress)?;
         let is_identified = matches!(expectation, ContainerExpectation::Identified(_));
         // The container may have been verified since the capture, and the probe below may itself start another one.
-        let workspace = self.workspace()?;
-        if !is_identified && workspace.binding.is_none() && workspace.marker.is_none() {
+        let sandbox = self.sandbox_record()?;
+        if !is_identified && sandbox.binding.is_none() && sandbox.marker.is_none() {
             self.mark_unverified(progress.observation.identity())?;
         }
         let running = if is_identified { Ok(()) } else { self.verify_running().await };

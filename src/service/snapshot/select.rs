@@ -1,14 +1,14 @@
 //! Snapshot selection: finds the snapshot that a request names by ref, id or label.
 
-use crate::model::record::{SnapshotRecord, Stage, StoredBackup, WorkspaceRecord};
+use crate::model::record::{SandboxRecord, SnapshotRecord, Stage, StoredBackup};
 use crate::model::{Error, Result, Selection, Selector, ShortRef, SnapshotRef, is_signed_by};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
-/// A snapshot, and the workspace that it belongs to.
+/// A snapshot, and the sandbox that it belongs to.
 pub(in crate::service) struct Selected {
-    /// The workspace that the snapshot belongs to.
-    pub workspace: WorkspaceRecord,
+    /// The record of the sandbox that the snapshot belongs to.
+    pub sandbox: SandboxRecord,
     /// The snapshot. A deleted one is found too, as long as the ledger keeps its row.
     pub snapshot: SnapshotRecord,
 }
@@ -17,14 +17,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the snapshot that `selection` names, and verifies that the caller may use it.
     ///
     /// # Errors
-    /// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this workspace did not sign or that does not match
+    /// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this sandbox did not sign or that does not match
     /// the ledger, [`Code::SnapshotNotFound`].
     pub(in crate::service) async fn select(&self, selection: &Selection) -> Result<Selected> {
-        let workspace = self.workspace()?;
-        self.check_lineage(&selection.lineage_scope, &workspace.root_id).await?;
+        let sandbox = self.sandbox_record()?;
+        self.check_lineage(&selection.lineage_scope, &sandbox.root_id).await?;
         match &selection.selector {
-            Selector::Ref { r#ref } => check_signature(r#ref, &workspace)?,
-            Selector::Short { r#ref } => check_short_signature(r#ref, &workspace)?,
+            Selector::Ref { r#ref } => check_signature(r#ref, &sandbox)?,
+            Selector::Short { r#ref } => check_short_signature(r#ref, &sandbox)?,
             Selector::Id { .. } | Selector::Label { .. } => {}
         }
         let found = match &selection.selector {
@@ -37,7 +37,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Selector::Ref { r#ref } = &selection.selector {
             check_row(r#ref, &snapshot)?;
         }
-        Ok(Selected { workspace, snapshot })
+        Ok(Selected { sandbox, snapshot })
     }
 }
 
@@ -55,18 +55,18 @@ pub(in crate::service) fn require_ready(snapshot: &SnapshotRecord) -> Result<&St
     }
 }
 
-/// Verifies that this workspace signed the ref.
-fn check_signature(r#ref: &SnapshotRef, workspace: &WorkspaceRecord) -> Result<()> {
-    if is_signed_by(r#ref, &workspace.keys) {
+/// Verifies that this sandbox signed the ref.
+fn check_signature(r#ref: &SnapshotRef, sandbox: &SandboxRecord) -> Result<()> {
+    if is_signed_by(r#ref, &sandbox.keys) {
         return Ok(());
     }
     Err(Error::ref_forged(r#ref))
 }
 
-/// Verifies that this workspace signed the short ref.
-fn check_short_signature(short: &ShortRef, workspace: &WorkspaceRecord) -> Result<()> {
+/// Verifies that this sandbox signed the short ref.
+fn check_short_signature(short: &ShortRef, sandbox: &SandboxRecord) -> Result<()> {
     let message = short.signed_bytes();
-    let is_signed = workspace.keys.iter().any(|key| key.verify_short(&message, short.signature()));
+    let is_signed = sandbox.keys.iter().any(|key| key.verify_short(&message, short.signature()));
     if is_signed { Ok(()) } else { Err(Error::short_ref_forged(short)) }
 }
 

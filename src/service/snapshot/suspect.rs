@@ -5,7 +5,7 @@
 //! days.
 
 use crate::model::answer::SnapshotState;
-use crate::model::record::{ProtectedSnapshot, SnapshotRecord, StoredBackup, WorkspaceRecord};
+use crate::model::record::{ProtectedSnapshot, SandboxRecord, SnapshotRecord, StoredBackup};
 use crate::model::{Result, SizeDrop};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -21,7 +21,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// suspect.
     pub(super) fn compare_with_predecessor(
         &self,
-        workspace: &mut WorkspaceRecord,
+        sandbox: &mut SandboxRecord,
         snapshot: &mut SnapshotRecord,
         size_bytes: u64,
     ) -> Result<()> {
@@ -38,25 +38,25 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let until = self.now().plus_millis(PROTECTED_MILLIS);
         let protected = match snapshot.suspect {
             // Files may disappear in several steps: the one with the most files stays.
-            Some(_) => self.protected_row(workspace)?.into_iter().chain(predecessor).max_by_key(size),
+            Some(_) => self.protected_row(sandbox)?.into_iter().chain(predecessor).max_by_key(size),
             None => None,
         };
         let protected = protected.map(|row| ProtectedSnapshot { snapshot_id: row.snapshot_id, until });
-        self.set_protected(workspace, protected)
+        self.set_protected(sandbox, protected)
     }
 
     /// Returns the snapshot that is protected now.
-    fn protected_row(&self, workspace: &WorkspaceRecord) -> Result<Option<SnapshotRecord>> {
-        let Some(protected) = workspace.protected.as_ref().filter(|it| it.until > self.now()) else { return Ok(None) };
+    fn protected_row(&self, sandbox: &SandboxRecord) -> Result<Option<SnapshotRecord>> {
+        let Some(protected) = sandbox.protected.as_ref().filter(|it| it.until > self.now()) else { return Ok(None) };
         Ok(self.ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready))
     }
 
     /// Ends a protection that has expired.
     pub(in crate::service) fn end_expired_protection(&self) -> Result<()> {
-        let mut workspace = self.workspace()?;
+        let mut sandbox = self.sandbox_record()?;
         let now = self.now();
-        if workspace.protected.as_ref().is_some_and(|protected| protected.until <= now) {
-            self.set_protected(&mut workspace, None)?;
+        if sandbox.protected.as_ref().is_some_and(|protected| protected.until <= now) {
+            self.set_protected(&mut sandbox, None)?;
         }
         Ok(())
     }
@@ -71,17 +71,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Protects another snapshot, or none. Recalculates when the former and the new one expire.
-    fn set_protected(&self, workspace: &mut WorkspaceRecord, protected: Option<ProtectedSnapshot>) -> Result<()> {
-        if workspace.protected == protected {
+    fn set_protected(&self, sandbox: &mut SandboxRecord, protected: Option<ProtectedSnapshot>) -> Result<()> {
+        if sandbox.protected == protected {
             return Ok(());
         }
-        let former = std::mem::replace(&mut workspace.protected, protected);
-        self.ledger.put_workspace(workspace)?;
-        for protected in former.iter().chain(&workspace.protected) {
+        let former = std::mem::replace(&mut sandbox.protected, protected);
+        self.ledger.put_sandbox(sandbox)?;
+        for protected in former.iter().chain(&sandbox.protected) {
             if let Some(row) =
                 self.ledger.snapshot(&protected.snapshot_id)?.filter(|row| row.state() == SnapshotState::Ready)
             {
-                self.save_snapshot(workspace, row)?;
+                self.save_snapshot(sandbox, row)?;
             }
             self.schedule_alarm(protected.until)?;
         }

@@ -1,4 +1,4 @@
-//! The alarm of a workspace: runs what is due, and sets the alarm to the next time at which anything is due.
+//! The alarm of a sandbox's ledger: runs what is due, and sets the alarm to the next time at which anything is due.
 
 use super::backoff::RETRY_DELAY_MILLIS;
 use crate::model::{Result, Timestamp};

@@ -32,7 +32,7 @@ impl Backoff {
     /// The automatic save of a workspace after one that failed.
     pub const FAILED_SAVE: Self = Self(&[1, 2, 4, 8, 16, 32]);
 
-    /// The delivery of a release to another workspace.
+    /// The delivery of a release to another ledger.
     pub const RELEASE: Self = Self(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
 
     /// Returns the delay before an attempt, in milliseconds; the first one is 0. Attempts after the last delay repeat it.

@@ -32,7 +32,7 @@ enum Task {
     /// A sandbox is being created or destroyed. Destroys it, and checks it again, because a restore may still run in
     /// it.
     Sandbox(SandboxId),
-    /// A release for another workspace is due. Delivers it.
+    /// A release for another ledger is due. Delivers it.
     Release(SnapshotId),
     /// A call has no answer. Deletes its record, so that the call can be repeated.
     UnansweredCall(String),
@@ -94,7 +94,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns all tasks with the times at which they are due, in the order in which they run.
     fn tasks(&self) -> Result<Vec<(Timestamp, Task)>> {
-        let (ledger, workspace) = (&self.ledger, self.workspace()?);
+        let (ledger, sandbox) = (&self.ledger, self.sandbox_record()?);
         let snapshots = ledger.unfinished_snapshots()?.into_iter().filter_map(|row| {
             let task = if matches!(row.stage, Stage::Creating(_)) { Task::Capture } else { Task::Deletion };
             Some((row.task()?.due_at, task(row.snapshot_id)))
@@ -104,14 +104,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let releases = ledger.releases()?.into_iter().map(|row| (row.task.due_at, Task::Release(row.snapshot_id)));
         let calls = ledger.unanswered_calls()?.into_iter();
         let calls = calls.map(|row| (row.at.plus_millis(RETRY_DELAY_MILLIS), Task::UnansweredCall(row.key)));
-        let refresh_due = Self::refresh_due(&workspace);
-        let restore_task = workspace.start_state().and_then(|start| start.restore_task);
-        let of_workspace = [
+        let refresh_due = Self::refresh_due(&sandbox);
+        let restore_task = sandbox.start_state().and_then(|start| start.restore_task);
+        let of_sandbox = [
             restore_task.map(|task| (task.due_at, Task::StartOrStop)),
             refresh_due.map(|due_at| (due_at, Task::PlatformRefresh)),
-            workspace.unverified.map(|unverified| (unverified.due_at, Task::UnverifiedContainer)),
-            workspace.protected.map(|protected| (protected.until, Task::Protection)),
+            sandbox.unverified.map(|unverified| (unverified.due_at, Task::UnverifiedContainer)),
+            sandbox.protected.map(|protected| (protected.until, Task::Protection)),
         ];
-        Ok(snapshots.chain(sandboxes).chain(releases).chain(calls).chain(of_workspace.into_iter().flatten()).collect())
+        Ok(snapshots.chain(sandboxes).chain(releases).chain(calls).chain(of_sandbox.into_iter().flatten()).collect())
     }
 }

@@ -16,7 +16,7 @@ use sandbox_snapshotter::model::{Code, Directory, Runtime, SnapshotCause, Timest
 use sandbox_snapshotter::ports::WorkspaceStore;
 
 use super::Case;
-use super::ledger::rows::{minute_after_start, platform_snapshot, sandbox, snapshot_id, workspace};
+use super::ledger::rows::{minute_after_start, platform_snapshot, sandbox, sandbox_record, snapshot_id};
 
 pub fn cases<S: WorkspaceStore>() -> Vec<Case<S>> {
     vec![
@@ -147,7 +147,7 @@ pub fn full_record() -> NamedRecord {
             durable: false,
             incremental: Some(false),
             image: Some("python".into()),
-            retention: workspace().policy,
+            retention: sandbox_record().policy,
             hooks: Hooks {
                 before_stop: hook("echo 'it'\n\"$x\" 🗂", OnFailure::Warn),
                 after_start: hook("npm ci", OnFailure::Fail),

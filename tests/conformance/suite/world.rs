@@ -23,7 +23,7 @@ pub trait World {
     async fn read_file(&self, id: &SandboxId, path: &str) -> Option<String>;
     /// Removes an object from the bucket, without the port.
     async fn delete_object(&self, key: &str);
-    /// Returns an id that the sandbox's workspace minted, of a snapshot that was taken and deleted.
+    /// Returns an id that the sandbox's ledger minted, of a snapshot that was taken and deleted.
     async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId;
 }
 

@@ -173,7 +173,7 @@ fn key_of_restore_is_refused_for_branch() {
 }
 
 #[test]
-fn key_belongs_to_its_workspace() {
+fn key_belongs_to_its_sandbox() {
     let fixture = Fixture::with_sandbox();
     fixture.start_sandbox("agent-7");
     let ids = ["agent-42", "agent-7"]

@@ -245,9 +245,9 @@ fn sandbox_restored_by_earlier_version_needs_adopt_once() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let id = fixture.restore(&snapshot).unwrap().sandbox_id().clone();
     let ledger = fixture.ledger(id.as_str());
-    let mut workspace = ledger.workspace().unwrap().unwrap();
-    workspace.marker = None;
-    ledger.put_workspace(&workspace).unwrap();
+    let mut sandbox = ledger.sandbox().unwrap().unwrap();
+    sandbox.marker = None;
+    ledger.put_sandbox(&sandbox).unwrap();
     fixture.capture(SnapshotRequest::of(id.clone())).expect_code(Code::SandboxReplaced);
     fixture.capture(SnapshotRequest { adopt: true, ..SnapshotRequest::of(id.clone()) }).unwrap();
     fixture.capture(SnapshotRequest::of(id)).unwrap();
@@ -288,8 +288,8 @@ fn capture_that_completes_late_keeps_marker_of_later_container() {
 /// Removes the marker from the ledger and from the container, as an earlier version left them.
 fn remove_markers(fixture: &Fixture) {
     let ledger = fixture.ledger(ID);
-    let mut workspace = ledger.workspace().unwrap().unwrap();
-    workspace.marker = None;
-    ledger.put_workspace(&workspace).unwrap();
+    let mut sandbox = ledger.sandbox().unwrap().unwrap();
+    sandbox.marker = None;
+    ledger.put_sandbox(&sandbox).unwrap();
     fixture.world.remove_marker(ID);
 }

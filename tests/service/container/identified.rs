@@ -174,7 +174,7 @@ fn container_that_a_command_of_the_worker_may_have_started_is_refused() {
     fixture.snapshot().expect_code(Code::SandboxReplaced);
     fixture.advance_with_alarms(10 * MINUTE);
     fixture.snapshot().expect_code(Code::SandboxReplaced);
-    assert_eq!(fixture.ledger("agent-42").workspace().unwrap().unwrap().unverified, None);
+    assert_eq!(fixture.ledger("agent-42").sandbox().unwrap().unwrap().unverified, None);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn archive_of_tar_is_refused_by_the_sdk() {
 }
 
 #[test]
-fn second_snapshot_of_a_workspace_needs_no_probe() {
+fn second_snapshot_of_a_sandbox_needs_no_probe() {
     let fixture = Fixture::of_runtime(Runtime::Container);
     fixture.create_workspace(WORKSPACE, &no_expiry()).unwrap();
     fixture.world.advance_clock(MINUTE);

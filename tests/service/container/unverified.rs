@@ -14,7 +14,7 @@ fn wake_request() -> SnapshotRequest {
 }
 
 fn is_unverified(fixture: &Fixture) -> bool {
-    fixture.ledger("agent-42").workspace().unwrap().is_some_and(|workspace| workspace.unverified.is_some())
+    fixture.ledger("agent-42").sandbox().unwrap().is_some_and(|sandbox| sandbox.unverified.is_some())
 }
 
 /// Returns a fixture whose capture began 1 s ago and is blocked in `createBackup`; its caller is gone.

@@ -57,7 +57,7 @@ fn container_of_a_command_is_verified_when_it_runs() {
     let fixture = Fixture::with_sandbox();
     fixture.exec("agent-42", "true").unwrap();
     fixture.world.finish_background();
-    assert_eq!(fixture.ledger("agent-42").workspace().unwrap().unwrap().unverified, None);
+    assert_eq!(fixture.ledger("agent-42").sandbox().unwrap().unwrap().unverified, None);
 }
 
 #[test]

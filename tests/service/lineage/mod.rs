@@ -106,7 +106,7 @@ fn deleted_snapshot_stays_in_tree_when_sandboxes_derive_from_it() {
 }
 
 #[test]
-fn tree_names_workspace_that_does_not_answer_and_contains_the_rest() {
+fn tree_names_sandbox_that_does_not_answer_and_contains_the_rest() {
     let (fixture, _, [restored, _]) = with_lineage();
     fixture.world.before(Method::Describe).nth(1).fail_transiently();
     let tree = lineage(&fixture, "agent-42");

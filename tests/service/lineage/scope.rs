@@ -226,14 +226,14 @@ fn with_cut_id() -> (Fixture, SnapshotRef, String) {
 }
 
 #[test]
-fn root_of_shortened_id_is_read_from_its_workspace() {
+fn root_of_shortened_id_is_read_from_its_ledger() {
     let (fixture, snapshot, restored) = with_cut_id();
     fixture.run(Operation::Get, &scoped_args(Operation::Get, &snapshot, &restored)).unwrap();
     assert_eq!(fixture.world.calls_about(&restored), [Method::RootId]);
 }
 
 #[test]
-fn scope_of_own_workspace_or_root_needs_no_call() {
+fn scope_of_own_sandbox_or_root_needs_no_call() {
     let (fixture, snapshot, restored) = with_cut_id();
     let own = fixture.snapshot_labelled(&restored, "own");
     fixture.world.reset_calls();
@@ -250,7 +250,7 @@ fn scope_of_own_workspace_or_root_needs_no_call() {
 }
 
 #[test]
-fn unreachable_workspace_grants_no_permission() {
+fn unreachable_sandbox_grants_no_permission() {
     let (fixture, snapshot, restored) = with_cut_id();
     fixture.world.before(Method::RootId).fail_transiently();
     let error = fixture.run(Operation::Get, &scoped_args(Operation::Get, &snapshot, &restored)).expect_err("no answer");

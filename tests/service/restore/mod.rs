@@ -88,16 +88,16 @@ fn restore_heads_backup_before_it_claims_names_restores_and_inspects() {
 }
 
 #[test]
-fn new_workspace_records_its_parent_before_any_call_to_its_sandbox() {
+fn new_sandbox_records_its_parent_before_any_call_to_its_sandbox() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let gate = fixture.world.before(Method::SetName).block();
     let restoring = fixture.begin(Operation::Restore, &by_ref(&snapshot));
     assert!(gate.is_reached());
     let minted = fixture.minted_sandbox();
-    let workspace = fixture.ledger(&minted).workspace().unwrap().unwrap();
-    assert_eq!(workspace.root_id.as_str(), "agent-42");
+    let record = fixture.ledger(&minted).sandbox().unwrap().unwrap();
+    assert_eq!(record.root_id.as_str(), "agent-42");
     assert_eq!(
-        workspace.parent,
+        record.parent,
         Some(ParentLink {
             origin_id: sandbox("agent-42"),
             snapshot_id: snapshot.snapshot_id().clone(),

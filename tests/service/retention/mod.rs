@@ -1,4 +1,4 @@
-//! Retention: the policy of a workspace expires and evicts snapshots. Alarms apply it.
+//! Retention: the policy of a sandbox expires and evicts snapshots. Alarms apply it.
 
 mod delete;
 mod many;
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::support::{DAY, Fixture, HOUR, MINUTE, Method, by_label, by_ref};
 
-/// Sets the policy of the workspace of `agent-42`.
+/// Sets the policy of the sandbox `agent-42`.
 fn set_policy(fixture: &Fixture, policy: &Value) -> Value {
     fixture.run(Operation::SetRetention, &json!({ "sandboxId": "agent-42", "policy": policy })).unwrap()
 }
 
-/// A workspace with a policy, and a snapshot for each label, 1 minute apart.
+/// A sandbox with a policy, and a snapshot for each label, 1 minute apart.
 fn with_policy(policy: &Value, labels: &[&str]) -> Fixture {
     let fixture = Fixture::with_sandbox();
     set_policy(&fixture, policy);

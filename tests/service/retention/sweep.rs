@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::answer::MAX_UNOWNED;
-use sandbox_snapshotter::model::record::WorkspaceRecord;
+use sandbox_snapshotter::model::record::SandboxRecord;
 use sandbox_snapshotter::model::request::SweepRequest;
 use sandbox_snapshotter::model::{Code, Failure};
 use sandbox_snapshotter::ports::Ledger;
@@ -148,14 +148,14 @@ fn backup_of_running_capture_is_kept() {
 
 /// Asserts that a sweep deletes nothing from the bucket and writes nothing to the ledger of `origin`.
 fn assert_not_swept(fixture: &Fixture, origin: &str) {
-    let (stored, workspace) = (fixture.world.backup_ids(), fixture.ledger(origin).workspace().unwrap());
+    let (stored, sandbox) = (fixture.world.backup_ids(), fixture.ledger(origin).sandbox().unwrap());
     fixture.world.advance_clock(2 * DAY);
     for dry_run in [true, false] {
         let counts = sweep(fixture, &json!({ "dryRun": dry_run }));
         assert_eq!(counts, json!({ "scanned": stored.len(), "owned": stored.len(), "dryRun": dry_run }));
     }
     assert_eq!((fixture.world.backup_ids(), fixture.world.call_count(Method::Delete)), (stored, 0));
-    assert_eq!(fixture.ledger(origin).workspace().unwrap(), workspace);
+    assert_eq!(fixture.ledger(origin).sandbox().unwrap(), sandbox);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn backups_of_another_deployment_are_kept() {
 }
 
 #[test]
-fn workspace_without_record_sweeps_nothing() {
+fn sandbox_without_record_sweeps_nothing() {
     let fixture = Fixture::with_sandbox();
     for mark in [foreign_mark(1, "agent-42"), EARLIER_MARK.to_owned(), foreign_mark(1, "agent-7")] {
         fixture.world.create_app_backup("agent-42", Some(&mark));
@@ -179,7 +179,7 @@ fn workspace_without_record_sweeps_nothing() {
 }
 
 #[test]
-fn workspace_that_minted_no_snapshot_sweeps_nothing() {
+fn sandbox_that_minted_no_snapshot_sweeps_nothing() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let restored = fixture.restore(&snapshot).unwrap().sandbox_id().to_string();
     fixture.world.create_app_backup(&restored, Some(&foreign_mark(1, &restored)));
@@ -189,7 +189,7 @@ fn workspace_that_minted_no_snapshot_sweeps_nothing() {
 }
 
 #[test]
-fn backup_minted_by_another_workspace_is_kept() {
+fn backup_minted_by_another_sandbox_is_kept() {
     let fixture = Fixture::with_sandbox();
     fixture.start_sandbox("agent-7");
     fixture.snapshot_labelled("agent-7", "own");
@@ -204,11 +204,11 @@ fn backup_minted_by_another_workspace_is_kept() {
 }
 
 #[test]
-fn workspace_that_lost_its_ledger_keeps_earlier_backups() {
+fn sandbox_that_lost_its_ledger_keeps_earlier_backups() {
     let fixture = with_orphans(1);
     let ledger = fixture.ledger("agent-42");
-    let workspace = ledger.workspace().unwrap().unwrap();
-    ledger.put_workspace(&WorkspaceRecord { keys: Vec::new(), id_key: None, ..workspace }).unwrap();
+    let sandbox = ledger.sandbox().unwrap().unwrap();
+    ledger.put_sandbox(&SandboxRecord { keys: Vec::new(), id_key: None, ..sandbox }).unwrap();
     assert_not_swept(&fixture, "agent-42");
     fixture.snapshot_labelled("agent-42", "new");
     fixture.world.advance_clock(2 * DAY);
@@ -225,7 +225,7 @@ fn minted_ids_are_recognized_after_key_rotations() {
 }
 
 #[test]
-fn each_workspace_sweeps_its_own_marks() {
+fn each_sandbox_sweeps_its_own_marks() {
     let fixture = Fixture::with_sandbox();
     for (number, origin) in [(1, "agent-42"), (2, "agent-7"), (3, "agent-7")] {
         fixture.world.create_app_backup("agent-42", Some(&foreign_mark(number, origin)));
@@ -239,7 +239,7 @@ fn each_workspace_sweeps_its_own_marks() {
 }
 
 #[test]
-fn failing_workspace_does_not_stop_the_sweep() {
+fn failing_sandbox_does_not_stop_the_sweep() {
     let fixture = Fixture::empty();
     for origin in ["agent-1", "agent-1", "agent-2"] {
         fixture.start_sandbox(origin);

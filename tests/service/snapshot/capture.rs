@@ -108,7 +108,7 @@ fn interrupted_capture_is_reconciled_until_nothing_is_stored_or_pending() {
 fn refused_snapshot_writes_nothing_to_the_ledger() {
     let fixture = Fixture::empty();
     fixture.snapshot().expect_code(Code::SandboxNotRunning);
-    assert_eq!(fixture.ledger("agent-42").workspace().unwrap(), None);
+    assert_eq!(fixture.ledger("agent-42").sandbox().unwrap(), None);
     assert_eq!(fixture.alarm_at("agent-42"), None);
 }
 

@@ -29,7 +29,7 @@ fn pattern_with_slash_is_refused_before_any_call_to_sandbox() {
     let error = fixture.snapshot_with(exclude_request("build/out")).expect_code(Code::ExcludeUnsupported);
     assert!(error.message().contains("\"build/out\""), "{error}");
     assert_eq!(fixture.world.calls_about("agent-42"), []);
-    assert_eq!(fixture.ledger("agent-42").workspace().unwrap(), None);
+    assert_eq!(fixture.ledger("agent-42").sandbox().unwrap(), None);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A forged or altered ref is refused before any port call: the workspace of the origin signs each ref.
+//! A forged or altered ref is refused before any port call: the ledger of the origin signs each ref.
 
 use proptest::prelude::*;
 use sandbox_snapshotter::api::operations::Operation;
@@ -206,7 +206,7 @@ fn valid_ref_that_contradicts_the_ledger_is_refused() {
 fn signed_ref_with_other_backup_or_time_than_the_ledger_is_refused() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let other = fixture.snapshot().unwrap();
-    let key = fixture.ledger("agent-42").workspace().unwrap().unwrap().keys.remove(0);
+    let key = fixture.ledger("agent-42").sandbox().unwrap().unwrap().keys.remove(0);
     for (backup, created_at) in [(snapshot.backup(), other.created_at()), (other.backup(), snapshot.created_at())] {
         let (id, origin) = (snapshot.snapshot_id().clone(), snapshot.origin_id().clone());
         let signed =

@@ -1,7 +1,7 @@
 //! The keys that sign refs can be rotated: the previous key is still accepted.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::record::WorkspaceRecord;
+use sandbox_snapshotter::model::record::SandboxRecord;
 use sandbox_snapshotter::model::{Code, SnapshotRef, is_minted_with};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn rotate_keys(fixture: &Fixture) -> Value {
 }
 
 #[test]
-fn workspace_generates_its_key_and_keeps_it_after_restart() {
+fn sandbox_generates_its_key_and_keeps_it_after_restart() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.crash_worker();
     fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap();
@@ -21,12 +21,12 @@ fn workspace_generates_its_key_and_keeps_it_after_restart() {
 }
 
 #[test]
-fn each_workspace_has_its_own_key() {
+fn each_sandbox_has_its_own_key() {
     let fixture = Fixture::with_sandbox();
     fixture.start_sandbox("agent-7");
     let keys = ["agent-42", "agent-7"].map(|id| {
         fixture.snapshot_labelled(id, "before");
-        fixture.ledger(id).workspace().unwrap().unwrap().keys
+        fixture.ledger(id).sandbox().unwrap().unwrap().keys
     });
     assert_ne!(keys[0], keys[1]);
 }
@@ -85,13 +85,13 @@ fn failed_rotation_without_randomness_keeps_the_key() {
 }
 
 #[test]
-fn workspace_of_earlier_version_gets_an_id_key_and_keeps_its_keys() {
+fn sandbox_of_earlier_version_gets_an_id_key_and_keeps_its_keys() {
     let (fixture, _) = Fixture::with_snapshot();
     let ledger = fixture.ledger("agent-42");
-    let before = ledger.workspace().unwrap().unwrap();
-    ledger.put_workspace(&WorkspaceRecord { id_key: None, ..before.clone() }).unwrap();
+    let before = ledger.sandbox().unwrap().unwrap();
+    ledger.put_sandbox(&SandboxRecord { id_key: None, ..before.clone() }).unwrap();
     let snapshot = fixture.snapshot().unwrap();
-    let after = ledger.workspace().unwrap().unwrap();
+    let after = ledger.sandbox().unwrap().unwrap();
     assert_eq!(after.keys, before.keys);
     assert!(after.id_key.is_some_and(|id_key| is_minted_with(snapshot.snapshot_id(), &id_key)));
 }

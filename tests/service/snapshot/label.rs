@@ -1,4 +1,4 @@
-//! Labels: each snapshot has one, unique within its workspace.
+//! Labels: each snapshot has one, unique among the snapshots of one sandbox.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Error, Failure};
@@ -72,7 +72,7 @@ fn labels_are_case_sensitive() {
 }
 
 #[test]
-fn another_workspace_can_use_the_same_label() {
+fn another_sandbox_can_use_the_same_label() {
     let fixture = Fixture::with_sandbox();
     fixture.start_sandbox("agent-7");
     fixture.snapshot_labelled("agent-42", "before");

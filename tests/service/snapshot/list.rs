@@ -1,4 +1,4 @@
-//! `list` and `get`: the snapshots of a workspace, in pages, and whether each can be restored now.
+//! `list` and `get`: the snapshots of a sandbox, in pages, and whether each can be restored now.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure, SnapshotRef};
@@ -39,16 +39,16 @@ fn list_after(change: impl FnOnce(&World)) -> (Fixture, Value) {
 }
 
 #[test]
-fn unknown_workspace_has_no_snapshots() {
+fn unknown_sandbox_has_no_snapshots() {
     assert_eq!(list(&Fixture::empty(), &json!({}))["snapshots"], json!([]));
 }
 
 #[test]
-fn list_of_unknown_workspace_writes_nothing() {
+fn list_of_unknown_sandbox_writes_nothing() {
     use sandbox_snapshotter::ports::Ledger;
     let fixture = Fixture::empty();
     list(&fixture, &json!({}));
-    assert_eq!(fixture.ledger("agent-42").workspace().unwrap(), None);
+    assert_eq!(fixture.ledger("agent-42").sandbox().unwrap(), None);
     assert_eq!(fixture.alarm_at("agent-42"), None);
 }
 

@@ -25,12 +25,12 @@ enum Alarm {
 }
 
 impl Fixture {
-    /// Returns the time of the alarm of a sandbox's workspace.
+    /// Returns the time of the alarm of a sandbox's ledger.
     pub fn alarm_at(&self, id: &str) -> Option<Timestamp> {
         self.ledger(id).alarm.due()
     }
 
-    /// Advances the clock to the alarm of a sandbox's workspace, which must be set, and fires it.
+    /// Advances the clock to the alarm of a sandbox's ledger, which must be set, and fires it.
     pub fn fire_alarm(&self, id: &str) -> Result<()> {
         let due = self.alarm_at(id).expect("an alarm is set");
         self.world.advance_clock_to(due);
@@ -124,7 +124,7 @@ impl Fixture {
                 record.state == WorkspaceState::Active || (record.exists() && may_be_cold_started)
             };
             let is_current = records.iter().any(|record| record.sandbox_id.as_str() == id && may_run(record));
-            let is_bound = self.ledger(&id).workspace().unwrap().is_some_and(|workspace| workspace.binding.is_some());
+            let is_bound = self.ledger(&id).sandbox().unwrap().is_some_and(|sandbox| sandbox.binding.is_some());
             assert!(!is_bound || is_current, "{id} runs, and its workspace is not active");
         }
     }

@@ -110,7 +110,7 @@ impl Fixture {
         self.world.snapshotter(&sandbox(id)).unwrap()
     }
 
-    /// Returns the ledger of a sandbox's workspace.
+    /// Returns the ledger of a sandbox.
     pub fn ledger(&self, id: &str) -> Rc<MemoryLedger> {
         self.world.ledger(&sandbox(id))
     }
@@ -167,7 +167,7 @@ impl Fixture {
         self.world.entrypoint()
     }
 
-    /// Runs an operation with JSON arguments in the workspace of its target, and returns the JSON answer.
+    /// Runs an operation with JSON arguments in the `Workspace` object of its target, and returns the JSON answer.
     pub fn run(&self, operation: Operation, arguments: &Value) -> Result<Value> {
         self.begin(operation, arguments).answer()
     }

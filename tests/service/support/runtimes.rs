@@ -33,7 +33,7 @@ impl Fixture {
 
     /// Returns the runtime in the ledger of a sandbox.
     pub fn runtime_of(&self, id: &str) -> Option<Runtime> {
-        self.ledger(id).workspace().unwrap().and_then(|row| row.runtime)
+        self.ledger(id).sandbox().unwrap().and_then(|row| row.runtime)
     }
 
     /// Returns the id that a sandbox has in the world.

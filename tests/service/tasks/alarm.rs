@@ -1,4 +1,4 @@
-//! The alarm of a workspace is set for the next due task, and is not set when no task is due.
+//! The alarm of a sandbox's ledger is set for the next due task, and is not set when no task is due.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
@@ -18,7 +18,7 @@ fn disable_expiry(fixture: &Fixture) {
 }
 
 #[test]
-fn workspace_without_expiring_snapshots_has_no_alarm() {
+fn sandbox_without_expiring_snapshots_has_no_alarm() {
     let fixture = Fixture::with_sandbox();
     disable_expiry(&fixture);
     fixture.snapshot_labelled("agent-42", "one");
@@ -101,7 +101,7 @@ fn rows_of_deleted_snapshots_are_deleted_and_alarm_is_cleared() {
 }
 
 #[test]
-fn workspace_with_only_a_parent_has_no_alarm() {
+fn sandbox_with_only_a_parent_has_no_alarm() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     let restored = fixture.restore(&snapshot).unwrap();
     assert_eq!(fixture.alarm_at(restored.sandbox_id().as_str()), None);

@@ -1,4 +1,4 @@
-//! The alarm of a workspace, and recovery.
+//! The alarm of a sandbox's ledger, and recovery.
 
 mod alarm;
 mod recover;

@@ -148,8 +148,8 @@ fn create_does_not_reuse_a_sandbox_id_of_another_workspace() {
     let taken = fixture.sandbox_of(WORKSPACE);
     fixture.world.queue_random(Some(random));
     fixture.create_workspace(WORKSPACE, &json!({ "tenant": "other" })).unwrap();
-    let workspace = fixture.ledger(&taken).workspace().unwrap().unwrap();
-    assert_eq!(workspace.binding.unwrap().address.tenant.as_str(), "default");
+    let sandbox = fixture.ledger(&taken).sandbox().unwrap().unwrap();
+    assert_eq!(sandbox.binding.unwrap().address.tenant.as_str(), "default");
 }
 
 #[test]

@@ -244,6 +244,6 @@ fn delete_without_snapshots_leaves_only_the_decommissioned_row() {
     let fixture = Fixture::with_workspace();
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.delete_workspace(WORKSPACE).unwrap();
-    assert!(fixture.ledger(&id).workspace().unwrap().unwrap().decommissioned_at.is_some());
+    assert!(fixture.ledger(&id).sandbox().unwrap().unwrap().decommissioned_at.is_some());
     assert!(fixture.ledger(&id).snapshot_page(None, None, 1).unwrap().is_empty());
 }

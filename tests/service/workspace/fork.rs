@@ -293,7 +293,7 @@ fn forks_reference_the_snapshot_until_they_have_their_own() {
 fn lineage_records_forks_as_branches() {
     let fixture = Fixture::with_workspace();
     fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
-    let parent = fixture.ledger(&fixture.sandbox_of("other")).workspace().unwrap().unwrap().parent.unwrap();
+    let parent = fixture.ledger(&fixture.sandbox_of("other")).sandbox().unwrap().unwrap().parent.unwrap();
     assert_eq!((parent.kind.as_str(), parent.origin_id.as_str()), ("branch", fixture.sandbox_of(WORKSPACE).as_str()));
 }
 

@@ -255,7 +255,7 @@ fn two_workspaces_can_promote_each_other_at_the_same_time() {
 fn promotion_of_a_workspace_with_a_possible_loss_reports_it() {
     let fixture = with_lost_file();
     assert_eq!(promote(&fixture, "try-2")["mayHaveLost"], true);
-    let row = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).workspace().unwrap().unwrap();
+    let row = fixture.ledger(&fixture.sandbox_of(WORKSPACE)).sandbox().unwrap().unwrap();
     assert_eq!(row.parent.unwrap().origin_id, sandbox(&fixture.sandbox_of("try-2")));
     assert_ne!(fixture.world.files(&fixture.sandbox_of(WORKSPACE)).unwrap()[FILE], "unsaved");
 }

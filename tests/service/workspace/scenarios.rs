@@ -322,7 +322,7 @@ fn assert_all_deleted(fixture: &Fixture) {
         for derivation in fixture.ledger(&id).derived_sandboxes().unwrap() {
             assert!(!derivation.needs_snapshot(), "{} still needs a snapshot of {id}", derivation.sandbox_id);
         }
-        let is_bound = fixture.ledger(&id).workspace().unwrap().is_some_and(|workspace| workspace.binding.is_some());
+        let is_bound = fixture.ledger(&id).sandbox().unwrap().is_some_and(|sandbox| sandbox.binding.is_some());
         assert!(!is_bound || fixture.snapshots_of(&id).is_empty(), "snapshots of {id} are left");
     }
     let leftover = fixture.world.running_sandboxes().into_iter().filter(|id| id != "agent-42" && id != "agent-7");

@@ -289,7 +289,7 @@ fn revert_does_not_mint_the_current_sandbox_id_again() {
     fixture.world.queue_random(Some([3; 32]));
     fixture.revert_workspace(WORKSPACE, &first).unwrap();
     assert_ne!(fixture.sandbox_of(WORKSPACE), second);
-    assert_eq!(fixture.ledger(&second).workspace().unwrap().unwrap().decommissioned_at, None);
+    assert_eq!(fixture.ledger(&second).sandbox().unwrap().unwrap().decommissioned_at, None);
     fixture.advance_with_alarms(10 * MINUTE);
     fixture.assert_nothing_pending();
 }

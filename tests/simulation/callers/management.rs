@@ -27,7 +27,7 @@ fn pick_selection(world: &World) -> Option<(KnownSnapshot, Selection)> {
     Some((known, selection))
 }
 
-/// Calls a workspace about a snapshot. Returns the answer if one arrived.
+/// Calls the service of a sandbox about a snapshot. Returns the answer if one arrived.
 async fn call_about_snapshot<T: 'static, F: Future<Output = Result<T>> + 'static>(
     world: &Rc<World>,
     what: &str,
@@ -50,36 +50,36 @@ pub async fn inspect(world: Rc<World>) {
     let Some((known, selection)) = pick_selection(&world) else { return };
     let selector = selection.selector.clone();
     let operation = world.rng.below(3);
-    let read = async move |workspace: SandboxService| match operation {
-        0 => workspace.get(selection).await.map(drop),
-        1 => workspace.verify(selection).await.map(drop),
-        _ => workspace.manifest(selection).await.map(drop),
+    let read = async move |sandbox: SandboxService| match operation {
+        0 => sandbox.get(selection).await.map(drop),
+        1 => sandbox.verify(selection).await.map(drop),
+        _ => sandbox.manifest(selection).await.map(drop),
     };
     call_about_snapshot(&world, "an inspection", (&known, selector), read).await;
 }
 
-/// Lists the snapshots of a workspace, or reads its lineage.
+/// Lists the snapshots of a sandbox, or reads its lineage.
 pub async fn list(world: Rc<World>) {
     let id = pick_sandbox(&world);
     let scope = pick_lineage_scope(&world, &id);
     let sandbox_id = id.clone();
     if world.rng.one_in(3) {
         let request = LineageRequest { sandbox_id, check: false, lineage_scope: scope };
-        let tree = async move |workspace: SandboxService| workspace.lineage(request).await.map(drop);
-        return call_workspace(&world, "the lineage", &id, tree).await;
+        let tree = async move |sandbox: SandboxService| sandbox.lineage(request).await.map(drop);
+        return call_service(&world, "the lineage", &id, tree).await;
     }
     let check = world.rng.one_in(2);
     let request = ListRequest { sandbox_id, cursor: None, limit: 5, label_prefix: None, check, lineage_scope: scope };
-    let list = async move |workspace: SandboxService| {
-        let page = workspace.list(request).await?;
+    let list = async move |sandbox: SandboxService| {
+        let page = sandbox.list(request).await?;
         assert!(page.snapshots.windows(2).all(|pair| pair[0].created_at >= pair[1].created_at), "the newest is first");
         Ok(())
     };
-    call_workspace(&world, "a list", &id, list).await;
+    call_service(&world, "a list", &id, list).await;
 }
 
-/// Calls a workspace about something other than one snapshot.
-async fn call_workspace<F: Future<Output = Result<()>> + 'static>(
+/// Calls the service of a sandbox about something other than one snapshot.
+async fn call_service<F: Future<Output = Result<()>> + 'static>(
     world: &Rc<World>,
     what: &str,
     id: &SandboxId,
@@ -96,7 +96,7 @@ pub async fn label(world: Rc<World>) {
     let Some((known, selection)) = pick_selection(&world) else { return };
     let selector = selection.selector.clone();
     let request = LabelRequest { selection, new_label: pick_label(&world), replace: !world.rng.one_in(3) };
-    let label = async move |workspace: SandboxService| workspace.label(request).await.map(drop);
+    let label = async move |sandbox: SandboxService| sandbox.label(request).await.map(drop);
     call_about_snapshot(&world, "a label", (&known, selector), label).await;
 }
 
@@ -109,7 +109,7 @@ pub async fn pin(world: Rc<World>) {
     if !pinned {
         world.history.borrow_mut().pin_requests.entry(known.id.clone()).or_default().unpin_requested = true;
     }
-    let pin = async move |workspace: SandboxService| workspace.pin(selection, pinned).await;
+    let pin = async move |sandbox: SandboxService| sandbox.pin(selection, pinned).await;
     if let Some(summary) = call_about_snapshot(&world, "a pin", (&known, selector), pin).await {
         let mut history = world.history.borrow_mut();
         history.pin_requests.entry(summary.snapshot_id).or_default().pinned |= pinned;
@@ -130,7 +130,7 @@ pub async fn delete(world: Rc<World>) {
         *world.history.borrow_mut().delta_delete_requests.entry(known.id.clone()).or_default() |= force;
     }
     let request = DeleteRequest { deltas, ..DeleteRequest::of(selection, force) };
-    let delete = async move |workspace: SandboxService| workspace.delete(request).await;
+    let delete = async move |sandbox: SandboxService| sandbox.delete(request).await;
     if call_about_snapshot(&world, "a deletion", (&known, selector), delete).await.is_some() {
         let row = world.ledger(&known.origin).snapshot(&known.id).unwrap();
         let reimported = world.history.borrow().reimported.contains(&known.id);
@@ -162,24 +162,24 @@ pub async fn set_retention(world: Rc<World>) {
     let (policy, id) = (pick_policy(&world), pick_sandbox(&world));
     world.trace(&format_args!("{policy:?}"));
     let request = SetRetentionRequest { sandbox_id: id.clone(), policy, dry_run: world.rng.one_in(5) };
-    let set = async move |workspace: SandboxService| workspace.set_retention(request).await.map(drop);
-    call_workspace(&world, "another policy", &id, set).await;
+    let set = async move |sandbox: SandboxService| sandbox.set_retention(request).await.map(drop);
+    call_service(&world, "another policy", &id, set).await;
 }
 
 /// Applies the retention policy.
 pub async fn apply_retention(world: Rc<World>) {
     let id = pick_sandbox(&world);
     let request = ApplyRetentionRequest { sandbox_id: id.clone(), dry_run: world.rng.one_in(4) };
-    let apply = async move |workspace: SandboxService| workspace.apply_retention(request).await.map(drop);
-    call_workspace(&world, "its policy", &id, apply).await;
+    let apply = async move |sandbox: SandboxService| sandbox.apply_retention(request).await.map(drop);
+    call_service(&world, "its policy", &id, apply).await;
 }
 
 /// Rotates the signing key.
 pub async fn rotate_key(world: Rc<World>) {
     let id = pick_sandbox(&world);
     let request = SandboxRequest::of(id.clone());
-    let rotate = async move |workspace: SandboxService| workspace.rotate_key(request).await.map(drop);
-    call_workspace(&world, "another key", &id, rotate).await;
+    let rotate = async move |sandbox: SandboxService| sandbox.rotate_key(request).await.map(drop);
+    call_service(&world, "another key", &id, rotate).await;
 }
 
 /// Imports a backup that the application made, or the backup of a snapshot.
@@ -194,7 +194,7 @@ pub async fn import(world: Rc<World>) {
     let request =
         ImportRequest { sandbox_id: id.clone(), runtime: None, backup, label, replace, expiration_seconds: None };
     world.trace(&format_args!("imports {} into {id}", request.backup.id()));
-    let import = async move |workspace: SandboxService| workspace.import(request).await;
+    let import = async move |sandbox: SandboxService| sandbox.import(request).await;
     match world.call_sandbox(&id, import).await {
         Ok(Ok(taken)) => {
             world.count("imports");

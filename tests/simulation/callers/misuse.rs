@@ -52,13 +52,13 @@ async fn is_accepted(world: &Rc<World>, selection: Selection) -> bool {
         on_image_change: OnImageChange::Report,
         idempotency_key: None,
     };
-    let work = |workspace: SandboxService| async move {
+    let work = |sandbox: SandboxService| async move {
         match operation {
-            0 => workspace.get(selection).await.map(drop),
-            1 => workspace.delete(DeleteRequest::of(selection, false)).await.map(drop),
-            2 => workspace.branch(restore, CancellationToken::never()).await.map(drop),
-            3 => workspace.manifest(selection).await.map(drop),
-            _ => workspace.restore(restore, CancellationToken::never()).await.map(drop),
+            0 => sandbox.get(selection).await.map(drop),
+            1 => sandbox.delete(DeleteRequest::of(selection, false)).await.map(drop),
+            2 => sandbox.branch(restore, CancellationToken::never()).await.map(drop),
+            3 => sandbox.manifest(selection).await.map(drop),
+            _ => sandbox.restore(restore, CancellationToken::never()).await.map(drop),
         }
     };
     match world.call_sandbox(&origin, work).await {

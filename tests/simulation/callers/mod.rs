@@ -110,7 +110,7 @@ pub async fn make_call(world: &Rc<World>, call: Call, abort: CancellationToken) 
         if now - since >= KEY_RETENTION_MILLIS && !keyed.is_answered && matches!(call, Call::Derive(..)) {
             // The stored answer may be gone, so that no caller learns of the sandbox.
             keyed.is_answered = true;
-            *history.lost_restore_answers.entry(call.workspace().clone()).or_default() += 1;
+            *history.lost_restore_answers.entry(call.sandbox().clone()).or_default() += 1;
         }
     }
     if let Call::Snapshot(request) = &call
@@ -125,21 +125,21 @@ pub async fn make_call(world: &Rc<World>, call: Call, abort: CancellationToken) 
 /// Makes a call.
 pub async fn send_call(world: &Rc<World>, call: &Call, abort: CancellationToken) -> Result<Result<Answer>, AnswerLost> {
     let (request, here) = (planted::as_received(world, call), Rc::clone(world));
-    let work = |workspace: SandboxService| async move {
+    let work = |sandbox: SandboxService| async move {
         let (request, kind) = match request {
-            Call::Snapshot(request) => return workspace.snapshot(request, abort).await.map(Answer::Snapshot),
+            Call::Snapshot(request) => return sandbox.snapshot(request, abort).await.map(Answer::Snapshot),
             Call::Derive(request, kind) => (request, kind),
         };
         let object = ObjectKey::Sandbox(request.selection.selector.origin_id().clone());
         let derive = |abort| async move {
             match kind {
-                DerivationKind::Restored => workspace.restore(request, abort).await,
-                DerivationKind::Branch => workspace.branch(request, abort).await,
+                DerivationKind::Restored => sandbox.restore(request, abort).await,
+                DerivationKind::Branch => sandbox.branch(request, abort).await,
             }
         };
         planted::run_derivation(here, object, abort, derive).await.map(Answer::Sandbox)
     };
-    world.call_sandbox(call.workspace(), work).await
+    world.call_sandbox(call.sandbox(), work).await
 }
 
 fn record_outcome(
@@ -152,10 +152,10 @@ fn record_outcome(
         Ok(Ok(answer)) => record_answer(world, call, since, answer),
         Ok(Err(error)) => snapshots::check_failure(world, call, error),
         Err(AnswerLost) => {
-            world.trace(&format_args!("the answer of {} is lost", call.workspace()));
+            world.trace(&format_args!("the answer of {} is lost", call.sandbox()));
             world.count("lost answers to callers");
             if matches!(call, Call::Derive(..)) && call.key().is_none() {
-                *world.history.borrow_mut().lost_restore_answers.entry(call.workspace().clone()).or_default() += 1;
+                *world.history.borrow_mut().lost_restore_answers.entry(call.sandbox().clone()).or_default() += 1;
             }
         }
     }

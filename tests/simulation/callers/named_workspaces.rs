@@ -168,7 +168,7 @@ async fn make_workspace_call(world: &Rc<World>, call: WorkspaceCall) {
 fn check_tenant(world: &Rc<World>, address: &Address, source: Option<&Source>) {
     let Some(Source::Snapshot(selection)) = source else { return };
     let origin = SandboxId::parse(selection["sandboxId"].as_str().unwrap()).unwrap();
-    let binding = world.ledger(&origin).workspace().unwrap().and_then(|workspace| workspace.binding);
+    let binding = world.ledger(&origin).sandbox().unwrap().and_then(|sandbox| sandbox.binding);
     if binding.is_some_and(|binding| binding.address.tenant != address.tenant) {
         world.report_violation("rule 14, tenants are isolated", &format_args!("{address} from {origin}"));
     }
@@ -322,7 +322,7 @@ pub async fn update(world: Rc<World>) {
         Ok(Ok(described)) => {
             let mut history = world.history.borrow_mut();
             let id = described.sandbox_id;
-            if let Some(row) = world.ledger(&id).workspace().unwrap() {
+            if let Some(row) = world.ledger(&id).sandbox().unwrap() {
                 history.returned_sandboxes.insert(id.clone(), row.root_id);
                 history.named_sandboxes.insert(id, address);
             }

@@ -67,7 +67,7 @@ async fn send(world: &Rc<World>, request: &PromoteRequest) -> Result<(), AnswerL
 
 /// Checks that the sandbox has the lineage of the workspace's former one, and no files of another tenant.
 fn check_origin(world: &Rc<World>, address: &Address, id: &SandboxId) {
-    let root = |id: &SandboxId| world.ledger(id).workspace().unwrap().map(|row| row.root_id);
+    let root = |id: &SandboxId| world.ledger(id).sandbox().unwrap().map(|row| row.root_id);
     let record = world.workspace_store(address).stored_record();
     let former =
         record.filter(|record| record.sandbox_id == *id).and_then(|record| record.former_sandbox_ids.first().cloned());
@@ -75,9 +75,9 @@ fn check_origin(world: &Rc<World>, address: &Address, id: &SandboxId) {
     if former.and_then(|former| root(&former)).is_some_and(|former| root(id) != Some(former)) {
         world.report_violation("rule 8, a promotion stays in its lineage", &format_args!("{id} of {address}"));
     }
-    let row = world.ledger(id).workspace().unwrap();
+    let row = world.ledger(id).sandbox().unwrap();
     let origin = row.as_ref().and_then(|row| row.parent.as_ref()).map(|parent| parent.origin_id.clone());
-    let origin = origin.and_then(|origin| world.ledger(&origin).workspace().unwrap()?.binding);
+    let origin = origin.and_then(|origin| world.ledger(&origin).sandbox().unwrap()?.binding);
     if origin.is_some_and(|binding| binding.address.tenant != address.tenant) {
         world.report_violation("rule 14, tenants are isolated", &format_args!("{id} of {address}"));
     }

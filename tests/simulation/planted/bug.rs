@@ -31,7 +31,7 @@ bugs! {
     ReplacementFlagIgnored,
     /// A backup is deleted without a check of its owner mark.
     BackupOwnerNotChecked,
-    /// Retention removes snapshots that other workspaces depend on.
+    /// Retention removes snapshots that other sandboxes depend on.
     DependentsIgnored,
     /// Retention removes pinned snapshots.
     PinsIgnored,
@@ -87,7 +87,7 @@ bugs! {
     AgeNotCompared,
     /// A rescue snapshot releases the snapshot that the sandbox was created from, and counts in retention.
     RescueReleasesReference,
-    /// Any running container is accepted as the workspace's own.
+    /// Any running container is accepted as the sandbox's own.
     MarkerNotChecked,
     /// Files are restored into a sandbox before it is probed.
     RestoredWithoutProbe,

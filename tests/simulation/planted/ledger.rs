@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::record::{
-    Derivation, DerivedState, IdempotencyRecord, Release, SnapshotRecord, Stage, Verification, WorkspaceRecord,
+    Derivation, DerivedState, IdempotencyRecord, Release, SandboxRecord, SnapshotRecord, Stage, Verification,
 };
 use sandbox_snapshotter::model::request::SnapshotCursor;
 use sandbox_snapshotter::model::{Label, PendingTask, Result, SandboxId, SnapshotId, Timestamp};
@@ -34,7 +34,7 @@ impl PlantedPorts {
     }
 
     fn is_decommissioned(&self) -> bool {
-        self.stored().workspace().unwrap().is_some_and(|row| row.decommissioned_at.is_some())
+        self.stored().sandbox().unwrap().is_some_and(|row| row.decommissioned_at.is_some())
     }
 
     /// Returns rows as a retention decision reads them.
@@ -49,9 +49,9 @@ impl PlantedPorts {
         rows
     }
 
-    /// Returns a row of a workspace in the form in which it is stored.
-    fn edit_workspace(&self, row: &WorkspaceRecord) -> WorkspaceRecord {
-        let stored = self.stored().workspace().unwrap();
+    /// Returns the row of a sandbox in the form in which it is stored.
+    fn edit_sandbox(&self, row: &SandboxRecord) -> SandboxRecord {
+        let stored = self.stored().sandbox().unwrap();
         let mut row = row.clone();
         if self.is_planted(Bug::UnverifiedNotStored) {
             row.unverified = None;
@@ -130,7 +130,7 @@ impl PlantedPorts {
         let before = self.stored().snapshot(&completed.snapshot_id)?;
         let is_new = before.is_some_and(|before| matches!(before.stage, Stage::Creating(_)))
             && matches!(completed.stage, Stage::Ready { .. });
-        let binding = self.stored().workspace()?.and_then(|row| row.binding);
+        let binding = self.stored().sandbox()?.and_then(|row| row.binding);
         let is_partial = binding.is_some_and(|binding| !completed.rescue && !completed.is_whole(&binding.start.dir));
         Ok(is_new
             && ((completed.rescue && self.is_planted(Bug::RescueReleasesReference))
@@ -140,14 +140,14 @@ impl PlantedPorts {
     /// Releases the snapshot that the sandbox was made from.
     fn release_parent(&self) -> Result<()> {
         let ledger = self.stored();
-        let Some(mut workspace) = ledger.workspace()? else { return Ok(()) };
-        let Some(parent) = workspace.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
+        let Some(mut sandbox) = ledger.sandbox()? else { return Ok(()) };
+        let Some(parent) = sandbox.parent.as_mut().filter(|parent| parent.needs_snapshot) else { return Ok(()) };
         parent.needs_snapshot = false;
         let now = self.ports.clock().now();
         let due_at = now.plus_millis(RELEASE_DELAY_MILLIS);
         let (origin_id, snapshot_id) = (parent.origin_id.clone(), parent.snapshot_id.clone());
         let task = PendingTask { due_at, attempt: 0 };
-        ledger.put_workspace(&workspace)?;
+        ledger.put_sandbox(&sandbox)?;
         ledger.put_release(&Release { origin_id, snapshot_id, task })?;
         ledger.set_alarm(Some(ledger.alarm()?.filter(|at| *at > now).map_or(due_at, |at| at.min(due_at))))
     }
@@ -174,9 +174,9 @@ impl Ledger for PlantedPorts {
     }
 
     #[track_caller]
-    fn workspace(&self) -> Result<Option<WorkspaceRecord>> {
+    fn sandbox(&self) -> Result<Option<SandboxRecord>> {
         let place = self.ledger_place();
-        let mut row = self.stored().workspace()?;
+        let mut row = self.stored().sandbox()?;
         if self.is_planted(Bug::DecommissionedStillClaimed) && place.is_in("workspace/sandbox/decommission.rs") {
             let unclaimed = json!({ "sandboxId": self.own(), "rootId": self.own() });
             return Ok(row.or_else(|| serde_json::from_value(unclaimed).unwrap()));
@@ -197,10 +197,10 @@ impl Ledger for PlantedPorts {
     }
 
     #[track_caller]
-    fn put_workspace(&self, workspace: &WorkspaceRecord) -> Result<()> {
+    fn put_sandbox(&self, sandbox: &SandboxRecord) -> Result<()> {
         self.ledger_place();
-        let row = self.edit_workspace(workspace);
-        self.stored().put_workspace(&row)
+        let row = self.edit_sandbox(sandbox);
+        self.stored().put_sandbox(&row)
     }
 
     #[track_caller]

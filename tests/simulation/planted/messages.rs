@@ -105,8 +105,8 @@ impl SandboxLedgerClient for PlantedPorts {
         let place = Place::here();
         async move {
             if self.is_planted(Bug::LineageScopeNotChecked) && place.is_in("lineage/scope.rs") {
-                let workspace = self.stored().workspace().unwrap();
-                return Ok(workspace.map_or_else(|| root_of(self.own()), |workspace| workspace.root_id));
+                let sandbox = self.stored().sandbox().unwrap();
+                return Ok(sandbox.map_or_else(|| root_of(self.own()), |sandbox| sandbox.root_id));
             }
             self.client().root_id(id).await
         }
@@ -143,7 +143,7 @@ impl SandboxLedgerClient for PlantedPorts {
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
-        let origin = self.world().ledger(selection.selector.origin_id()).workspace()?;
+        let origin = self.world().ledger(selection.selector.origin_id()).sandbox()?;
         let binding = origin.and_then(|row| row.binding).filter(|_| self.is_planted(Bug::TenantNotChecked));
         let tenant = binding.map_or_else(|| tenant.clone(), |binding| binding.address.tenant);
         self.client().find_snapshot(selection, &tenant).await

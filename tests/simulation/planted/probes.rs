@@ -20,7 +20,7 @@ impl PlantedPorts {
             return self.misread_condition(probe);
         }
         if place.is_in("workspace/sandbox/revive.rs") && self.is_planted(Bug::RevivedWithoutComparison) {
-            let own = self.world().ledger(self.own()).workspace().unwrap().and_then(|row| row.marker);
+            let own = self.world().ledger(self.own()).sandbox().unwrap().and_then(|row| row.marker);
             return Probe { marker: own.map(ContainerMarker::Ready), ..probe };
         }
         if place.is_in("container/identity.rs") { self.misread_identity(probe, in_session) } else { probe }

@@ -30,8 +30,8 @@ pub fn as_received(world: &World, call: &Call) -> Call {
 pub fn as_decoded(world: &World, mut selection: Selection) -> Selection {
     if let Selector::Ref { r#ref } = &mut selection.selector
         && world.planted.is(Bug::SignatureNotChecked)
-        && let Some(workspace) = world.ledger(r#ref.origin_id()).workspace().unwrap()
-        && let Some(key) = workspace.keys.first()
+        && let Some(sandbox) = world.ledger(r#ref.origin_id()).sandbox().unwrap()
+        && let Some(key) = sandbox.keys.first()
     {
         let (snapshot_id, backup) = (r#ref.snapshot_id().clone(), r#ref.backup().clone());
         let (origin_id, root_id) = (r#ref.origin_id().clone(), r#ref.root_id().clone());

@@ -50,7 +50,7 @@ pub fn check_refusal(world: &Rc<World>, what: &str, selector: &Selector, known: 
     }
     if error.code() == Code::RefMismatch && snapshot_exists {
         let signature = serde_json::to_value(&known.r#ref).unwrap()["ref"]["signature"].to_string();
-        let keys = world.ledger(&known.origin).workspace().unwrap().unwrap().keys;
+        let keys = world.ledger(&known.origin).sandbox().unwrap().unwrap().keys;
         if keys.iter().any(|key| signature.starts_with(&format!("\"{}.", key.number()))) {
             world.report_violation("rule 8, a valid ref is accepted", &format_args!("{what}: {error}"));
         }
@@ -111,7 +111,7 @@ pub fn check_snapshot(world: &Rc<World>, call: &Call, since: i64, taken: &TakenS
 /// Checks a returned sandbox.
 pub fn check_sandbox(world: &Rc<World>, call: &Call, workspace: &WorkspaceRef) {
     let Call::Derive(request, _) = call else { return };
-    let (id, origin) = (workspace.sandbox_id(), call.workspace());
+    let (id, origin) = (workspace.sandbox_id(), call.sandbox());
     world.trace(&format_args!("returned {id}"));
     let Some(row) = world.ledger(origin).derived_sandbox(id).unwrap() else {
         return world.report_violation("rule 3, a returned sandbox has a ready row", &format_args!("{id} has no row"));

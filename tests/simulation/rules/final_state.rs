@@ -19,7 +19,7 @@ use crate::world::{SandboxService, World};
 /// The time for which a snapshot may outlive its expiration, in milliseconds.
 const GRACE_MILLIS: i64 = 3600 * 1000;
 
-/// The number of snapshots of each workspace that are restored.
+/// The number of snapshots of each sandbox that are restored.
 const RESTORED_PER_WORKSPACE: usize = 3;
 
 /// Checks all ledgers, the bucket and the sandboxes.
@@ -48,7 +48,7 @@ fn check_no_transient_rows(world: &Rc<World>, id: &SandboxId) {
     for request in ledger.unanswered_calls().unwrap() {
         world.report_violation(rule, &format_args!("the call {} has no answer", request.key));
     }
-    if let Some(unverified) = ledger.workspace().unwrap().and_then(|workspace| workspace.unverified) {
+    if let Some(unverified) = ledger.sandbox().unwrap().and_then(|sandbox| sandbox.unverified) {
         world.report_violation(rule, &format_args!("the container of {id} is unverified since {}", unverified.since));
     }
     for release in ledger.releases().unwrap() {
@@ -59,11 +59,11 @@ fn check_no_transient_rows(world: &Rc<World>, id: &SandboxId) {
 /// Rules 1 and 6: every snapshot can be restored, and the policy keeps it.
 fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
-    let workspace = ledger.workspace().unwrap();
-    let is_decommissioned = workspace.as_ref().is_some_and(|workspace| workspace.decommissioned_at.is_some());
-    let keep_autosaves = workspace.as_ref().and_then(|workspace| workspace.binding.as_ref()?.autosave_keep);
+    let sandbox = ledger.sandbox().unwrap();
+    let is_decommissioned = sandbox.as_ref().is_some_and(|sandbox| sandbox.decommissioned_at.is_some());
+    let keep_autosaves = sandbox.as_ref().and_then(|sandbox| sandbox.binding.as_ref()?.autosave_keep);
     let keep_autosaves = keep_autosaves.map_or(u32::MAX, NonZeroU32::get);
-    let policy = workspace.map(|workspace| workspace.policy).unwrap_or_default();
+    let policy = sandbox.map(|sandbox| sandbox.policy).unwrap_or_default();
     let at = world.now() - GRACE_MILLIS;
     let rows = retention::candidates(world, id, at);
     let mut labels: Vec<String> = Vec::new();
@@ -95,7 +95,7 @@ fn check_snapshots(world: &Rc<World>, id: &SandboxId) {
 fn check_references(world: &Rc<World>, id: &SandboxId) {
     for row in world.ledger(id).derived_sandboxes().unwrap() {
         let DerivedState::Ready { needs_snapshot: is_listed } = row.state else { continue };
-        let parent = world.ledger(&row.sandbox_id).workspace().unwrap().and_then(|workspace| workspace.parent);
+        let parent = world.ledger(&row.sandbox_id).sandbox().unwrap().and_then(|sandbox| sandbox.parent);
         let is_needed = parent.as_ref().is_some_and(|parent| parent.needs_snapshot);
         if parent.is_none_or(|parent| parent.snapshot_id != row.snapshot_id) {
             world
@@ -197,7 +197,7 @@ pub async fn check_usable(world: Rc<World>) {
     }
 }
 
-/// Lists all snapshots of a workspace, page by page.
+/// Lists all snapshots of a sandbox, page by page.
 async fn list_all(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> {
     let mut listed = Vec::new();
     let mut cursor = None;
@@ -210,8 +210,7 @@ async fn list_all(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> 
             check: true,
             lineage_scope: LineageScope::UNRESTRICTED,
         };
-        let page =
-            world.call_sandbox(id, |workspace: SandboxService| async move { workspace.list(request).await }).await;
+        let page = world.call_sandbox(id, |sandbox: SandboxService| async move { sandbox.list(request).await }).await;
         let page = page.ok()?.ok()?;
         listed.extend(page.snapshots.into_iter().map(|summary| summary.snapshot_id));
         let Some(next) = page.cursor else { return Some(listed) };
@@ -235,9 +234,9 @@ async fn check_restore(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord) 
         idempotency_key: None,
     };
     let restored = world
-        .call_sandbox(id, |workspace: SandboxService| async move {
-            let verified = workspace.verify(selection).await;
-            (verified, workspace.restore(request, CancellationToken::never()).await)
+        .call_sandbox(id, |sandbox: SandboxService| async move {
+            let verified = sandbox.verify(selection).await;
+            (verified, sandbox.restore(request, CancellationToken::never()).await)
         })
         .await;
     let Ok((verified, restored)) = restored else {

@@ -42,11 +42,11 @@ pub fn check_final_workspaces(world: &Rc<World>) {
 /// Rules 12 and 15: a sandbox runs only for its named workspace, and a sandbox without a workspace is decommissioned.
 fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
-    let Some(workspace) = ledger.workspace().unwrap() else { return };
-    if workspace.is_restoring() {
+    let Some(sandbox) = ledger.sandbox().unwrap() else { return };
+    if sandbox.is_restoring() {
         world.report_violation("rule 16, no transition or task is left", &format_args!("{id} has a restore task"));
     }
-    let Some(binding) = workspace.binding else { return };
+    let Some(binding) = sandbox.binding else { return };
     let record = world.workspace_store(&binding.address).stored_record().filter(NamedRecord::exists);
     let is_current = record.as_ref().is_some_and(|record| record.sandboxes().any(|own| own == id));
     let runs = record.is_some_and(|record| record.sandbox_id == *id && record.state == State::Active);
@@ -82,18 +82,18 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
         );
     }
     if is_current {
-        if workspace.decommissioned_at.is_some() {
+        if sandbox.decommissioned_at.is_some() {
             world.report_violation("rule 12, a sandbox in use is not decommissioned", &format_args!("{id}"));
         }
         return;
     }
-    if workspace.decommissioned_at.is_none() {
+    if sandbox.decommissioned_at.is_none() {
         world.report_violation(
             "rule 15, a sandbox without a workspace is decommissioned",
             &format_args!("{id} of {}", binding.address),
         );
     }
-    if workspace.parent.is_some_and(|parent| parent.needs_snapshot) {
+    if sandbox.parent.is_some_and(|parent| parent.needs_snapshot) {
         world.report_violation("rule 15, a decommissioned sandbox releases its reference", &format_args!("{id}"));
     }
     for row in ledger.live_snapshots() {

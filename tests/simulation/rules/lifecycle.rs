@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::{ContainerMarker, NamedRecord, PlatformSnapshot, State};
-use sandbox_snapshotter::model::record::{SnapshotRecord, WorkspaceRecord};
+use sandbox_snapshotter::model::record::{SandboxRecord, SnapshotRecord};
 use sandbox_snapshotter::model::{BackupId, Directory, SandboxId, SnapshotId, Timestamp};
 use sandbox_snapshotter::ports::Ledger;
 
@@ -45,8 +45,8 @@ pub fn check_named_record(world: &Rc<World>, before: Option<&NamedRecord>, after
     }
 }
 
-/// Checks a change of the row of a workspace.
-pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord>, after: &WorkspaceRecord) {
+/// Checks a change of the row of a sandbox.
+pub fn check_sandbox_record(world: &Rc<World>, before: Option<&SandboxRecord>, after: &SandboxRecord) {
     if let Some(platform) = after.binding.as_ref().and_then(|binding| binding.platform_snapshot.as_ref()) {
         let known = world.platform_rows.borrow_mut().insert(platform.id.clone(), platform.clone());
         if known.is_none() {
@@ -55,7 +55,7 @@ pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord
     }
     let Some(before) = before else { return };
     let id = &after.sandbox_id;
-    let address = |row: &WorkspaceRecord| row.binding.as_ref().map(|binding| binding.address.clone());
+    let address = |row: &SandboxRecord| row.binding.as_ref().map(|binding| binding.address.clone());
     if address(before) != address(after) {
         world.report_violation(
             "rule 14, a sandbox belongs to one named workspace",
@@ -70,8 +70,8 @@ pub fn check_workspace_record(world: &Rc<World>, before: Option<&WorkspaceRecord
 /// Records the expected source of a restore for the duration of the restore. The source may change before the service
 /// selects it.
 pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
-    let workspace = world.ledger(id).workspace().unwrap().filter(WorkspaceRecord::is_restoring);
-    let sources = workspace.map(|_| expected_sources(world, id));
+    let sandbox = world.ledger(id).sandbox().unwrap().filter(SandboxRecord::is_restoring);
+    let sources = sandbox.map(|_| expected_sources(world, id));
     world.with_sandbox(id, |sandbox, now| match sources {
         None => sandbox.notes.source_snapshots.clear(),
         Some(sources) if sandbox.notes.source_snapshots.last().is_some_and(|(_, last)| *last == sources) => {}
@@ -83,8 +83,8 @@ pub fn update_source_snapshots(world: &Rc<World>, id: &SandboxId) {
 /// newer; and the newest archive, unless it has other files than the platform snapshot.
 pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
     let archive = expected_archive(world, id);
-    let Some(workspace) = world.ledger(id).workspace().unwrap() else { return vec![archive] };
-    let Some(binding) = &workspace.binding else { return vec![archive] };
+    let Some(sandbox) = world.ledger(id).sandbox().unwrap() else { return vec![archive] };
+    let Some(binding) = &sandbox.binding else { return vec![archive] };
     let disk_files = |platform: &PlatformSnapshot| {
         let files = world.disk_files.borrow()[&platform.id].clone();
         Some((platform.same_archive().cloned(), files))
@@ -95,7 +95,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
     }
     let is_own = world.ledger(id).live_snapshots().iter().any(|row| can_restore(row, &binding.start.dir));
     // A removed snapshot no longer leads to its platform snapshot.
-    let parent = workspace.parent.filter(|_| !is_own && archive.is_some()).map(|parent| parent.snapshot_id);
+    let parent = sandbox.parent.filter(|_| !is_own && archive.is_some()).map(|parent| parent.snapshot_id);
     let rows = world.platform_rows.borrow();
     let of_parent = rows.values().filter(|row| parent.is_some() && row.same_archive() == parent.as_ref());
     of_parent.map(disk_files).chain([archive]).collect()
@@ -103,7 +103,7 @@ pub fn expected_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot
 
 /// Returns the platform snapshot of a sandbox, unless one of its archives is newer.
 pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSnapshot> {
-    let binding = world.ledger(id).workspace().unwrap()?.binding?;
+    let binding = world.ledger(id).sandbox().unwrap()?.binding?;
     let made_at =
         |row: SnapshotRecord| row.stored().filter(|_| can_restore(&row, &binding.start.dir)).map(|row| row.created_at);
     let ready = world.ledger(id).live_snapshots().into_iter().filter(|row| row.state() == SnapshotState::Ready);
@@ -116,14 +116,14 @@ pub fn current_platform(world: &Rc<World>, id: &SandboxId) -> Option<PlatformSna
 /// Returns the newest restorable archive of a sandbox, or the one that it was made from.
 fn expected_archive(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
     let ledger = world.ledger(id);
-    let workspace = ledger.workspace().unwrap()?;
+    let sandbox = ledger.sandbox().unwrap()?;
     // A sandbox without a name is revived from any snapshot of its own files.
-    let is_source = |row: &SnapshotRecord| match &workspace.binding {
+    let is_source = |row: &SnapshotRecord| match &sandbox.binding {
         Some(binding) => can_restore(row, &binding.start.dir),
         None => !row.foreign,
     };
     let own = ledger.live_snapshots().into_iter().find(|row| row.state() == SnapshotState::Ready && is_source(row));
-    let row = match (own, workspace.parent) {
+    let row = match (own, sandbox.parent) {
         (Some(row), _) => row,
         (None, Some(parent)) => {
             let row = world.ledger(&parent.origin_id).snapshot(&parent.snapshot_id).unwrap()?;
@@ -137,7 +137,7 @@ fn expected_archive(world: &Rc<World>, id: &SandboxId) -> SourceSnapshot {
 
 /// Returns the files of a snapshot from which a sandbox can be restored.
 pub fn files_of(world: &Rc<World>, id: &SandboxId, snapshot: &SnapshotId) -> Option<Files> {
-    let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
+    let parent = world.ledger(id).sandbox().unwrap().and_then(|sandbox| sandbox.parent);
     let ledgers = [Some(id.clone()), parent.map(|parent| parent.origin_id)];
     let mut rows = ledgers.iter().flatten().filter_map(|id| world.ledger(id).snapshot(snapshot).unwrap());
     let row = rows.find(|row| row.stored().is_some())?;
@@ -147,7 +147,7 @@ pub fn files_of(world: &Rc<World>, id: &SandboxId, snapshot: &SnapshotId) -> Opt
 /// Returns the snapshots that are being removed, and the removed parent. A restore that began before may still use them.
 fn evicted_sources(world: &Rc<World>, id: &SandboxId) -> Vec<SourceSnapshot> {
     let ledger = world.ledger(id);
-    let parent = ledger.workspace().unwrap().and_then(|workspace| workspace.parent);
+    let parent = ledger.sandbox().unwrap().and_then(|sandbox| sandbox.parent);
     let parents = parent.and_then(|parent| world.ledger(&parent.origin_id).snapshot(&parent.snapshot_id).unwrap());
     let own = ledger.live_snapshots().into_iter().filter(|row| row.state() == SnapshotState::Deleting);
     let own = own.chain(ledger.deleted_bases());
@@ -180,8 +180,7 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
             }
         }
         ContainerMarker::Ready(_) => {
-            let baseline =
-                world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding?.start.baseline);
+            let baseline = world.ledger(id).sandbox().unwrap().and_then(|sandbox| sandbox.binding?.start.baseline);
             let is_empty = world.with_sandbox(id, |sandbox, _| {
                 sandbox.notes.was_ready = true;
                 let container = sandbox.container.as_mut().unwrap();
@@ -253,7 +252,7 @@ pub fn check_arrival(world: &Rc<World>, id: &SandboxId, backup: &BackupId) {
 /// Checks the files after a restore: they must be those of an expected source.
 fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
     let since = world.busy_since(id);
-    let parent = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.parent);
+    let parent = world.ledger(id).sandbox().unwrap().and_then(|sandbox| sandbox.parent);
     let removed = evicted_sources(world, id);
     let allow_empty = world.history.borrow().file_requests.get(id).is_some_and(|requests| requests.allow_empty);
     let problem = world.with_sandbox(id, |sandbox, _| {
@@ -327,7 +326,7 @@ pub fn check_end(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
 /// Checks that the files of a container are saved, before an effect that was requested at `requested_at` removes them.
 fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let ledger = world.ledger(id);
-    if ledger.workspace().unwrap().is_some_and(|workspace| workspace.decommissioned_at.is_some()) {
+    if ledger.sandbox().unwrap().is_some_and(|sandbox| sandbox.decommissioned_at.is_some()) {
         return;
     }
     let requests = world.history.borrow().file_requests.get(id).copied().unwrap_or_default();
@@ -339,7 +338,7 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let since = world.busy_since(id);
     let deleted: BTreeSet<SnapshotId> = world.history.borrow().delete_requests.keys().cloned().collect();
     let removed = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
-    let platform = ledger.workspace().unwrap().and_then(|workspace| workspace.binding?.platform_snapshot);
+    let platform = ledger.sandbox().unwrap().and_then(|sandbox| sandbox.binding?.platform_snapshot);
     let in_disk = |file: &str, content: &str| {
         let disks = world.disk_files.borrow();
         let files = platform.as_ref().map(|platform| &disks[&platform.id]);

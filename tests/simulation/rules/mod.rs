@@ -47,7 +47,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
             if world.crashed_at.borrow().get(id).is_some_and(|at| *at > after.began_at.as_millis()) {
                 world.count("snapshots completed after a crash");
             }
-            let binding = world.ledger(id).workspace().unwrap().and_then(|workspace| workspace.binding);
+            let binding = world.ledger(id).sandbox().unwrap().and_then(|sandbox| sandbox.binding);
             if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.start.dir)) {
                 world.history.borrow_mut().captured.insert(id.clone());
             }
@@ -293,12 +293,12 @@ fn check_removal(world: &Rc<World>, id: &SandboxId, row: &SnapshotRecord, remova
     if row.pinned || has_dependents {
         return world.report_violation("rule 6, retention keeps a needed or pinned snapshot", &format_args!("{name}"));
     }
-    if ledger.workspace().unwrap().is_some_and(|workspace| workspace.decommissioned_at.is_some()) {
+    if ledger.sandbox().unwrap().is_some_and(|sandbox| sandbox.decommissioned_at.is_some()) {
         return;
     }
-    let workspace = ledger.workspace().unwrap();
-    let keep_autosaves = workspace.as_ref().and_then(|workspace| workspace.binding.as_ref()?.autosave_keep);
-    let policy = workspace.map(|workspace| workspace.policy).unwrap_or_default();
+    let sandbox = ledger.sandbox().unwrap();
+    let keep_autosaves = sandbox.as_ref().and_then(|sandbox| sandbox.binding.as_ref()?.autosave_keep);
+    let policy = sandbox.map(|sandbox| sandbox.policy).unwrap_or_default();
     if row.autosave {
         world.count("automatic snapshots evicted");
         return autosaves::check_eviction(world, id, row, &policy, keep_autosaves);
@@ -319,8 +319,7 @@ pub fn has_dependents(world: &World, ledger: &MemoryLedger, id: &SnapshotId) -> 
     let history = world.history.borrow();
     let is_decommissioned = |sandbox: &SandboxId| {
         let ledger = world.ledgers.borrow().get(sandbox).cloned();
-        ledger
-            .is_some_and(|own| own.workspace().unwrap().is_some_and(|workspace| workspace.decommissioned_at.is_some()))
+        ledger.is_some_and(|own| own.sandbox().unwrap().is_some_and(|sandbox| sandbox.decommissioned_at.is_some()))
     };
     history
         .parents

@@ -73,7 +73,7 @@ pub fn check_started(world: &Rc<World>, address: &Address, requested_at: i64, st
         StartOutcome::Empty => "workspaces started empty",
         StartOutcome::Adopted => "workspaces adopted",
     });
-    let row = world.ledger(id).workspace().unwrap();
+    let row = world.ledger(id).sandbox().unwrap();
     if row.as_ref().is_none_or(|row| row.binding.as_ref().is_none_or(|binding| binding.address != *address)) {
         world.report_violation(
             "rule 14, a sandbox belongs to one named workspace",

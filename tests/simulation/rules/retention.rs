@@ -37,7 +37,7 @@ pub struct Candidate {
 /// Returns the snapshots that exist or are removed at `now`, the newest first.
 pub fn candidates(world: &Rc<World>, id: &SandboxId, now: i64) -> Vec<Candidate> {
     let ledger = world.ledger(id);
-    let binding = ledger.workspace().unwrap().and_then(|workspace| workspace.binding);
+    let binding = ledger.sandbox().unwrap().and_then(|sandbox| sandbox.binding);
     // A base that deltas need is deleted at once, and its archive later.
     let mut rows = [ledger.live_snapshots(), ledger.deleted_bases()].concat();
     rows.sort_by_key(|row| std::cmp::Reverse((row.created_at(), row.snapshot_id.clone())));

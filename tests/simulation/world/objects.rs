@@ -48,9 +48,9 @@ impl World {
     /// Registers a sandbox of another application under an id, unless the id was claimed before.
     pub(super) fn claim_by_other(&self, id: &SandboxId) {
         let ledger = self.ledger(id);
-        if ledger.workspace().unwrap().is_none() {
-            let workspace = json!({ "sandboxId": id, "rootId": root_of(id) });
-            ledger.put_workspace(&serde_json::from_value(workspace).unwrap()).unwrap();
+        if ledger.sandbox().unwrap().is_none() {
+            let sandbox = json!({ "sandboxId": id, "rootId": root_of(id) });
+            ledger.put_sandbox(&serde_json::from_value(sandbox).unwrap()).unwrap();
             self.history.borrow_mut().foreign_sandboxes.insert(id.clone());
             self.write_file(id, 0);
         }

@@ -139,8 +139,8 @@ fn note_backup(world: &World, backup: &mut Backup<Simulation>) {
 
 fn observe_row(world: &Rc<World>, id: &SandboxId, change: &RowChange<'_>) {
     match change {
-        RowChange::Workspace(before, after) => {
-            lifecycle::check_workspace_record(world, *before, after);
+        RowChange::Sandbox(before, after) => {
+            lifecycle::check_sandbox_record(world, *before, after);
             lifecycle::update_source_snapshots(world, id);
         }
         RowChange::Snapshot(before, after) => {

@@ -253,14 +253,14 @@ impl World {
     pub fn is_revived(&self, id: &SandboxId) -> bool {
         let ledger = self.ledgers.borrow().get(id).cloned();
         ledger.is_some_and(|ledger| {
-            ledger.workspace().unwrap().is_some_and(|known| known.binding.is_none() && known.is_restoring())
+            ledger.sandbox().unwrap().is_some_and(|known| known.binding.is_none() && known.is_restoring())
         })
     }
 
     /// Returns whether a sandbox belongs to a named workspace.
     pub fn has_binding(&self, id: &SandboxId) -> bool {
         let ledger = self.ledgers.borrow().get(id).cloned();
-        ledger.is_some_and(|ledger| ledger.workspace().unwrap().is_some_and(|known| known.binding.is_some()))
+        ledger.is_some_and(|ledger| ledger.sandbox().unwrap().is_some_and(|known| known.binding.is_some()))
     }
 
     /// Waits as long as the start of a container takes, if none runs. The running container may end before its use.

@@ -351,7 +351,7 @@ pub struct UnownedObject {
     pub age_seconds: u64,
 }
 
-/// The key that signs a workspace's refs from now on.
+/// The key that signs a sandbox's refs from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -107,7 +107,7 @@ pub struct SnapshotNode {
     pub dependents: Vec<SandboxId>,
 }
 
-/// The part of a tree that the ledger of one workspace contains.
+/// The part of a tree that the ledger of one sandbox contains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceLineage {

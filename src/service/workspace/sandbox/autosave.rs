@@ -26,7 +26,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Some(_lock) = self.in_process.save_lock.try_lock() else { return Ok(Autosaved::Busy) };
         let WorkspaceBinding { address, start, superseded, .. } = self.binding()?;
         let StartState { dir, restore_task, saved_state, .. } = start;
-        if address != request.address || superseded || self.workspace()?.decommissioned_at.is_some() {
+        if address != request.address || superseded || self.sandbox_record()?.decommissioned_at.is_some() {
             return Ok(Autosaved::NotRunning);
         }
         if restore_task.is_some() {
@@ -67,7 +67,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns when the newest snapshot of the sandbox was taken from which the workspace can start. Reads only the ledger.
     pub fn last_saved_at(&self) -> Result<Option<Timestamp>> {
-        let Some(binding) = self.ledger.workspace()?.and_then(|row| row.binding) else { return Ok(None) };
+        let Some(binding) = self.ledger.sandbox()?.and_then(|row| row.binding) else { return Ok(None) };
         Ok(self.newest_restorable(&binding.start.dir)?.map(|newest| newest.created_at()))
     }
 }

@@ -43,8 +43,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns whether the container with the marker has the files of the sandbox. Only the starts of a named workspace
     /// write ready markers. Any other sandbox has one in its ledger, which captures and restores write.
     pub(super) fn is_own_marker(&self, marker: &ContainerMarker) -> Result<bool> {
-        let workspace = self.workspace()?;
-        Ok(match (&workspace.binding, &workspace.marker) {
+        let sandbox = self.sandbox_record()?;
+        Ok(match (&sandbox.binding, &sandbox.marker) {
             (Some(_), _) => marker.is_ready(),
             (None, Some(own)) => marker.is_ready_for(own),
             (None, None) => false,

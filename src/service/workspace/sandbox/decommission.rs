@@ -22,7 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn decommission_from(&self, address: Address) -> Result<Decommissioned> {
         let _lock = self.in_process.lifecycle_lock.lock().await;
-        if self.ledger.workspace()?.is_none() {
+        if self.ledger.sandbox()?.is_none() {
             // A caller that ended early may still claim this sandbox. The row makes that claim fail once it is
             // decommissioned.
             let binding = WorkspaceBinding::new(address.clone(), self.config.default_dir.clone());
@@ -30,15 +30,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let (parent, marker, runtime) = (None, None, self.runtime()?);
             self.claim(&ClaimRequest { root_id, parent, binding: Some(binding), marker, runtime })?;
         }
-        if self.workspace()?.binding.is_none_or(|binding| binding.address != address) {
+        if self.sandbox_record()?.binding.is_none_or(|binding| binding.address != address) {
             return Ok(Decommissioned::default());
         }
         let now = self.now();
         self.schedule_reconcile()?;
-        let mut workspace = self.workspace()?;
-        workspace.decommissioned_at.get_or_insert(now);
-        self.ledger.put_workspace(&workspace)?;
-        self.release_parent(&mut workspace)?;
+        let mut sandbox = self.sandbox_record()?;
+        sandbox.decommissioned_at.get_or_insert(now);
+        self.ledger.put_sandbox(&sandbox)?;
+        self.release_parent(&mut sandbox)?;
         let (deleted, kept) = self.delete_unreferenced()?;
         for id in &deleted {
             // The alarm retries the deletions that R2 fails.

@@ -38,14 +38,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Records that the container whose marker has the nonce is the sandbox's own. With a named workspace, every ready marker
     /// says so itself.
     pub(super) fn record_own_marker(&self, nonce: &str) -> Result<()> {
-        let mut workspace = self.workspace()?;
-        if workspace.binding.is_some() {
+        let mut sandbox = self.sandbox_record()?;
+        if sandbox.binding.is_some() {
             return Ok(());
         }
-        (workspace.marker, workspace.container) = (Some(nonce.to_owned()), None);
-        workspace.marked_at = Some(self.now());
-        workspace.unverified = None;
-        self.ledger.put_workspace(&workspace)
+        (sandbox.marker, sandbox.container) = (Some(nonce.to_owned()), None);
+        sandbox.marked_at = Some(self.now());
+        sandbox.unverified = None;
+        self.ledger.put_sandbox(&sandbox)
     }
 
     /// Marks a container that started by itself as adopted: the workspace continues with its files. Returns the nonce

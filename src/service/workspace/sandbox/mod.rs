@@ -65,18 +65,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the sandbox belongs to no named workspace.
     pub(in crate::service) fn binding(&self) -> Result<WorkspaceBinding> {
-        self.workspace()?.binding.ok_or_else(|| Error::sandbox_without_workspace(&self.id))
+        self.sandbox_record()?.binding.ok_or_else(|| Error::sandbox_without_workspace(&self.id))
     }
 
     /// Changes the workspace binding of the sandbox, and writes it if it differs.
     pub(in crate::service) fn update_binding(&self, change: impl FnOnce(&mut WorkspaceBinding)) -> Result<()> {
-        let mut workspace = self.workspace()?;
+        let mut sandbox = self.sandbox_record()?;
         let mut binding = self.binding()?;
         change(&mut binding);
         let binding = Some(binding);
-        if workspace.binding != binding {
-            workspace.binding = binding;
-            self.ledger.put_workspace(&workspace)?;
+        if sandbox.binding != binding {
+            sandbox.binding = binding;
+            self.ledger.put_sandbox(&sandbox)?;
         }
         Ok(())
     }
@@ -86,15 +86,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if it belongs to no named workspace and was never revived.
     pub(in crate::service) fn start_state(&self) -> Result<StartState> {
-        self.workspace()?.start_state().cloned().ok_or_else(|| Error::sandbox_without_workspace(&self.id))
+        self.sandbox_record()?.start_state().cloned().ok_or_else(|| Error::sandbox_without_workspace(&self.id))
     }
 
     /// Changes the state of the starts of the sandbox, and writes it if it differs.
     pub(in crate::service) fn update_start(&self, change: impl FnOnce(&mut StartState)) -> Result<()> {
-        let before = self.workspace()?;
+        let before = self.sandbox_record()?;
         let mut after = before.clone();
         change(after.start_state_mut().ok_or_else(|| Error::sandbox_without_workspace(&self.id))?);
-        if after == before { Ok(()) } else { self.ledger.put_workspace(&after) }
+        if after == before { Ok(()) } else { self.ledger.put_sandbox(&after) }
     }
 
     /// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
@@ -114,7 +114,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Records whether a call timed out. If so, the sandbox is reconciled after its workspace is stopped.
     pub(in crate::service) fn note_late_call<T>(&self, outcome: Result<T>) -> Result<T> {
         let is_late = |error: &Error| matches!(error.code(), Code::SandboxTimeout | Code::BackupInterrupted);
-        if outcome.as_ref().is_err_and(is_late) && self.workspace()?.binding.is_some() {
+        if outcome.as_ref().is_err_and(is_late) && self.sandbox_record()?.binding.is_some() {
             self.update_start(|start| start.call_unconfirmed = true)?;
         }
         outcome
@@ -150,7 +150,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that the sandbox is not decommissioned.
     pub(in crate::service) fn ensure_not_decommissioned(&self) -> Result<()> {
-        match self.workspace()?.decommissioned_at {
+        match self.sandbox_record()?.decommissioned_at {
             None => Ok(()),
             Some(at) => Err(Error::workspace_deleted(&self.id, at)),
         }
@@ -158,7 +158,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
-        match self.ledger.workspace()? {
+        match self.ledger.sandbox()? {
             Some(row) if row.is_restoring() && row.binding.is_some() => Err(Error::start_unfinished(&self.id)),
             Some(row) if row.is_restoring() => Err(Error::revive_unfinished(&self.id)),
             _ => Ok(()),

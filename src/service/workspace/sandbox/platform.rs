@@ -111,7 +111,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the platform snapshot of the sandbox, unless an archive of the directory is newer.
     pub(super) fn current_platform_snapshot(&self, dir: &Directory) -> Result<Option<PlatformSnapshot>> {
-        let binding = self.workspace()?.binding;
+        let binding = self.sandbox_record()?.binding;
         let Some(snapshot) = binding.and_then(|binding| binding.platform_snapshot) else { return Ok(None) };
         let newest = self.newest_restorable(dir)?;
         let is_older = newest.is_some_and(|newest| snapshot.is_older_than(newest.created_at()));

@@ -12,14 +12,16 @@ use crate::service::tasks::backoff::Backoff;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Ends a sandbox whose operation did not finish.
     pub(in crate::service) async fn reconcile_start_or_stop(&self) -> Result<()> {
-        let Some(task) = self.workspace()?.start_state().and_then(|start| start.restore_task) else { return Ok(()) };
+        let Some(task) = self.sandbox_record()?.start_state().and_then(|start| start.restore_task) else {
+            return Ok(());
+        };
         // An operation that is under way handles the sandbox itself.
         let Some(_lock) = self.in_process.lifecycle_lock.try_lock() else { return Ok(()) };
-        let is_decommissioned = self.workspace()?.decommissioned_at.is_some();
+        let is_decommissioned = self.sandbox_record()?.decommissioned_at.is_some();
         let condition = if is_decommissioned { self.probe_condition().await } else { self.probe_and_protect().await };
         let is_before_due = task.due_at > self.now();
         let has_files = matches!(condition, Ok(SandboxCondition::Running(_) | SandboxCondition::Diverged { .. }));
-        let binding = self.workspace()?.binding;
+        let binding = self.sandbox_record()?.binding;
         let is_named = binding.is_some();
         // A late destroy may still end the container. Until then it is not the sandbox's own again.
         let awaits_destroy = !is_named && self.start_state()?.destroy_unconfirmed;

@@ -7,7 +7,7 @@
 use super::SandboxCondition;
 use crate::model::named::PlatformSnapshot;
 use crate::model::named::platform_snapshot::RefreshFailure;
-use crate::model::record::WorkspaceRecord;
+use crate::model::record::SandboxRecord;
 use crate::model::{Error, Result, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
@@ -17,11 +17,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) async fn refresh_platform_snapshot(&self) -> Result<()> {
         // An operation that is under way starts or ends the sandbox. The alarm tries again.
         let Some(_lock) = self.in_process.lifecycle_lock.try_lock() else { return Ok(()) };
-        let (workspace, now) = (self.workspace()?, self.now());
-        if Self::refresh_due(&workspace).is_none_or(|due_at| due_at > now) {
+        let (sandbox, now) = (self.sandbox_record()?, self.now());
+        if Self::refresh_due(&sandbox).is_none_or(|due_at| due_at > now) {
             return Ok(());
         }
-        let Some(snapshot) = workspace.binding.and_then(|binding| binding.platform_snapshot) else { return Ok(()) };
+        let Some(snapshot) = sandbox.binding.and_then(|binding| binding.platform_snapshot) else { return Ok(()) };
         if now >= snapshot.expires_at() {
             return self.mark_unusable(&snapshot.id, &format!("it expired at {}", snapshot.expires_at()));
         }
@@ -36,14 +36,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns when the platform snapshot is to be refreshed, if the workspace still needs it.
-    pub(in crate::service) fn refresh_due(workspace: &WorkspaceRecord) -> Option<Timestamp> {
-        let binding = workspace.binding.as_ref().filter(|binding| !binding.superseded)?;
-        binding.platform_snapshot.as_ref()?.refresh_due().filter(|_| workspace.decommissioned_at.is_none())
+    pub(in crate::service) fn refresh_due(sandbox: &SandboxRecord) -> Option<Timestamp> {
+        let binding = sandbox.binding.as_ref().filter(|binding| !binding.superseded)?;
+        binding.platform_snapshot.as_ref()?.refresh_due().filter(|_| sandbox.decommissioned_at.is_none())
     }
 
     /// Schedules the alarm for the refresh of the platform snapshot.
     pub(super) fn schedule_refresh(&self) -> Result<()> {
-        Self::refresh_due(&self.workspace()?).map_or(Ok(()), |due_at| self.schedule_alarm(due_at))
+        Self::refresh_due(&self.sandbox_record()?).map_or(Ok(()), |due_at| self.schedule_alarm(due_at))
     }
 
     async fn refresh(&self, snapshot: &PlatformSnapshot) -> Result<()> {

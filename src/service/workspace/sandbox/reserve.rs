@@ -1,4 +1,4 @@
-//! Reserves a sandbox that its own workspace makes from a snapshot of this workspace when it is first started.
+//! Reserves a sandbox that its own workspace makes from a snapshot of this sandbox when it is first started.
 
 use crate::model::named::binding::{SavedIn, WorkspaceBinding};
 use crate::model::named::messages::{ClaimRequest, ReserveRequest};
@@ -19,14 +19,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if reserved_before == Some(false) {
             return Ok(false);
         }
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         let stored = require_ready(&self.require_snapshot(request)?)?.clone();
         let runtime = self.derived_runtime(*runtime)?;
         if runtime == Some(Runtime::Sdk012) {
             ensure_restorable_in(runtime, self.head_backup(&stored.backup).await?.metadata.format, &stored)?;
         }
         let parent = ParentLink {
-            origin_id: workspace.sandbox_id.clone(),
+            origin_id: sandbox.sandbox_id.clone(),
             snapshot_id: snapshot_id.clone(),
             kind: *kind,
             needs_snapshot: true,
@@ -34,7 +34,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The sandbox has never run: its files are those of the snapshot.
         let saved = self.prove_saved(sandbox_id, runtime, SavedIn::Archive(snapshot_id.clone())).await?;
         let claim = ClaimRequest {
-            root_id: workspace.root_id.clone(),
+            root_id: sandbox.root_id.clone(),
             parent: Some(parent),
             binding: Some(WorkspaceBinding { start: StartState { saved, ..binding.start.clone() }, ..binding.clone() }),
             marker: None,

@@ -13,7 +13,7 @@ use crate::model::named::Settings;
 use crate::model::named::answer::StartOutcome;
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::{OnDiverged, StartSettings};
-use crate::model::record::{StartState, WorkspaceRecord};
+use crate::model::record::{SandboxRecord, StartState};
 use crate::model::request::ReviveRequest;
 use crate::model::revive::RevivedSandbox;
 use crate::model::{Directory, DirectoryContent, Error, Result, Status, WorkspaceRef};
@@ -84,16 +84,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn revive_sandbox(&self, (on_diverged, on_image_change): RevivalChoices) -> Result<RevivedSandbox> {
         let _lock = self.in_process.lifecycle_lock.lock().await;
-        let Some(workspace) = self.ledger.workspace()? else { return Err(self.unknown_error().await) };
-        if let Some(binding) = &workspace.binding {
+        let Some(sandbox) = self.ledger.sandbox()? else { return Err(self.unknown_error().await) };
+        if let Some(binding) = &sandbox.binding {
             return Err(Error::revive_of_workspace(&self.id, &binding.address));
         }
-        if !workspace.is_restoring()
+        if !sandbox.is_restoring()
             && let Some(running) = self.find_own_container().await?
         {
-            return Ok(self.revived(&workspace, running));
+            return Ok(self.revived(&sandbox, running));
         }
-        let known_dir = workspace.start.as_ref().map_or(&self.config.default_dir, |start| &start.dir);
+        let known_dir = sandbox.start.as_ref().map_or(&self.config.default_dir, |start| &start.dir);
         let dir = match self.find_start_source(known_dir, false).await {
             Ok(source) => source.dir().unwrap_or(known_dir).clone(),
             // The present files need no snapshot.
@@ -114,7 +114,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let outcome = self.ensure_files(&request).await;
         let ensured = self.classify_outcome(outcome, was_restoring).map_err(Error::of_revival)?;
-        Ok(self.revived(&workspace, ensured))
+        Ok(self.revived(&sandbox, ensured))
     }
 
     /// As [`find_own_container`](Self::find_own_container), after the captures that run: one of them may make the container
@@ -130,13 +130,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn find_own_container(&self) -> Result<Option<EnsuredRunning>> {
         let status = self.sandbox_status().await?;
         // A capture may have completed during the call.
-        let workspace = self.workspace()?;
+        let sandbox = self.sandbox_record()?;
         let running = ensured_running(StartOutcome::Running);
-        if status.identity().is_some() && status.identity() == workspace.container {
+        if status.identity().is_some() && status.identity() == sandbox.container {
             return Ok(Some(running));
         }
         // Without a marker, the probe could start a container that later counts as the sandbox's own.
-        if status.status == Status::Down || workspace.marker.is_none() {
+        if status.status == Status::Down || sandbox.marker.is_none() {
             return Ok(None);
         }
         let probe = async || {
@@ -148,19 +148,19 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if !self.is_own_marker(&marker)? || probe.directory_content == DirectoryContent::Unmounted {
             return Ok(None);
         }
-        let restore = if workspace.start.is_some() { self.restore_into(&marker)? } else { None };
+        let restore = if sandbox.start.is_some() { self.restore_into(&marker)? } else { None };
         Ok(Some(EnsuredRunning { restore, ..running }))
     }
 
     /// Records the directory that the files are restored to.
     fn set_start_dir(&self, dir: &Directory) -> Result<()> {
-        let mut workspace = self.workspace()?;
-        match &mut workspace.start {
+        let mut sandbox = self.sandbox_record()?;
+        match &mut sandbox.start {
             Some(start) if start.dir == *dir => return Ok(()),
             Some(start) => (start.dir, start.baseline) = (dir.clone(), None),
             start => *start = Some(StartState::new(dir.clone())),
         }
-        self.ledger.put_workspace(&workspace)
+        self.ledger.put_sandbox(&sandbox)
     }
 
     /// Returns the error for a sandbox of which there is no record.
@@ -172,10 +172,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    fn revived(&self, workspace: &WorkspaceRecord, ensured: EnsuredRunning) -> RevivedSandbox {
+    fn revived(&self, sandbox: &SandboxRecord, ensured: EnsuredRunning) -> RevivedSandbox {
         RevivedSandbox {
             sandbox_id: (*self.id).clone(),
-            workspace: WorkspaceRef::new((*self.id).clone(), workspace.root_id.clone()),
+            workspace: WorkspaceRef::new((*self.id).clone(), sandbox.root_id.clone()),
             how: ensured.how,
             restored_from: ensured.restore.as_ref().map(Into::into),
             may_have_lost: ensured.restore.as_ref().map(|restore| restore.may_have_lost),

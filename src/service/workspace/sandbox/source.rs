@@ -112,8 +112,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::NothingRestorable`] if the workspace has lost its files and no snapshot is left, unless `allow_empty`;
     /// those of [`inspect_backup`](Self::inspect_backup).
     pub(super) async fn find_start_source(&self, dir: &Directory, allow_empty: bool) -> Result<StartSource> {
-        let workspace = self.workspace()?;
-        let is_named = workspace.binding.is_some();
+        let sandbox = self.sandbox_record()?;
+        let is_named = sandbox.binding.is_some();
         let newest = if is_named { self.newest_restorable(dir)? } else { self.newest_own()? };
         if let Some(snapshot) = newest {
             let stored = require_ready(&snapshot)?.clone();
@@ -139,7 +139,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             });
         }
         let nothing_restorable = if is_named { Error::nothing_restorable } else { Error::nothing_to_revive };
-        let Some(parent) = workspace.parent else {
+        let Some(parent) = sandbox.parent else {
             let is_new = is_named && self.start_state()?.first_started_at.is_none();
             return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable(&self.id)) };
         };
@@ -166,7 +166,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let dir = self.start_state()?.dir;
         let newest = match self.newest_restorable(&dir)? {
             Some(snapshot) => self.to_last_snapshot(&snapshot),
-            None => self.workspace()?.parent.map(|parent| LastSnapshot {
+            None => self.sandbox_record()?.parent.map(|parent| LastSnapshot {
                 id: parent.snapshot_id,
                 origin_id: parent.origin_id,
                 dir,
@@ -197,17 +197,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.record_check(snapshot_id, &inspected)?;
         let format = inspected?.metadata.format;
         self.mark_used(snapshot_id)?;
-        let platform_snapshot = self.workspace()?.binding.and_then(|binding| binding.platform_snapshot);
+        let platform_snapshot = self.sandbox_record()?.binding.and_then(|binding| binding.platform_snapshot);
         let platform_snapshot = platform_snapshot.filter(|platform| platform.same_archive() == Some(snapshot_id));
         let dependencies = Some(snapshot.known_dependencies());
         Ok(RestoreSource { stored, dependencies, platform_snapshot, format })
     }
 
-    /// Verifies that the snapshots of this workspace do not belong to another tenant. The snapshots of a sandbox
+    /// Verifies that the snapshots of this sandbox do not belong to another tenant. The snapshots of a sandbox
     /// without a named workspace belong to no tenant.
     fn ensure_same_tenant(&self, tenant: &Tenant) -> Result<()> {
         let is_same_tenant = |binding: WorkspaceBinding| binding.address.tenant == *tenant;
-        if self.workspace()?.binding.is_none_or(is_same_tenant) {
+        if self.sandbox_record()?.binding.is_none_or(is_same_tenant) {
             return Ok(());
         }
         Err(Error::other_tenant(&self.id))
@@ -225,7 +225,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    /// Returns the newest snapshot of this workspace from which a sandbox with its files in `dir` can start.
+    /// Returns the newest snapshot of this sandbox from which a sandbox with its files in `dir` can start.
     pub(in crate::service) fn newest_restorable(&self, dir: &Directory) -> Result<Option<SnapshotRecord>> {
         self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && row.is_whole(dir))
     }

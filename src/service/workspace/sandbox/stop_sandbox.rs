@@ -26,13 +26,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// As [`stop_sandbox`](Self::stop_sandbox), for a caller that has the lifecycle lock.
     pub(super) async fn stop_locked(&self, request: StopSandboxRequest) -> Result<SandboxStopped> {
-        if self.workspace()?.binding.is_none_or(|binding| binding.address != request.address) {
+        if self.sandbox_record()?.binding.is_none_or(|binding| binding.address != request.address) {
             return Ok(SandboxStopped { had_ended: true, ..SandboxStopped::default() });
         }
         self.ensure_not_superseded(request.version)?;
         if request.superseded && !self.binding()?.superseded {
             self.update_binding(|binding| binding.superseded = true)?;
-            self.schedule_retention(&self.workspace()?)?;
+            self.schedule_retention(&self.sandbox_record()?)?;
         }
         let stopped = self.note_late_call(self.capture_and_destroy(request).await)?;
         let WorkspaceBinding { superseded, start, .. } = self.binding()?;
@@ -125,7 +125,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Sets the idle timeout of the sandbox, so that a container that starts from now on ends by itself. Without a named
     /// workspace, the timeout is the application's.
     pub(super) async fn allow_sleep(&self) -> Result<()> {
-        if self.workspace()?.binding.is_none() {
+        if self.sandbox_record()?.binding.is_none() {
             return Ok(());
         }
         self.retry(async || {

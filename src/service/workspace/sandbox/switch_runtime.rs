@@ -56,10 +56,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Some(saved) => self.prove_saved(&self.id, Some(request.runtime), saved).await?,
             None => None,
         };
-        let mut workspace = self.workspace()?;
-        workspace.runtime = Some(request.runtime);
-        (workspace.unverified, workspace.container) = (None, None);
-        if let Some(binding) = &mut workspace.binding {
+        let mut sandbox = self.sandbox_record()?;
+        sandbox.runtime = Some(request.runtime);
+        (sandbox.unverified, sandbox.container) = (None, None);
+        if let Some(binding) = &mut sandbox.binding {
             binding.platform_snapshot = None;
             let start = &mut binding.start;
             start.restore_task = None;
@@ -69,8 +69,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (start.image, start.baseline) = (None, None);
             (start.class_image, start.platform_content) = (None, None);
         }
-        self.ledger.put_workspace(&workspace)?;
-        Ok(workspace.runtime)
+        self.ledger.put_sandbox(&sandbox)?;
+        Ok(sandbox.runtime)
     }
 
     /// Verifies that every call to the container was answered, or that the container stayed ended since.
@@ -109,7 +109,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let found = self.head_backup(&stored.backup).await?;
             return ensure_restorable_in(Some(runtime), found.metadata.format, stored);
         }
-        let Some(parent) = self.workspace()?.parent else { return Ok(()) };
+        let Some(parent) = self.sandbox_record()?.parent else { return Ok(()) };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(source) => ensure_restorable_in(Some(runtime), source.format, &source.stored),
             Err(error) if error.code() == Code::SnapshotNotFound => Ok(()),

@@ -40,7 +40,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     fn unresponsive_error(&self, why: &str) -> Error {
-        let is_named = self.workspace().is_ok_and(|workspace| workspace.binding.is_some());
+        let is_named = self.sandbox_record().is_ok_and(|sandbox| sandbox.binding.is_some());
         let error = if is_named { Error::sandbox_unresponsive } else { Error::revive_unresponsive };
         error(&self.id, why)
     }

@@ -1,6 +1,6 @@
 //! The ledger of one sandbox.
 //!
-//! - `workspace`: the row of the workspace, and its alarm
+//! - `sandbox`: the row of the sandbox itself, and the alarm
 //! - `snapshots`: single snapshots, `pages`: pages of snapshots
 //! - `derivations`: the sandboxes that were made from snapshots
 //! - `calls`: calls with an idempotency key
@@ -10,8 +10,8 @@ mod calls;
 mod derivations;
 mod pages;
 pub mod rows;
+mod sandbox;
 mod snapshots;
-mod workspace;
 
 use sandbox_snapshotter::model::SnapshotId;
 use sandbox_snapshotter::model::record::SnapshotRecord;
@@ -21,7 +21,7 @@ use crate::suite::Case;
 
 /// All cases of the ledger. Each needs an empty ledger.
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
-    [workspace::cases(), snapshots::cases(), pages::cases(), derivations::cases(), calls::cases()]
+    [sandbox::cases(), snapshots::cases(), pages::cases(), derivations::cases(), calls::cases()]
         .into_iter()
         .flatten()
         .collect()

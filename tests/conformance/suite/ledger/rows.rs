@@ -12,8 +12,8 @@ use sandbox_snapshotter::model::named::{Address, Storage};
 use sandbox_snapshotter::model::policy::KeepLast;
 use sandbox_snapshotter::model::record::{
     CaptureInProgress, ContainerObservation, Derivation, DerivedState, ExpectedMarker, IdempotencyRecord, ParentLink,
-    ProtectedSnapshot, Release, SnapshotRecord, Stage, StartState, StoredBackup, UnverifiedContainer, Verification,
-    WorkspaceRecord,
+    ProtectedSnapshot, Release, SandboxRecord, SnapshotRecord, Stage, StartState, StoredBackup, UnverifiedContainer,
+    Verification,
 };
 use sandbox_snapshotter::model::usage::OperationCounts;
 use sandbox_snapshotter::model::{
@@ -42,9 +42,9 @@ pub fn label(text: &str) -> Label {
 
 pub const PENDING_TASK: PendingTask = PendingTask { due_at: Timestamp::from_millis(1_795_150_800_001), attempt: 3 };
 
-/// A workspace with every field.
-pub fn workspace() -> WorkspaceRecord {
-    WorkspaceRecord {
+/// The record of a sandbox with every field.
+pub fn sandbox_record() -> SandboxRecord {
+    SandboxRecord {
         sandbox_id: sandbox("agent-42-restored-k3f9x2ab"),
         root_id: sandbox("agent-42"),
         runtime: Some(Runtime::Container),

@@ -89,7 +89,7 @@ fn container_started_by_late_call_is_not_captured_when_note_fails() {
     fixture.world.before(Method::GetMetadata).first(999).fail_transiently();
     fixture.advance_with_alarms(10 * MINUTE);
     fixture.world.clear_faults();
-    assert_eq!(fixture.ledger("agent-42").workspace().unwrap().unwrap().unverified, None, "the container is verified");
+    assert_eq!(fixture.ledger("agent-42").sandbox().unwrap().unwrap().unverified, None, "the container is verified");
     fixture.world.end_container_unnoticed("agent-42");
     fixture.world.before(Method::AddReplacedNote).nth(1).fail_transiently();
     let listed = json!({ "sandboxId": "agent-42" });

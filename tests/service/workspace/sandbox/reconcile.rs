@@ -138,7 +138,7 @@ fn restore_task_stays_until_container_of_deleted_workspace_ends() {
     let list = fixture.begin(Operation::List, &json!({ "sandboxId": id }));
     assert!(gate.is_reached());
     fixture.crash_during(list);
-    let binding = fixture.ledger(&id).workspace().unwrap().unwrap().binding.unwrap();
+    let binding = fixture.ledger(&id).sandbox().unwrap().unwrap().binding.unwrap();
     assert!(binding.start.restore_task.is_some());
 }
 

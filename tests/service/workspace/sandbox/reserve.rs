@@ -29,8 +29,8 @@ fn reserve_adds_a_dependent_and_starts_no_container() {
     assert!(block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap());
     assert_eq!(fixture.run(Operation::Get, &by_ref(&snapshot)).unwrap()["dependents"], json!([MINTED]));
     assert!(!fixture.world.running_sandboxes().contains(MINTED));
-    let workspace = fixture.ledger(MINTED).workspace().unwrap().unwrap();
-    assert_eq!((workspace.binding.unwrap().address, workspace.parent.unwrap().needs_snapshot), (address("work"), true));
+    let sandbox = fixture.ledger(MINTED).sandbox().unwrap().unwrap();
+    assert_eq!((sandbox.binding.unwrap().address, sandbox.parent.unwrap().needs_snapshot), (address("work"), true));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn reserve_refuses_an_id_reserved_for_another_workspace() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).unwrap();
     assert!(!block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "other"))).unwrap());
-    assert_eq!(fixture.ledger(MINTED).workspace().unwrap().unwrap().binding.unwrap().address, address("work"));
+    assert_eq!(fixture.ledger(MINTED).sandbox().unwrap().unwrap().binding.unwrap().address, address("work"));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn reserve_fails_when_snapshot_is_deleted() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.run(Operation::Delete, &by_ref(&snapshot)).unwrap();
     block_on(fixture.snapshotter("agent-42").reserve(&request(&snapshot, "work"))).expect_code(Code::SnapshotNotFound);
-    assert!(fixture.ledger(MINTED).workspace().unwrap().is_none());
+    assert!(fixture.ledger(MINTED).sandbox().unwrap().is_none());
 }
 
 #[test]

@@ -273,7 +273,7 @@ fn sandbox_of_which_nothing_is_known_is_not_touched() {
     fixture.revive(json!({})).expect_code(Code::SandboxNotRunning);
     fixture.start_sandbox(SANDBOX);
     fixture.revive(json!({ "onDiverged": "discard" })).expect_code(Code::NothingRestorable);
-    assert_eq!((fixture.file().as_deref(), fixture.ledger(SANDBOX).workspace().unwrap()), (Some("first"), None));
+    assert_eq!((fixture.file().as_deref(), fixture.ledger(SANDBOX).sandbox().unwrap()), (Some("first"), None));
 }
 
 #[test]

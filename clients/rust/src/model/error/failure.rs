@@ -41,8 +41,8 @@ impl Error {
         .caused_by(cause)
     }
 
-    /// [`Code::LedgerUnavailable`], when a call to the workspace of another sandbox failed; or [`Code::LedgerCorrupt`]
-    /// and [`Code::LedgerTooNew`], when its storage cannot be read.
+    /// [`Code::LedgerUnavailable`], when a call to the ledger of another sandbox failed; or [`Code::LedgerCorrupt`] and
+    /// [`Code::LedgerTooNew`], when its storage cannot be read.
     pub fn other_workspace_failed(id: &SandboxId, cause: Failure) -> Self {
         let permanent = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == cause.name);
         Self::new(

@@ -1,23 +1,23 @@
-//! The row of the workspace, and its alarm.
+//! The row of the sandbox itself, and the alarm.
 
 use sandbox_snapshotter::model::Timestamp;
-use sandbox_snapshotter::model::record::WorkspaceRecord;
+use sandbox_snapshotter::model::record::SandboxRecord;
 use sandbox_snapshotter::ports::Ledger;
 
-use super::rows::{label, minute_after_start, sandbox, snapshot_id, workspace};
+use super::rows::{label, minute_after_start, sandbox, sandbox_record, snapshot_id};
 use crate::suite::Case;
 
 pub fn cases<L: Ledger>() -> Vec<Case<L>> {
     vec![
         case!(new_ledger_is_empty),
         case!(deletes_of_missing_rows_succeed),
-        case!(workspace_is_stored_and_replaced_completely),
+        case!(sandbox_is_stored_and_replaced_completely),
         case!(alarm_is_set_moved_and_removed),
     ]
 }
 
 fn new_ledger_is_empty(ledger: &impl Ledger) {
-    assert_eq!(ledger.workspace().unwrap(), None);
+    assert_eq!(ledger.sandbox().unwrap(), None);
     assert_eq!(ledger.snapshot(&snapshot_id(1)).unwrap(), None);
     assert_eq!(ledger.snapshot_by_label(&label("a")).unwrap(), None);
     assert_eq!(ledger.snapshot_page(None, None, 10).unwrap(), []);
@@ -44,15 +44,15 @@ fn deletes_of_missing_rows_succeed(ledger: &impl Ledger) {
     ledger.set_alarm(None).unwrap();
 }
 
-fn workspace_is_stored_and_replaced_completely(ledger: &impl Ledger) {
+fn sandbox_is_stored_and_replaced_completely(ledger: &impl Ledger) {
     ledger.set_alarm(Some(minute_after_start(1))).unwrap();
-    assert_eq!(ledger.workspace().unwrap(), None, "an alarm does not create a workspace");
-    ledger.put_workspace(&workspace()).unwrap();
-    assert_eq!(ledger.workspace().unwrap(), Some(workspace()));
-    let other = WorkspaceRecord { parent: None, keys: Vec::new(), ..workspace() };
-    ledger.put_workspace(&other).unwrap();
-    assert_eq!(ledger.workspace().unwrap(), Some(other));
-    assert_eq!(ledger.alarm().unwrap(), Some(minute_after_start(1)), "the workspace does not change the alarm");
+    assert_eq!(ledger.sandbox().unwrap(), None, "an alarm does not create the row");
+    ledger.put_sandbox(&sandbox_record()).unwrap();
+    assert_eq!(ledger.sandbox().unwrap(), Some(sandbox_record()));
+    let other = SandboxRecord { parent: None, keys: Vec::new(), ..sandbox_record() };
+    ledger.put_sandbox(&other).unwrap();
+    assert_eq!(ledger.sandbox().unwrap(), Some(other));
+    assert_eq!(ledger.alarm().unwrap(), Some(minute_after_start(1)), "the row does not change the alarm");
 }
 
 fn alarm_is_set_moved_and_removed(ledger: &impl Ledger) {
