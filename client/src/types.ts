@@ -358,7 +358,7 @@ export interface SnapshotOptions extends LineageScope {
    */
   excludes?: string[];
   /**
-   * The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy
+   * The expiration, in seconds after the last use. 0 means never; if absent, the retention policy
    * applies.
    */
   expirationSeconds?: number;
@@ -788,7 +788,7 @@ export interface Provenance {
  */
 export type SnapshotState = 'creating' | 'ready' | 'deleting' | 'deleted';
 
-/** The request for a page of a workspace's snapshots, newest first. */
+/** The request for a page of the snapshots of a sandbox, newest first. */
 export interface ListOptions extends LineageScope {
   /** The sandbox that the snapshots were taken of. */
   sandboxId: string;

@@ -135,13 +135,13 @@ describe('the tree', () => {
   });
 
   test('marks what could not be read', async () => {
-    const root: TreeSandbox = { sandboxId: 'agent', snapshots: [], problem: 'Its workspace did not answer.' };
+    const root: TreeSandbox = { sandboxId: 'agent', snapshots: [], problem: 'Its ledger did not answer.' };
     await using tab = await fixture.signedIn();
     await fakeLineage(tab, { root, sandboxes: 1, truncated: true });
     await tab.sandbox('agent');
     await tab.page.getByText('The lineage is larger than the limit').waitFor();
     await tab.node('Sandbox agent current problem').waitFor();
-    await tab.details.getByText('Its workspace did not answer.').waitFor();
+    await tab.details.getByText('Its ledger did not answer.').waitFor();
   });
 
   test('shows HTML in labels as text', async () => {

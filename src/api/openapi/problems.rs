@@ -183,7 +183,7 @@ fn fault_text(code: Code) -> Option<(&'static str, &'static str)> {
         Code::SandboxUnavailable => {
             ("The sandbox could not be reached while probing the sandbox \"agent-42\".", "Try again.")
         }
-        Code::LedgerUnavailable => ("The call to the workspace of \"agent-42\" failed.", "Try again."),
+        Code::LedgerUnavailable => ("The call to the ledger of \"agent-42\" failed.", "Try again."),
         Code::DirectoryUnavailable => ("The list of workspaces could not be read.", "Try again."),
         Code::ApiTokenMissing => (
             "The HTTP API is closed, because no API_TOKEN is configured.",

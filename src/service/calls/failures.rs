@@ -267,7 +267,7 @@ mod tests {
             ("LEDGER_UNAVAILABLE", Code::LedgerUnavailable, true),
             ("Error", Code::LedgerUnavailable, true),
         ] {
-            let error = Error::other_workspace_failed(&id, Failure::new(name, "boom"));
+            let error = Error::other_ledger_failed(&id, Failure::new(name, "boom"));
             assert_eq!((error.code(), error.is_retryable()), (code, retryable));
         }
     }

@@ -34,7 +34,7 @@ pub async fn find_origin<P: Ports>(
     snapshot_id: &SnapshotId,
 ) -> Result<Option<SnapshotOrigin>> {
     let own =
-        ports.sandbox_ledgers()?.describe(id).await.map_err(|failure| Error::other_workspace_failed(id, failure))?;
+        ports.sandbox_ledgers()?.describe(id).await.map_err(|failure| Error::other_ledger_failed(id, failure))?;
     let mut level = vec![own.root_id.clone()];
     if let Ok(origin) = origin_in(id, own, snapshot_id) {
         return Ok(Some(origin));
@@ -55,7 +55,7 @@ pub async fn find_origin<P: Ports>(
                     Err(derived) => derived,
                 },
                 Err(failure) => {
-                    failed.get_or_insert(Error::other_workspace_failed(&id, failure));
+                    failed.get_or_insert(Error::other_ledger_failed(&id, failure));
                     continue;
                 }
             };

@@ -96,7 +96,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return self.describe().map_err(|error| error.message().to_owned());
         }
         let ledgers = self.sandbox_ledgers().map_err(|error| error.message().to_owned())?;
-        ledgers.describe(id).await.map_err(|failure| format!("Its workspace did not answer: {}", failure.message))
+        ledgers.describe(id).await.map_err(|failure| format!("Its ledger did not answer: {}", failure.message))
     }
 
     async fn fetch_running(&self, id: &SandboxId, runtime: Option<Runtime>) -> Option<bool> {

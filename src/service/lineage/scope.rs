@@ -21,7 +21,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let root = if root_by_form == *root_id {
             root_by_form
         } else {
-            self.sandbox_ledgers()?.root_id(id).await.map_err(|failure| Error::other_workspace_failed(id, failure))?
+            self.sandbox_ledgers()?.root_id(id).await.map_err(|failure| Error::other_ledger_failed(id, failure))?
         };
         if root == *root_id {
             return Ok(());

@@ -158,7 +158,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 runtime,
             };
             let claimed = self.sandbox_ledgers()?.claim(&minted, &claim).await;
-            if claimed.map_err(|failure| Error::other_workspace_failed(&minted, failure))? {
+            if claimed.map_err(|failure| Error::other_ledger_failed(&minted, failure))? {
                 return Ok((self.record_restore(minted, &snapshot.snapshot_id, (kind, runtime))?, marker, lease));
             }
         }

@@ -81,7 +81,7 @@ impl<P: Ports> NamedWorkspace<P> {
 
     async fn root_of(&self, id: &SandboxId) -> Result<SandboxId> {
         let root = self.ports.sandbox_ledgers()?.root_id(id).await;
-        root.map_err(|failure| Error::other_workspace_failed(id, failure))
+        root.map_err(|failure| Error::other_ledger_failed(id, failure))
     }
 
     /// Returns the sandbox of this lineage whose ledger lists the snapshot.

@@ -41,7 +41,7 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn claim_empty(&self, id: &SandboxId, binding: WorkspaceBinding, runtime: Option<Runtime>) -> Result<bool> {
         let request = ClaimRequest { root_id: id.clone(), parent: None, binding: Some(binding), marker: None, runtime };
         let claimed = self.ports.sandbox_ledgers()?.claim(id, &request).await;
-        claimed.map_err(|failure| Error::other_workspace_failed(id, failure))
+        claimed.map_err(|failure| Error::other_ledger_failed(id, failure))
     }
 
     /// Claims an id for a sandbox that will be made from a snapshot, or from a platform snapshot that is not older. Until

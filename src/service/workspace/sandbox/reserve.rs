@@ -43,7 +43,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_claimed = self
             .retry(async || {
                 let claimed = self.sandbox_ledgers()?.claim(sandbox_id, &claim).await;
-                claimed.map_err(|failure| Error::other_workspace_failed(sandbox_id, failure))
+                claimed.map_err(|failure| Error::other_ledger_failed(sandbox_id, failure))
             })
             .await?;
         if !is_claimed {

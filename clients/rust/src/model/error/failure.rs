@@ -43,11 +43,11 @@ impl Error {
 
     /// [`Code::LedgerUnavailable`], when a call to the ledger of another sandbox failed; or [`Code::LedgerCorrupt`] and
     /// [`Code::LedgerTooNew`], when its storage cannot be read.
-    pub fn other_workspace_failed(id: &SandboxId, cause: Failure) -> Self {
+    pub fn other_ledger_failed(id: &SandboxId, cause: Failure) -> Self {
         let permanent = [Code::LedgerCorrupt, Code::LedgerTooNew].into_iter().find(|code| code.as_str() == cause.name);
         Self::new(
             permanent.unwrap_or(Code::LedgerUnavailable),
-            format!("The call to the workspace of {:?} failed: {}", id.as_str(), cause.message),
+            format!("The call to the ledger of {:?} failed: {}", id.as_str(), cause.message),
             if permanent.is_some() { "Deploy the newest release that has run, or a later one." } else { "Try again." },
         )
         .caused_by(cause)

@@ -139,7 +139,7 @@ impl Error {
         Self::new(
             Code::RefMismatch,
             format!(
-                "The snapshot ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was \
+                "The snapshot ref of {} is not signed by the ledger of {:?}: it was forged or altered, or its key was \
                  rotated out.",
                 r#ref.snapshot_id(),
                 r#ref.origin_id().as_str()
@@ -154,7 +154,7 @@ impl Error {
         Self::new(
             Code::RefMismatch,
             format!(
-                "The short ref of {} is not signed by the workspace of {:?}: it was forged or altered, or its key was \
+                "The short ref of {} is not signed by the ledger of {:?}: it was forged or altered, or its key was \
                  rotated out.",
                 short.snapshot_id(),
                 short.origin_id().as_str()

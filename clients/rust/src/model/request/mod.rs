@@ -136,7 +136,7 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
             format!("`expirationSeconds` must be 0 or {MIN_EXPIRATION}–{MAX_EXPIRATION}, got {seconds}"),
             format!(
                 "Pass {MIN_EXPIRATION} to {MAX_EXPIRATION} seconds after the last use, or 0 for a snapshot that never expires. Omit \
-                 it to apply the workspace's policy."
+                 it to apply the retention policy."
             ),
         ));
     }

@@ -34,7 +34,7 @@ request! {
         pub label: Option<Label>,
         /// Whether to take the label from another snapshot that has it.
         pub replace: bool = |replace| check_replace(replace, label.as_ref()),
-        /// The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy applies.
+        /// The expiration, in seconds after the last use. 0 means never; if absent, the retention policy applies.
         #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
         pub expiration_seconds: Option<u64> = check_expiration,
         /// An idempotency key: a repeated call with the same key gets the same answer.

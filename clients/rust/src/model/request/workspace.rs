@@ -100,7 +100,7 @@ impl LineageRequest {
 }
 
 request! {
-    /// The request for a page of a workspace's snapshots, newest first.
+    /// The request for a page of the snapshots of a sandbox, newest first.
     #[cfg_attr(
         feature = "schema",
         schemars(rename = "ListOptions", transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
