@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, HookRun, RestoredFrom, StartOutcome, StartedWorkspace, StoppedWorkspace,
-    WorkspaceDescription, WorkspaceEntry, WorkspacePage,
+    WorkspaceDescription, WorkspaceEntry, WorkspacePage, WorkspaceProblem,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
@@ -69,11 +69,7 @@ impl Show for WorkspaceDescription {
             ("saved before", self.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
             ("platform snapshot", platform_snapshot(self, now)),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
-            (
-                "",
-                problem
-                    .map_or_else(String::new, |problem| with_flags(remediation_or(problem.code, &problem.remediation))),
-            ),
+            ("", problem.map_or_else(String::new, problem_remediation)),
         ];
         let transitions = self.history.iter();
         let transitions =
@@ -106,10 +102,12 @@ impl Show for StartedWorkspace {
 
     fn text(&self, now: Timestamp) -> String {
         let described = &self.description;
+        let problem = described.problem.as_ref();
         let rows = [
             ("workspace", address(described)),
             ("sandbox", described.sandbox_id.to_string()),
-            ("files", files(self.how, described.restored_from.as_ref())),
+            ("files", files_of(self)),
+            ("", problem.map_or_else(String::new, problem_remediation)),
             (
                 "platform snapshot",
                 self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
@@ -338,6 +336,18 @@ fn restored_from(from: Option<&RestoredFrom>) -> String {
         };
         format!("{source}, which was {} old", rounded_duration(from.age_seconds))
     })
+}
+
+/// Returns how a workspace got its files, or the problem of a running one: its directory is missing.
+fn files_of(started: &StartedWorkspace) -> String {
+    match &started.description.problem {
+        Some(problem) => problem.message.clone(),
+        None => files(started.how, started.description.restored_from.as_ref()),
+    }
+}
+
+fn problem_remediation(problem: &WorkspaceProblem) -> String {
+    with_flags(remediation_or(problem.code, &problem.remediation))
 }
 
 /// Returns how a sandbox got its files.

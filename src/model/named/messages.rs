@@ -48,6 +48,15 @@ pub enum Condition {
     ColdStarted,
     /// The container was cold-started, and other files were written since.
     Diverged,
+    /// The container is running, and the workspace's files were put into it, but its directory was deleted or moved.
+    DirectoryMissing,
+}
+
+impl Condition {
+    /// Returns whether the container runs that the workspace's files were put into.
+    pub const fn is_running(self) -> bool {
+        matches!(self, Self::Running | Self::DirectoryMissing)
+    }
 }
 
 /// The answer to an [`EnsureRunningRequest`]: how the sandbox got its files.
@@ -56,6 +65,9 @@ pub enum Condition {
 pub struct EnsuredRunning {
     /// How the sandbox got its files.
     pub how: StartOutcome,
+    /// Whether the directory of the running sandbox was deleted or moved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_missing: bool,
     /// The restore that put the files into the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<LastRestore>,

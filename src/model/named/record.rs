@@ -374,6 +374,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             autosave: record.settings.autosave.is_on(),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
+            problem_code: record.problem.as_ref().map(|problem| problem.code),
             created_at: record.created_at,
             source_sandbox_id: record.source.as_ref().map(|source| source.origin_id.clone()),
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),

@@ -5,7 +5,7 @@ use super::promote::is_repeated;
 use super::switch::NextSandbox;
 use super::{CoalesceKey, LastStart, NamedWorkspace};
 use crate::model::named::Task;
-use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription};
+use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription, WorkspaceProblem};
 use crate::model::named::binding::LastRestore;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::record::{KeyedCall, RestoreReport};
@@ -90,19 +90,29 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         let cause = match record.state {
             State::Active => match self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? {
-                Condition::Running => {
+                condition @ (Condition::Running | Condition::DirectoryMissing) => {
                     // The snapshots of the sandbox get a new fingerprint from now on.
                     let ensured = if request.fingerprint.is_some() || record.restore_unconfirmed {
                         self.ensure_still_running(&ensure_running_request(&record, start)).await?
                     } else {
-                        EnsuredRunning::already_running()
+                        EnsuredRunning {
+                            is_missing: condition == Condition::DirectoryMissing,
+                            ..EnsuredRunning::already_running()
+                        }
                     };
                     let now = self.now();
+                    let problem = self.problem_of_start(&record, &ensured);
+                    let code = |problem: &Option<WorkspaceProblem>| problem.as_ref().map(|problem| problem.code);
+                    let is_news = code(&problem) != code(&record.problem);
                     let record = self.update_record(|record| {
                         record.active_at = now;
-                        record.problem = None;
+                        record.problem = problem;
+                        record.version += u64::from(is_news);
                         record.record_start(&ensured);
                     })?;
+                    if is_news {
+                        self.notify_directory();
+                    }
                     return Ok(started(&record, ensured));
                 }
                 Condition::Ended => "its sandbox had ended",
@@ -184,10 +194,11 @@ impl<P: Ports> NamedWorkspace<P> {
         match outcome {
             Ok(ensured) => {
                 let now = self.now();
+                let problem = self.problem_of_start(&self.existing()?, &ensured);
                 let on_started = |record: &mut NamedRecord| {
                     record.started_at = Some(now);
                     record.active_at = now;
-                    record.problem = None;
+                    record.problem = problem;
                     record.next_check_at = None;
                     record.record_start(&ensured);
                     record.root_id.clone_from(&ensured.root_id);
@@ -215,6 +226,11 @@ impl<P: Ports> NamedWorkspace<P> {
                 Err(error)
             }
         }
+    }
+
+    /// Returns the problem of a workspace whose start succeeded: its directory was deleted or moved.
+    fn problem_of_start(&self, record: &NamedRecord, ensured: &EnsuredRunning) -> Option<WorkspaceProblem> {
+        ensured.is_missing.then(|| self.problem(&Error::directory_missing(&record.settings.dir)))
     }
 
     fn record_failure(&self, to: State, error: &Error) -> Result<()> {
@@ -265,6 +281,7 @@ impl EnsuredRunning {
     fn already_running() -> Self {
         Self {
             how: StartOutcome::Running,
+            is_missing: false,
             restore: None,
             platform_fallback: None,
             platform_snapshot: None,

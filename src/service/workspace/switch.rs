@@ -39,7 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Returns whether the workspace's sandbox runs with its files in place.
     pub(super) async fn is_running(&self, record: &NamedRecord) -> Result<bool> {
         Ok(record.state == State::Active
-            && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? == Condition::Running)
+            && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await?.is_running())
     }
 
     /// As [`is_running`](Self::is_running), for a workspace that continues in another sandbox. The present one may be broken: it

@@ -214,6 +214,7 @@ impl SandboxLedgerClient for PlantedPorts {
             if self.is_planted(Bug::BoundTooEarly) && place.is_in("workspace/switch.rs") && is_new() {
                 return Ok(EnsuredRunning {
                     how: StartOutcome::Running,
+                    is_missing: false,
                     restore: None,
                     platform_fallback: None,
                     platform_snapshot: None,

@@ -78,13 +78,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(running);
         }
         match self.probe_and_clear_task(protect_files).await? {
-            SandboxCondition::Running(marker) => {
+            SandboxCondition::Running { marker, is_missing } => {
                 self.note_class_image().await?;
                 self.configure_sandbox(request).await?;
                 self.set_env(request).await?;
                 self.record_opened()?;
                 let restore = self.restore_into(&marker)?;
-                return Ok(EnsuredRunning { restore, ..ensured_running(StartOutcome::Running) });
+                return Ok(EnsuredRunning { restore, is_missing, ..ensured_running(StartOutcome::Running) });
             }
             SandboxCondition::Ended => saved = self.saved_snapshot().await?,
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
@@ -365,6 +365,7 @@ fn env_changes(settings: &Settings, previous_names: Vec<String>) -> BTreeMap<Str
 pub(super) fn ensured_running(how: StartOutcome) -> EnsuredRunning {
     EnsuredRunning {
         how,
+        is_missing: false,
         restore: None,
         platform_fallback: None,
         platform_snapshot: None,

@@ -57,7 +57,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             SandboxCondition::Diverged { marker } => {
                 stopped.rescue_snapshot_id = Some(self.rescue_before_destroy(marker.as_ref()).await?);
             }
-            SandboxCondition::Running(marker) => {
+            SandboxCondition::Running { marker, .. } => {
                 stopped.had_ended = false;
                 if let Some(StopSnapshot { label: Some(label), replace, .. }) = &request.options {
                     // Before the hooks, so that a stop that is refused has no effect.

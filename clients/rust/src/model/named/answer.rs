@@ -259,6 +259,9 @@ pub struct WorkspaceEntry {
     /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaved_since: Option<Timestamp>,
+    /// The code of the last problem, as in the `problem` of the workspace; absent once the operation succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_code: Option<Code>,
     /// When the workspace was created.
     pub created_at: Timestamp,
     /// The sandbox of the snapshot that the workspace was created from; absent if it was created empty.
@@ -287,7 +290,7 @@ pub struct WorkspacePage {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum StartOutcome {
-    /// The sandbox was running with the files in place.
+    /// The sandbox was running with the files in place. If its directory was deleted or moved since, `problem` says so.
     #[serde(alias = "alive")]
     Running,
     /// The files were restored from a snapshot.
