@@ -313,6 +313,9 @@ describe('a name instead of a sandbox id', () => {
     assert.equal((await cli.json('snapshot', 'show', `@${name}`, before)).cause, 'beforeRollback');
     const promoted = await cli.print('workspace', 'promote', name, '--from', 'former');
     assert.match(promoted, /\nfiles +promoted from former\nsaved before +snap-/);
+    const ofWorkspace = ['--from', `@${name}`, '--snapshot', 'present'];
+    const again = await cli.print('workspace', 'promote', name, ...ofWorkspace);
+    assert.match(again, new RegExp(`\\nfiles +promoted from "present" of @${name}\\n`));
     const { error } = await cli.failure('cat', `@${name}`, 'main.py');
     assert.match(error.remediation, /write `@.*:main\.py`/);
   });

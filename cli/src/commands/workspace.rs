@@ -206,12 +206,17 @@ fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
 
 fn promote(context: &Context, command: Promote) -> Result<Exit> {
     let address = parse_address(&command.name)?;
+    let from = match &command.snapshot {
+        Some(snapshot) => PromoteFrom::Snapshot(find_of_target(context, &command.from, snapshot)?),
+        None => promoted(context, &address, &command.from)?,
+    };
     let request = PromoteRequest {
         accept_stale: command.accept_stale,
         idempotency_key: key_or_new(command.key)?,
-        ..PromoteRequest::of(address.clone(), promoted(context, &address, &command.from)?)
+        ..PromoteRequest::of(address.clone(), from)
     };
-    show_switched(context, "workspaces/promote", &request, format!("promoted from {}", command.from))
+    let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
+    show_switched(context, "workspaces/promote", &request, format!("promoted from {snapshot}{}", command.from))
 }
 
 /// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
@@ -252,7 +257,12 @@ fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Re
     if let Ok(snapshot) = SnapshotText::parse(snapshot) {
         return Ok(snapshot.into_id());
     }
-    let selector = context.find_snapshot(&to_target(address), snapshot, &LineageScope::UNRESTRICTED)?;
+    find_of_target(context, &to_target(address), snapshot)
+}
+
+/// Finds the snapshot of a sandbox or a workspace with an id or a label.
+fn find_of_target(context: &Context, target: &str, snapshot: &str) -> Result<SnapshotId> {
+    let selector = context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?;
     let found =
         context.call_read_only::<Summary>("get", &Selection { selector, lineage_scope: LineageScope::UNRESTRICTED })?;
     Ok(found.value.snapshot_id)
