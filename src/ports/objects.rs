@@ -172,6 +172,9 @@ pub trait NamedWorkspaceClient {
     /// Returns the sandbox of the workspace `address` if it is active. Starts nothing.
     fn active_sandbox(&self, address: &Address) -> impl Future<Output = Result<SandboxId>>;
 
+    /// Returns whether the workspace `address` is stopped, or about to be.
+    fn is_stopped(&self, address: &Address) -> impl Future<Output = Result<bool>>;
+
     /// Returns the sandbox of the snapshot that the workspace `address` was created from. Also for a workspace that was
     /// deleted a short time ago. `None` for a sandbox `of` that is not one of the workspace: it is one of another workspace,
     /// which had the name before.

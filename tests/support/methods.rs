@@ -84,6 +84,7 @@ pub enum Method {
     ForkSource,
     Resume,
     ActiveSandbox,
+    IsStopped,
     SourceOf,
     OriginOf,
     WorkspaceUsage,

@@ -232,6 +232,10 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         self.ask_named(Method::ActiveSandbox, address, (), |own, ()| async move { own.active_sandbox() }).await
     }
 
+    async fn is_stopped(&self, address: &Address) -> Result<bool> {
+        self.ask_named(Method::IsStopped, address, (), |own, ()| async move { own.is_stopped() }).await
+    }
+
     async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {
         let find = |own: NamedService<S>, of: Option<SandboxId>| async move { own.creation_source(of.as_ref()) };
         self.ask_named(Method::SourceOf, address, of.cloned(), find).await
