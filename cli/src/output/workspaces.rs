@@ -60,7 +60,7 @@ impl Show for WorkspaceDescription {
             ("created", exact_time(self.created_at, now)),
             ("started", self.started_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("restored from", restored_from(self.restored_from.as_ref())),
-            ("may be lost", possible_loss(self.may_have_lost)),
+            ("may be lost", loss_of(self)),
             ("active", exact_time(self.active_at, now)),
             ("stops", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -112,7 +112,7 @@ impl Show for StartedWorkspace {
                 "platform snapshot",
                 self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
             ),
-            ("may be lost", possible_loss(described.may_have_lost)),
+            ("may be lost", loss_of(described)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
             ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -367,7 +367,21 @@ pub(super) fn rescue(id: Option<&SnapshotId>) -> String {
     id.map_or_else(String::new, |id| format!("{id}, with the files from before the restore"))
 }
 
-/// Returns which files may be lost.
-pub(super) fn possible_loss(may_have_lost: Option<bool>) -> String {
-    if may_have_lost == Some(true) { "files that were newer than the snapshot".to_owned() } else { String::new() }
+/// Returns which files a workspace may have lost.
+pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
+    possible_loss(described.may_have_lost, described.lost_since, described.restored_from.as_ref())
+}
+
+/// Returns which files may be lost: those that were newer than the restored snapshot, or than an earlier one that was restored before
+/// it.
+pub(super) fn possible_loss(
+    may_have_lost: Option<bool>,
+    since: Option<Timestamp>,
+    from: Option<&RestoredFrom>,
+) -> String {
+    match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
+        _ if may_have_lost != Some(true) => String::new(),
+        Some(since) => format!("files that were written after {since} and before an earlier start"),
+        None => "files that were newer than the snapshot".to_owned(),
+    }
 }

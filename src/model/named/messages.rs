@@ -31,6 +31,9 @@ pub struct EnsureRunningRequest {
     /// Whether files of the workspace may be lost that were never in this sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_have_lost: bool,
+    /// Since when these changes may be lost, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<Timestamp>,
 }
 
 /// The condition of a sandbox, as a probe found it.

@@ -300,6 +300,21 @@ impl NamedRecord {
         self.unreported_loss || is_due || self.tasks.iter().any(is_unsaved)
     }
 
+    /// Returns since when the files of [`may_have_lost_elsewhere`](Self::may_have_lost_elsewhere) may be lost, if that is known.
+    pub fn lost_since_elsewhere(&self) -> Option<Timestamp> {
+        let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
+        let is_unknown = !self.may_have_lost_elsewhere() || self.tasks.iter().any(is_unsaved);
+        self.last_restore.as_ref().filter(|_| !is_unknown).and_then(|restore| restore.lost_since)
+    }
+
+    /// Returns since when files may be lost, if that is known.
+    fn lost_since(&self) -> Option<Timestamp> {
+        if self.may_have_lost_elsewhere() {
+            return self.lost_since_elsewhere();
+        }
+        self.last_restore.as_ref().and_then(|restore| restore.lost_since)
+    }
+
     /// Adds a task. It replaces another task for the same sandbox.
     pub fn add_task(&mut self, task: Task) {
         self.tasks.retain(|other| other.sandbox_id() != task.sandbox_id());
@@ -356,6 +371,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
                 .last_restore
                 .as_ref()
                 .map(|restore| restore.may_have_lost || record.may_have_lost_elsewhere()),
+            lost_since: record.lost_since(),
             problem: record.problem.clone(),
             history: record.history.clone(),
         }

@@ -33,6 +33,7 @@ impl<P: Ports> NamedWorkspace<P> {
             how: started.how,
             restored_from: description.restored_from,
             may_have_lost: description.may_have_lost,
+            lost_since: description.lost_since,
         };
         Ok(ResumedWorkspace {
             sandbox_id: description.sandbox_id,

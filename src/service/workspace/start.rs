@@ -244,13 +244,17 @@ impl<P: Ports> NamedWorkspace<P> {
 
 fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> EnsureRunningRequest {
     let (address, settings) = (Some(record.address.clone()), record.settings.clone());
-    let may_have_lost = record.may_have_lost_elsewhere();
-    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost }
+    let (may_have_lost, lost_since) = (record.may_have_lost_elsewhere(), record.lost_since_elsewhere());
+    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost, lost_since }
 }
 
 /// Returns the cause of a start that restored a snapshot.
 pub(super) fn restored(cause: &str, restore: &LastRestore) -> String {
-    let loss = if restore.may_have_lost { "; newer files may be lost" } else { "" };
+    let loss = match restore.lost_since.filter(|since| *since < restore.created_at) {
+        Some(since) => format!("; files that were written after {since} may be lost"),
+        None if restore.may_have_lost => "; newer files may be lost".to_owned(),
+        None => String::new(),
+    };
     match &restore.snapshot_id {
         Some(snapshot_id) => format!("{cause}, from the snapshot {snapshot_id}{loss}"),
         None => format!("{cause}, from a platform snapshot{loss}"),

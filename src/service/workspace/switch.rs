@@ -64,6 +64,7 @@ impl<P: Ports> NamedWorkspace<P> {
             start: StartSettings { accept_stale, ..StartSettings::default() },
             version: record.version,
             may_have_lost: record.may_have_lost_elsewhere(),
+            lost_since: record.lost_since_elsewhere(),
         }
     }
 

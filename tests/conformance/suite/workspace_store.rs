@@ -184,6 +184,7 @@ pub fn full_record() -> NamedRecord {
             created_at: minute_after_start(4),
             at: minute_after_start(5),
             may_have_lost: true,
+            lost_since: Some(minute_after_start(3)),
             nonce: "k3f9x2ab".into(),
         }),
         restore_report: RestoreReport::Again,

@@ -237,6 +237,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
+        let restore = restore.map(|restore| self.with_lost_since(restore, request)).transpose()?;
         self.update_start(|start| {
             (start.saved, start.saved_state) = (None, None);
             start.last_restore.clone_from(&restore);
@@ -349,6 +350,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let now = self.now();
         self.update_start(|start| {
             start.restore_task = None;
+            start.unreported_since = None;
             start.restore_unconfirmed = false;
             start.first_started_at = start.first_started_at.or(Some(now));
         })

@@ -90,6 +90,10 @@ pub struct WorkspaceDescription {
     /// every file that the workspace had before. Absent without `restoredFrom`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
+    /// Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore lost them, and no answer
+    /// has certainly reported that: `restoredFrom` then has all later changes. Absent if no changes are lost, or if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<Timestamp>,
     /// The last problem; absent once the operation succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<WorkspaceProblem>,
