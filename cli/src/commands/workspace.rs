@@ -28,10 +28,10 @@ use crate::args::workspace::{
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
-use crate::output::print_failure;
 use crate::output::render::count;
 use crate::output::switched::SwitchedWorkspace;
 use crate::output::workspaces::Deleted;
+use crate::output::{print_failure, print_warning};
 
 /// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
@@ -335,10 +335,21 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
     })
 }
 
+/// The largest number of workspaces of a page that are asked for their newest snapshot: each one is a call.
+const MAX_DESCRIBED: usize = 10;
+
 /// Adds when the newest snapshot was taken to the workspaces that no stop and no automatic save has saved. The list does not
-/// have the snapshots that callers take, and the ledgers do.
+/// have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is asked.
 fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut WorkspacePage) {
-    for entry in page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()) {
+    let unsaved: Vec<_> = page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()).collect();
+    if unsaved.len() > MAX_DESCRIBED {
+        print_warning(&format!(
+            "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
+            unsaved.len()
+        ));
+        return;
+    }
+    for entry in unsaved {
         let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
         // The workspace may be deleted by now.
         let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
