@@ -99,6 +99,10 @@ pub struct NamedRecord {
     /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
+    /// The size of the snapshot that the present sandbox was made from by a rollback, a promotion or a start from a snapshot. It
+    /// counts until a stop takes a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_bytes: Option<u64>,
     /// The restore of the last start; absent while a start is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restore: Option<LastRestore>,
@@ -386,7 +390,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
             storage: record.stored_in(),
-            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
+            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes).or(record.source_bytes),
             autosave: record.settings.autosave.is_on(),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
