@@ -188,6 +188,10 @@ describe('a workspace', () => {
       new RegExp(`^Deleted ${name}, with 0 snapshots\\.`),
     );
     assert.deepEqual(await cli.code('workspace', 'show', name), ['WORKSPACE_NOT_FOUND', 3]);
+    assert.match(
+      await cli.print('workspace', 'delete', name, '--yes'),
+      new RegExp(`^Already deleted: ${name} (now|\\d+ s ago), with 0 snapshots\\.`),
+    );
   });
 
   test('is not deleted by a similar name, which is reported', async () => {

@@ -252,10 +252,12 @@ impl Show for Deleted {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let DeletedWorkspace { removed, removed_snapshots, kept, platform_data_until, pending, .. } = &self.workspace;
+        let DeletedWorkspace { removed, deleted_at, removed_snapshots, kept, platform_data_until, pending, .. } =
+            &self.workspace;
         let result = if *removed { "Deleted" } else { "Already deleted:" };
         let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
-        let mut text = format!("{result} {}, with {snapshots}.\n", self.name);
+        let earlier = deleted_at.filter(|_| !removed).map_or_else(String::new, |at| format!(" {}", relative_time(at, now)));
+        let mut text = format!("{result} {}{earlier}, with {snapshots}.\n", self.name);
         if !kept.is_empty() {
             let rows = kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };

@@ -222,6 +222,9 @@ pub struct DeletedWorkspace {
     pub name: WorkspaceName,
     /// Whether this call deleted the workspace. It is false, without an error, if the workspace did not exist.
     pub removed: bool,
+    /// When the workspace was deleted, by this call or by an earlier one; absent if there was none of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
     /// How many of the workspace's snapshots are deleted.
     pub removed_snapshots: usize,
     /// The snapshots that are kept because other sandboxes need them, or because they are pinned. A snapshot that is
