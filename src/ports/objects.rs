@@ -113,6 +113,9 @@ pub trait SandboxLedgerClient {
     /// Returns when the newest snapshot of `id` was taken from which its workspace can start.
     fn last_saved_at(&self, id: &SandboxId) -> impl Future<Output = Result<Option<Timestamp>>>;
 
+    /// Returns whether the container of the sandbox `id` has ended, as its status says. Starts nothing.
+    fn has_ended(&self, id: &SandboxId) -> impl Future<Output = Result<bool>>;
+
     /// Returns what the sandbox `id` and its snapshots use.
     fn usage(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxUsage>>;
 

@@ -77,6 +77,7 @@ pub enum Method {
     AskChangedSinceWatch,
     Autosave,
     LastSavedAt,
+    HasEnded,
     SandboxUsage,
     EnsureRunning,
     StopSandbox,

@@ -161,6 +161,10 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         self.ask(Method::SandboxUsage, id, (), |own, ()| async move { own.usage() }).await
     }
 
+    async fn has_ended(&self, id: &SandboxId) -> Result<bool> {
+        self.ask(Method::HasEnded, id, (), |own, ()| async move { own.has_ended().await }).await
+    }
+
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
         self.ask(Method::LastSavedAt, id, (), |own, ()| async move { own.last_saved_at() }).await
     }

@@ -39,6 +39,7 @@ impl Show for WorkspaceDescription {
             ("workspace", self.name.to_string()),
             ("tenant", self.tenant.to_string()),
             ("state", self.state.to_string()),
+            ("container", if self.container_ended { ENDED } else { "" }.to_owned()),
             ("sandbox", self.sandbox_id.to_string()),
             ("runtime", runtime(self.runtime)),
             ("former sandboxes", names(&self.former_sandbox_ids)),
@@ -77,6 +78,9 @@ impl Show for WorkspaceDescription {
         format!("{}\n{}", details(rows), table(["WHEN", "STATE", "CAUSE"], transitions))
     }
 }
+
+/// What became of the container of an active workspace that ended without a stop.
+const ENDED: &str = "ended without a stop; the next start restores the newest snapshot";
 
 fn storage(policy: StoragePolicy) -> &'static str {
     match policy {

@@ -347,6 +347,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             name: record.address.name.clone(),
             tenant: record.address.tenant.clone(),
             state: record.state,
+            container_ended: false,
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
             former_sandbox_ids: record.former_sandbox_ids.clone(),

@@ -145,6 +145,11 @@ impl<P: Ports> NamedWorkspace<P> {
         {
             description.last_saved_at = description.last_saved_at.max(saved_at);
         }
+        if record.state == State::Active {
+            // Without an answer, it is not known.
+            let ended = self.ports.sandbox_ledgers()?.has_ended(&record.sandbox_id).await;
+            description.container_ended = ended.unwrap_or_default();
+        }
         if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
             // It may have been refreshed since. Without an answer, the description contains the last known one.
             if let Ok(present) = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await {

@@ -198,6 +198,10 @@ impl SandboxLedgerClient for PlantedPorts {
         SandboxLedgerClient::usage(self.client(), id).await
     }
 
+    async fn has_ended(&self, id: &SandboxId) -> Result<bool> {
+        self.client().has_ended(id).await
+    }
+
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
         self.client().last_saved_at(id).await
     }

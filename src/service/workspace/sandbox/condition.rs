@@ -46,6 +46,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
     }
 
+    /// Returns whether the container of the sandbox has ended, as its status says. Reads only the status, which starts nothing.
+    pub async fn has_ended(&self) -> Result<bool> {
+        Ok(self.sandbox_status().await?.status == Status::Down)
+    }
+
     /// Returns whether the container with the marker has the files of the sandbox. Only the starts of a named workspace
     /// write ready markers. Any other sandbox has one in its ledger, which captures and restores write.
     pub(super) fn is_own_marker(&self, marker: &ContainerMarker) -> Result<bool> {

@@ -24,6 +24,10 @@ pub struct WorkspaceDescription {
     pub tenant: Tenant,
     /// The last known state. If the sandbox has ended since, the next start detects it.
     pub state: State,
+    /// Whether the container of the active workspace has ended without a stop, as the status of its sandbox says. The next start
+    /// restores the newest snapshot. Only `workspaces/getByName` reports it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub container_ended: bool,
     /// The id of the workspace's sandbox. While the workspace is active, the application passes it to `getSandbox()`.
     pub sandbox_id: SandboxId,
     /// The runtime of the sandbox; absent if the deployment does not name it.
