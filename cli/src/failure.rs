@@ -198,14 +198,17 @@ fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
         ErrorCode::ForeignAnswer => Some(
             "Check the address: it must be that of the Worker, without `/v1`. `snapshotter doctor` checks the server.",
         ),
-        ErrorCode::Known(code) => remediation_for_code(*code),
         _ => None,
     }
 }
 
 /// Returns the remediation for users of the command line, or else `api_remediation`, which is that of the API.
 pub fn remediation_or(code: Code, api_remediation: &str) -> &str {
-    remediation_for_code(code).unwrap_or(api_remediation)
+    match code {
+        // A restore and a revival have another option than the start of a workspace.
+        Code::SnapshotStale if !api_remediation.contains("acceptStale") => api_remediation,
+        _ => remediation_for_code(code).unwrap_or(api_remediation),
+    }
 }
 
 /// Returns the remediation of a server's code for users of the command line, if it differs from that of the API.
@@ -253,7 +256,10 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
 
 impl From<client::Error> for Failure {
     fn from(error: client::Error) -> Self {
-        let remediation = remediation_for(error.code()).unwrap_or_else(|| error.remediation());
+        let remediation = match error.code() {
+            ErrorCode::Known(code) => remediation_or(*code, error.remediation()),
+            code => remediation_for(code).unwrap_or_else(|| error.remediation()),
+        };
         Self::Reported(Box::new(FailureReport {
             exit: Exit::of(error.code(), error.kind()),
             code: error.code().to_string(),
@@ -311,11 +317,22 @@ mod tests {
         for code in
             [Code::SnapshotNotFound, Code::NameTaken, Code::WorkspaceNotFound, Code::HookFailed, Code::InvalidRef]
         {
-            let remediation = remediation_for(&ErrorCode::Known(code)).unwrap();
+            let remediation = remediation_for_code(code).unwrap();
             for word in ["list()", "create()", "onFailure", "snapshot()"] {
                 assert!(!remediation.contains(word), "{remediation}");
             }
         }
+    }
+
+    #[test]
+    fn a_stale_snapshot_is_accepted_with_the_option_of_the_command() {
+        let id = model::SnapshotId::parse("snap-9rbk8d2dduhnwf6u").unwrap();
+        let text = |error: model::Error| with_flags(remediation_or(error.code(), error.remediation()));
+        let of_start = text(model::Error::snapshot_stale(&id, &["the image changed".to_owned()]));
+        assert!(of_start.contains("`--accept-stale`"), "{of_start}");
+        let of_restore = text(model::Error::image_changed(&id, &["the image changed".to_owned()]));
+        assert!(of_restore.contains("`--on-image-change report`"), "{of_restore}");
+        assert!(!of_restore.contains("accept"), "{of_restore}");
     }
 
     #[test]

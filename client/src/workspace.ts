@@ -2,6 +2,7 @@
 
 import { refuseName, requireOptions, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
+import { SnapshotterError } from './errors.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 import { mergeSorted } from './pages.ts';
@@ -186,17 +187,28 @@ export class WorkspaceHandle {
   }
 
   /**
-   * Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox.
+   * Continues the workspace with the files of another workspace or snapshot of its lineage, in a new sandbox. A text that is the
+   * name of no workspace may be the label of a snapshot of this one.
    *
    * @example
    * await workspace.promote({ from: 'notebook-fork-1' });
    */
-  promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
+  async promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
     requireOptions('promote', options, (text) => `{ from: ${text} }`);
-    return this.#client.workspaces.promote({
-      ...options,
-      ...this.#address,
-    } as CallOptions<'workspaces/promote'>);
+    const promote = (from: string) =>
+      this.#client.workspaces.promote({
+        ...options,
+        from,
+        ...this.#address,
+      } as CallOptions<'workspaces/promote'>);
+    const { from } = options as CallOptions<'workspaces/promote'>;
+    try {
+      return await promote(from);
+    } catch (thrown) {
+      const found = isNoName(thrown) ? await this.#idOf(from).catch(() => from) : from;
+      if (found === from) throw thrown;
+      return promote(found);
+    }
   }
 
   /** Moves the stopped workspace to another runtime. A running one is stopped with a snapshot before. */
@@ -267,6 +279,12 @@ export class WorkspaceHandle {
     // The Worker finds the id in the lineage of the workspace. The types don't have this form.
     return { ...this.#address, snapshotId: await this.#idOf(snapshot) } as object as Selection;
   }
+}
+
+/** Returns whether a call failed because a text is the name of no workspace. */
+function isNoName(thrown: unknown): boolean {
+  if (!(thrown instanceof SnapshotterError)) return false;
+  return thrown.code === 'WORKSPACE_NOT_FOUND' || thrown.code === 'INVALID_WORKSPACE_NAME';
 }
 
 function isNewer(one: Summary, other: Summary): boolean {

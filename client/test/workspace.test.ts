@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { clientOver, FakeTransport } from './fakes.ts';
+import { clientOver, FakeTransport, rpcError } from './fakes.ts';
 import type { Call, WithHandle, Workspace, WorkspaceOperations } from '../src/index.ts';
 
 const address = { name: 'project', tenant: 'acme' };
@@ -91,6 +91,38 @@ test('a snapshot is compared with the present files of the workspace', async () 
     .diff('snap-aaaaaaaaaaaaaaaa', undefined, { limit: 5 });
   const from = { ...address, snapshotId: 'snap-aaaaaaaaaaaaaaaa' };
   assert.deepEqual(sentTo(transport), [['diff', { limit: 5, from, to: address }]]);
+});
+
+test('a text that is the name of no workspace promotes the snapshot with this label', async () => {
+  const summary = { snapshotId: 'snap-aaaaaaaaaaaaaaaa', state: 'ready', createdAt: '2026-11-20T05:00:00Z' };
+  const described = { ...workspace, formerSandboxIds: [] };
+  for (const [label, code] of [
+    ['before-upgrade', 'WORKSPACE_NOT_FOUND'],
+    ['before the upgrade', 'INVALID_WORKSPACE_NAME'],
+  ] as const) {
+    const transport = new FakeTransport(({ operation, options }: Call) => {
+      if (operation === 'get') return summary;
+      if (operation === 'workspaces/promote' && options.from === label) throw rpcError(code, 'not_found');
+      return described;
+    });
+    await clientOver(transport).client.workspaces.handle(address).promote({ from: label });
+    assert.deepEqual(sentTo(transport), [
+      ['workspaces/promote', { ...address, from: label }],
+      ['workspaces/getByName', address],
+      ['get', { sandboxId: 'ws-1', label }],
+      ['workspaces/promote', { ...address, from: summary.snapshotId }],
+    ]);
+  }
+});
+
+test('a promotion without a workspace and a snapshot of its name fails as the Worker reports', async () => {
+  const transport = new FakeTransport(({ operation }: Call) => {
+    if (operation === 'get') throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
+    if (operation === 'workspaces/promote') throw rpcError('WORKSPACE_NOT_FOUND', 'not_found');
+    return { ...workspace, formerSandboxIds: [] };
+  });
+  const handle = clientOver(transport).client.workspaces.handle(address);
+  await assert.rejects(handle.promote({ from: 'nothing' }), { code: 'WORKSPACE_NOT_FOUND' });
 });
 
 test('a content that is neither a text, bytes nor a stream is refused before a call', async () => {

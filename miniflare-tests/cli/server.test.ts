@@ -28,6 +28,29 @@ const LIST = ['snapshot', 'list', 'origin'];
 /** Returns an address on which no server listens. */
 const closedAddress = () => withServer(createTcpServer(), (address) => Promise.resolve(address));
 
+test('a list with many workspaces without a known save is one call', async () => {
+  const at = '2026-11-20T05:00:00.000Z';
+  for (const [count, calls] of [
+    [10, 11],
+    [11, 1],
+  ] as const) {
+    const entry = (_: unknown, index: number) => ({
+      ...{ name: `w${index}`, state: 'active', sandboxId: `s${index}`, version: 1, createdAt: at, updatedAt: at },
+    });
+    const workspaces = Array.from({ length: count }, entry);
+    const paths: (string | undefined)[] = [];
+    const listen: RequestListener = (request, response) => {
+      paths.push(request.url);
+      response.end(JSON.stringify(request.url?.endsWith('/list') ? { workspaces } : {}));
+    };
+    const { status, stdout, stderr } = await withServer(fakeServer(listen), (server) =>
+      cli.run(['workspace', 'list', '--address', server]),
+    );
+    assert.deepEqual([status, stdout.split('\n').length, paths.length], [0, count + 2, calls]);
+    assert.equal(/SAVED does not count/.test(stderr), calls === 1, stderr);
+  }
+});
+
 describe('the settings', () => {
   test('come from flags, from the environment, or from a file', async () => {
     const token = await cli.file('token', `${TOKEN}\n`);

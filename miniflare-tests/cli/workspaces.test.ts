@@ -188,6 +188,10 @@ describe('a workspace', () => {
       new RegExp(`^Deleted ${name}, with 0 snapshots\\.`),
     );
     assert.deepEqual(await cli.code('workspace', 'show', name), ['WORKSPACE_NOT_FOUND', 3]);
+    assert.match(
+      await cli.print('workspace', 'delete', name, '--yes'),
+      new RegExp(`^Already deleted: ${name} (now|\\d+ s ago), with 0 snapshots\\.`),
+    );
   });
 
   test('is not deleted by a similar name, which is reported', async () => {
@@ -313,6 +317,9 @@ describe('a name instead of a sandbox id', () => {
     assert.equal((await cli.json('snapshot', 'show', `@${name}`, before)).cause, 'beforeRollback');
     const promoted = await cli.print('workspace', 'promote', name, '--from', 'former');
     assert.match(promoted, /\nfiles +promoted from former\nsaved before +snap-/);
+    const ofWorkspace = ['--from', `@${name}`, '--snapshot', 'present'];
+    const again = await cli.print('workspace', 'promote', name, ...ofWorkspace);
+    assert.match(again, new RegExp(`\\nfiles +promoted from "present" of @${name}\\n`));
     const { error } = await cli.failure('cat', `@${name}`, 'main.py');
     assert.match(error.remediation, /write `@.*:main\.py`/);
   });

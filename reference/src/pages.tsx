@@ -8,10 +8,11 @@ import { Errors } from './errors.tsx';
 import { examplesOf } from './examples.ts';
 import { Group } from './group.tsx';
 import { Layout } from './layout.tsx';
+import { operationLinks } from './links.ts';
 import { NotFound } from './not-found.tsx';
 import { remediationsOf } from './remediations.ts';
 import { Start } from './start.tsx';
-import { capital } from './text.tsx';
+import { capital, Links } from './text.tsx';
 
 /** A page. */
 export interface Page {
@@ -28,11 +29,14 @@ const NOT_FOUND = 'not-found';
  */
 export async function pages(document: Document, guide: string): Promise<Page[]> {
   const examples = await examplesOf(document);
+  const links = operationLinks(document);
   const page = (path: string, title: string, content: ComponentChildren): Page => {
     const html = (
-      <Layout document={document} path={path} title={title}>
-        {content}
-      </Layout>
+      <Links.Provider value={links}>
+        <Layout document={document} path={path} title={title}>
+          {content}
+        </Layout>
+      </Links.Provider>
     );
     return { path, body: `<!doctype html>${renderToString(html)}` };
   };

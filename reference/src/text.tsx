@@ -1,9 +1,27 @@
 // Texts of the document: paragraphs, lists and code.
 
-/** A line with its code. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+
+/** The anchors of the operations, by their names. */
+export const Links = createContext(new Map<string, string>());
+
+/** A line with its code. The name of an operation is a link to it. */
 export function Line({ text }: { text: string }) {
+  const links = useContext(Links);
   const parts = text.split(/`([^`]+)`/);
-  return <>{parts.map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}</>;
+  const code = (part: string, index: number) => {
+    const href = links.get(part);
+    const content = <code key={index}>{part}</code>;
+    return href ? (
+      <a key={index} href={href}>
+        {content}
+      </a>
+    ) : (
+      content
+    );
+  };
+  return <>{parts.map((part, index) => (index % 2 ? code(part, index) : part))}</>;
 }
 
 /** A text of paragraphs and lists. */

@@ -67,6 +67,7 @@ impl ObjectService for Service<WorkerPorts> {
             NamedMessage::Usage { instance } => to_json(&self.usage(instance).await?),
             NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
             NamedMessage::ActiveSandbox => to_json(&self.active_sandbox()?),
+            NamedMessage::IsStopped => to_json(&self.is_stopped()?),
             NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),
         }
     }

@@ -87,6 +87,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::ChangedSinceWatch => json!(self.changed_since_watch().await?),
             Message::Autosave(request) => to_json(&self.autosave(request).await?)?,
             Message::Usage => to_json(&self.usage()?)?,
+            Message::HasEnded => to_json(&self.has_ended().await?)?,
             Message::LastSavedAt => to_json(&self.last_saved_at()?)?,
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
             Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,

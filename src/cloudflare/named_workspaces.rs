@@ -45,6 +45,8 @@ pub enum NamedMessage {
     },
     /// [`NamedWorkspaceClient::active_sandbox`]
     ActiveSandbox,
+    /// [`NamedWorkspaceClient::is_stopped`]
+    IsStopped,
     /// [`NamedWorkspaceClient::source_of`]
     SourceOf {
         /// The sandbox that must be one of the workspace.
@@ -112,6 +114,10 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn active_sandbox(&self, address: &Address) -> Result<SandboxId> {
         self.named.call(&address.to_string(), &NamedMessage::ActiveSandbox).await
+    }
+
+    async fn is_stopped(&self, address: &Address) -> Result<bool> {
+        self.named.call(&address.to_string(), &NamedMessage::IsStopped).await
     }
 
     async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {

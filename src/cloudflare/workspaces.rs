@@ -118,6 +118,8 @@ pub enum Message {
     Autosave(AutosaveRequest),
     /// [`SandboxLedgerClient::last_saved_at`]
     LastSavedAt,
+    /// [`SandboxLedgerClient::has_ended`]
+    HasEnded,
     /// [`SandboxLedgerClient::usage`]
     Usage,
     /// [`SandboxLedgerClient::ensure_running`]
@@ -262,6 +264,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
 
     async fn usage(&self, id: &SandboxId) -> Result<SandboxUsage> {
         self.0.call(id.as_str(), &Message::Usage).await
+    }
+
+    async fn has_ended(&self, id: &SandboxId) -> Result<bool> {
+        self.0.call(id.as_str(), &Message::HasEnded).await
     }
 
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {

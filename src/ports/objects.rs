@@ -113,6 +113,9 @@ pub trait SandboxLedgerClient {
     /// Returns when the newest snapshot of `id` was taken from which its workspace can start.
     fn last_saved_at(&self, id: &SandboxId) -> impl Future<Output = Result<Option<Timestamp>>>;
 
+    /// Returns whether the container of the sandbox `id` has ended, as its status says. Starts nothing.
+    fn has_ended(&self, id: &SandboxId) -> impl Future<Output = Result<bool>>;
+
     /// Returns what the sandbox `id` and its snapshots use.
     fn usage(&self, id: &SandboxId) -> impl Future<Output = Result<SandboxUsage>>;
 
@@ -171,6 +174,9 @@ pub trait NamedWorkspaceClient {
 
     /// Returns the sandbox of the workspace `address` if it is active. Starts nothing.
     fn active_sandbox(&self, address: &Address) -> impl Future<Output = Result<SandboxId>>;
+
+    /// Returns whether the workspace `address` is stopped, or about to be.
+    fn is_stopped(&self, address: &Address) -> impl Future<Output = Result<bool>>;
 
     /// Returns the sandbox of the snapshot that the workspace `address` was created from. Also for a workspace that was
     /// deleted a short time ago. `None` for a sandbox `of` that is not one of the workspace: it is one of another workspace,

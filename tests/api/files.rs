@@ -1,8 +1,9 @@
 //! The tools that read and write files of a workspace.
 
 use sandbox_snapshotter::api::tools::call::error_result;
-use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::named::WorkspaceName;
 use sandbox_snapshotter::model::tool::ToolResult;
+use sandbox_snapshotter::model::{Code, Directory, Error, SandboxId};
 use serde_json::{Value, json};
 
 use super::any_error::error;
@@ -119,6 +120,21 @@ fn branch_of_the_workspace_is_used_and_another_workspace_is_not() {
     other["workspace"]["ref"]["sandboxId"] = json!("agent-7");
     let refused = FakeOperations::default().call(&toolset(json!({})), "workspace__work__read_file", other);
     assert_eq!(refused.unwrap_err().code(), Code::CrossLineage);
+}
+
+#[test]
+fn error_about_a_deleted_directory_names_no_operation_to_the_model() {
+    let id = SandboxId::parse("agent-42").unwrap();
+    let name = WorkspaceName::parse("notebook").unwrap();
+    let dir = Directory::parse("/workspace").unwrap();
+    for error in [
+        Error::cwd_not_found(&id, Some(&name), "/workspace"),
+        Error::not_a_directory(&dir, "does not exist"),
+        Error::directory_missing(&dir),
+    ] {
+        let text = &error_result(&error, "c0ffee").content[0].text;
+        assert!(text.contains("ask the application to go back") && !text.contains("workspaces/update"), "{text}");
+    }
 }
 
 #[test]

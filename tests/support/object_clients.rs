@@ -161,6 +161,10 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         self.ask(Method::SandboxUsage, id, (), |own, ()| async move { own.usage() }).await
     }
 
+    async fn has_ended(&self, id: &SandboxId) -> Result<bool> {
+        self.ask(Method::HasEnded, id, (), |own, ()| async move { own.has_ended().await }).await
+    }
+
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
         self.ask(Method::LastSavedAt, id, (), |own, ()| async move { own.last_saved_at() }).await
     }
@@ -230,6 +234,10 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
 
     async fn active_sandbox(&self, address: &Address) -> Result<SandboxId> {
         self.ask_named(Method::ActiveSandbox, address, (), |own, ()| async move { own.active_sandbox() }).await
+    }
+
+    async fn is_stopped(&self, address: &Address) -> Result<bool> {
+        self.ask_named(Method::IsStopped, address, (), |own, ()| async move { own.is_stopped() }).await
     }
 
     async fn source_of(&self, address: &Address, of: Option<&SandboxId>) -> Result<Option<SandboxId>> {

@@ -81,7 +81,8 @@ Examples:
 Examples:
   snapshotter workspace promote @notebook --from @try-2
   snapshotter workspace promote notebook --from snap-9rbk8d2dduhnwf6u
-  snapshotter workspace promote notebook --from before-upgrade")]
+  snapshotter workspace promote notebook --from before-upgrade
+  snapshotter workspace promote notebook --from @try-2 --snapshot 'tests pass'")]
     Promote(Promote),
     /// Move a workspace to another runtime: stop it; the next start restores its files there
     #[command(after_help = "\
@@ -318,6 +319,9 @@ pub struct Promote {
     /// The workspace of the tenant, or the snapshot, that has the files. A label selects a snapshot of NAME itself
     #[arg(long, value_name = "@NAME|ID|REF|LABEL")]
     pub from: String,
+    /// The snapshot of `--from`, which is then @NAME or a sandbox [default: the newest files of the workspace]
+    #[arg(long, value_name = "ID|LABEL")]
+    pub snapshot: Option<String>,
     /// Promote the snapshot although it is stale
     #[arg(long)]
     pub accept_stale: bool,

@@ -1,10 +1,12 @@
 //! The command for the differences between two snapshots, or a snapshot and the present files.
 
+use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
 use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, SandboxSelection, Selection};
 
 use super::context::Context;
 use super::lists;
+use super::snapshot_search::operands;
 use super::target::parse_target;
 use crate::args::common::Paging;
 use crate::args::diff::Diff;
@@ -26,6 +28,39 @@ impl lists::Page for SnapshotDiff {
 
 /// `diff`
 pub fn run(context: &Context, command: Diff) -> Result<Exit> {
+    let usage = right_usage(&command);
+    compare(context, command).map_err(|failure| match usage {
+        Some(usage) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => failure.with_remediation(usage),
+        _ => failure,
+    })
+}
+
+/// Returns how to name the snapshots of two workspaces if the second one is in the place of a snapshot: `@` begins no label that
+/// people write.
+fn right_usage(Diff { target, from, to, .. }: &Diff) -> Option<String> {
+    let list = |target: &str| format!("`snapshotter snapshot list {}`", operands([target]));
+    match (from.strip_prefix('@'), to) {
+        _ if !target.starts_with('@') => None,
+        (Some(_), _) => Some(format!(
+            "Name a snapshot of each workspace by its id or label: `snapshotter diff {} FROM TO --to-sandbox {}`. Without TO, \
+             the differences lead to the present files of {from}. {} and {} list the snapshots.",
+            operands([target.as_str()]),
+            operands([from.as_str()]),
+            list(target),
+            list(from),
+        )),
+        (None, Some(to)) if to.starts_with('@') => Some(format!(
+            "For the present files of {to}: `snapshotter diff {} --to-sandbox {}`. For a snapshot of it, add its id or label \
+             after {from:?}; {} lists them.",
+            operands([target.as_str(), from.as_str()]),
+            operands([to.as_str()]),
+            list(to),
+        )),
+        (None, _) => None,
+    }
+}
+
+fn compare(context: &Context, command: Diff) -> Result<Exit> {
     let Diff { target, from, to, to_sandbox, lineage_scope, paging } = command;
     let lineage_scope = context.lineage_scope(&lineage_scope)?;
     let select = |target: &str, snapshot: &str| -> Result<Selection> {
@@ -66,4 +101,32 @@ fn whole(
         page.cursor = next.cursor;
     }
     Answer::of(serde_json::to_value(&page).map_err(|_| lists::invalid_cursor())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        diff: Diff,
+    }
+
+    fn usage(arguments: &[&str]) -> Option<String> {
+        right_usage(&Command::parse_from([&["diff"], arguments].concat()).diff)
+    }
+
+    #[test]
+    fn a_workspace_in_the_place_of_a_snapshot_is_answered_with_the_right_usage() {
+        let of_both = usage(&["@a", "@fork"]).unwrap();
+        assert!(of_both.contains("`snapshotter diff @a FROM TO --to-sandbox @fork`"), "{of_both}");
+        let of_second = usage(&["@a", "before the risk", "@fork"]).unwrap();
+        assert!(of_second.contains("`snapshotter diff @a 'before the risk' --to-sandbox @fork`"), "{of_second}");
+        for arguments in [["@a", "base"], ["base", "@a"]] {
+            assert_eq!(usage(&arguments), None);
+        }
+    }
 }

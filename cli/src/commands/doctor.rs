@@ -128,7 +128,7 @@ fn workspace_checks(server: &Server, tenant: Option<&str>) -> Vec<Check> {
     match page.map(|answer: Answer<WorkspacePage>| answer.value) {
         Ok(page) => {
             let runtimes = describe_runtimes(&page).map(|detail| Check::passed("runtimes", detail));
-            runtimes.into_iter().chain(images_check(&page)).collect()
+            runtimes.into_iter().chain(images_check(&page)).chain(problems_check(&page)).collect()
         }
         Err(failure) => vec![Check { ok: None, ..Check::from_failure("runtimes", &failure) }],
     }
@@ -143,6 +143,15 @@ fn images_check(page: &WorkspacePage) -> Option<Check> {
     let remediation =
         "Before you deploy another image: `snapshotter workspace update NAME --storage both`, start and stop.";
     (!names.is_empty()).then(|| Check::undetermined("images", detail, remediation))
+}
+
+/// Returns the names of the workspaces that have a problem, such as a stop that fails at each attempt.
+fn problems_check(page: &WorkspacePage) -> Option<Check> {
+    let problems = page.workspaces.iter().filter_map(|entry| Some(format!("{} ({})", entry.name, entry.problem_code?)));
+    let problems: Vec<_> = problems.collect();
+    let detail = format!("These workspaces have a problem: {}.{}", problems.join(", "), more(page));
+    let remediation = "`snapshotter workspace show NAME` shows the problem of a workspace, and how to correct it.";
+    (!problems.is_empty()).then(|| Check::undetermined("problems", detail, remediation))
 }
 
 /// Returns the names of the workspaces in each runtime.
@@ -307,6 +316,22 @@ mod tests {
         assert_eq!(check.ok, None);
         assert!(check.detail.contains("can't be started: a, d."), "{}", check.detail);
         assert_eq!(images_check(&page(json!([entry("b", "both")]))), None);
+    }
+
+    #[test]
+    fn workspaces_with_a_problem_are_listed() {
+        let entry = |name: &str, problem: Value| {
+            json!({
+                "name": name, "state": "active", "sandboxId": name, "problemCode": problem, "version": 1,
+                "createdAt": "2026-11-20T05:00:00.000Z", "updatedAt": "2026-11-20T05:00:00.000Z",
+            })
+        };
+        let page = |entries: Value| serde_json::from_value(json!({ "workspaces": entries })).unwrap();
+        let healthy = entry("a", Value::Null);
+        let check = problems_check(&page(json!([healthy, entry("b", json!("INVALID_DIRECTORY"))]))).unwrap();
+        assert_eq!(check.ok, None);
+        assert!(check.detail.contains(": b (INVALID_DIRECTORY)."), "{}", check.detail);
+        assert_eq!(problems_check(&page(json!([healthy]))), None);
     }
 
     #[test]

@@ -28,10 +28,10 @@ use crate::args::workspace::{
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
-use crate::output::print_failure;
 use crate::output::render::count;
 use crate::output::switched::SwitchedWorkspace;
 use crate::output::workspaces::Deleted;
+use crate::output::{print_failure, print_warning};
 
 /// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
@@ -206,12 +206,17 @@ fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
 
 fn promote(context: &Context, command: Promote) -> Result<Exit> {
     let address = parse_address(&command.name)?;
+    let from = match &command.snapshot {
+        Some(snapshot) => PromoteFrom::Snapshot(find_of_target(context, &command.from, snapshot)?),
+        None => promoted(context, &address, &command.from)?,
+    };
     let request = PromoteRequest {
         accept_stale: command.accept_stale,
         idempotency_key: key_or_new(command.key)?,
-        ..PromoteRequest::of(address.clone(), promoted(context, &address, &command.from)?)
+        ..PromoteRequest::of(address.clone(), from)
     };
-    show_switched(context, "workspaces/promote", &request, format!("promoted from {}", command.from))
+    let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
+    show_switched(context, "workspaces/promote", &request, format!("promoted from {snapshot}{}", command.from))
 }
 
 /// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
@@ -252,7 +257,12 @@ fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Re
     if let Ok(snapshot) = SnapshotText::parse(snapshot) {
         return Ok(snapshot.into_id());
     }
-    let selector = context.find_snapshot(&to_target(address), snapshot, &LineageScope::UNRESTRICTED)?;
+    find_of_target(context, &to_target(address), snapshot)
+}
+
+/// Finds the snapshot of a sandbox or a workspace with an id or a label.
+fn find_of_target(context: &Context, target: &str, snapshot: &str) -> Result<SnapshotId> {
+    let selector = context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?;
     let found =
         context.call_read_only::<Summary>("get", &Selection { selector, lineage_scope: LineageScope::UNRESTRICTED })?;
     Ok(found.value.snapshot_id)
@@ -282,9 +292,9 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     context.show(&answer)
 }
 
-/// Returns whether the workspace existed: this call deleted it, or continued an earlier deletion.
+/// Returns whether the workspace existed: this call deleted it, or an earlier one did.
 fn existed(deleted: &DeletedWorkspace) -> bool {
-    deleted.removed || deleted.removed_snapshots > 0 || !deleted.kept.is_empty() || !deleted.pending.is_empty()
+    deleted.removed || deleted.deleted_at.is_some() || deleted.removed_snapshots > 0 || !deleted.kept.is_empty() || !deleted.pending.is_empty()
 }
 
 impl lists::Page for WorkspacePage {
@@ -325,10 +335,21 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
     })
 }
 
+/// The largest number of workspaces of a page that are asked for their newest snapshot: each one is a call.
+const MAX_DESCRIBED: usize = 10;
+
 /// Adds when the newest snapshot was taken to the workspaces that no stop and no automatic save has saved. The list does not
-/// have the snapshots that callers take, and the ledgers do.
+/// have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is asked.
 fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut WorkspacePage) {
-    for entry in page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()) {
+    let unsaved: Vec<_> = page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()).collect();
+    if unsaved.len() > MAX_DESCRIBED {
+        print_warning(&format!(
+            "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
+            unsaved.len()
+        ));
+        return;
+    }
+    for entry in unsaved {
         let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
         // The workspace may be deleted by now.
         let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);

@@ -34,10 +34,11 @@ pub mod workspaces;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sandbox_snapshotter_client::ErrorCode;
 use sandbox_snapshotter_client::model::Timestamp;
 use serde::de::DeserializeOwned;
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, FailureReport, Result};
 use answer::Answer;
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal};
@@ -144,12 +145,34 @@ pub fn print_failure(failure: &Failure) {
         format!("{}: {}", style::styled(style::STRONG, name), sanitize_for_terminal(&text))
     };
     let further = further.into_iter().filter_map(|(name, text)| Some(line((name, text?))));
-    let first = format!("{error}: {}", sanitize_for_terminal(&with_flags(&report.message)));
+    let first = format!("{error}: {}", sanitize_for_terminal(&message(report)));
     print_note(&lines(std::iter::once(first).chain(further)));
+}
+
+/// Returns the message of a failure, with the flags of this program. An answer that can't be decoded has fields, not options.
+fn message(report: &FailureReport) -> String {
+    let is_of_answer = report.code == ErrorCode::ForeignAnswer.as_str();
+    if is_of_answer { report.message.clone() } else { with_flags(&report.message) }
 }
 
 /// Returns the time of this machine.
 pub fn now() -> Timestamp {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(passed.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_options_in_messages_become_flags() {
+        let text = |failure: Failure| match failure {
+            Failure::Reported(report) => message(&report),
+            Failure::OutputClosed => String::new(),
+        };
+        let foreign = text(Failure::foreign_answer("the answer can't be decoded: missing field `workspaces`"));
+        assert!(foreign.ends_with("missing field `workspaces`."), "{foreign}");
+        assert_eq!(text(Failure::invalid("X", "`force: true` is missing", "")), "`--force` is missing");
+    }
 }

@@ -16,7 +16,7 @@ impl Show for RevivedSandbox {
         details([
             ("sandbox", self.sandbox_id.to_string()),
             ("files", files(self.how, self.restored_from.as_ref())),
-            ("may be lost", possible_loss(self.may_have_lost)),
+            ("may be lost", possible_loss(self.may_have_lost, None, None)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
         ])

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Show;
 use super::table::details;
-use super::workspaces::{address, possible_loss};
+use super::workspaces::{address, loss_of};
 
 /// A workspace after a rollback or a promotion.
 #[derive(Debug, Deserialize)]
@@ -31,7 +31,7 @@ impl Show for SwitchedWorkspace {
             ("state", described.state.to_string()),
             ("sandbox", described.sandbox_id.to_string()),
             ("files", self.files.clone()),
-            ("may be lost", possible_loss(described.may_have_lost)),
+            ("may be lost", loss_of(described)),
             ("saved before", described.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
         ])
     }

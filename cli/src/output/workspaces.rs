@@ -2,7 +2,7 @@
 
 use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, HookRun, RestoredFrom, StartOutcome, StartedWorkspace, StoppedWorkspace,
-    WorkspaceDescription, WorkspaceEntry, WorkspacePage,
+    WorkspaceDescription, WorkspaceEntry, WorkspacePage, WorkspaceProblem,
 };
 use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
@@ -39,6 +39,7 @@ impl Show for WorkspaceDescription {
             ("workspace", self.name.to_string()),
             ("tenant", self.tenant.to_string()),
             ("state", self.state.to_string()),
+            ("container", if self.container_ended { ENDED } else { "" }.to_owned()),
             ("sandbox", self.sandbox_id.to_string()),
             ("runtime", runtime(self.runtime)),
             ("former sandboxes", names(&self.former_sandbox_ids)),
@@ -60,7 +61,7 @@ impl Show for WorkspaceDescription {
             ("created", exact_time(self.created_at, now)),
             ("started", self.started_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("restored from", restored_from(self.restored_from.as_ref())),
-            ("may be lost", possible_loss(self.may_have_lost)),
+            ("may be lost", loss_of(self)),
             ("active", exact_time(self.active_at, now)),
             ("stops", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -69,11 +70,7 @@ impl Show for WorkspaceDescription {
             ("saved before", self.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
             ("platform snapshot", platform_snapshot(self, now)),
             ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
-            (
-                "",
-                problem
-                    .map_or_else(String::new, |problem| with_flags(remediation_or(problem.code, &problem.remediation))),
-            ),
+            ("", problem.map_or_else(String::new, problem_remediation)),
         ];
         let transitions = self.history.iter();
         let transitions =
@@ -81,6 +78,9 @@ impl Show for WorkspaceDescription {
         format!("{}\n{}", details(rows), table(["WHEN", "STATE", "CAUSE"], transitions))
     }
 }
+
+/// What became of the container of an active workspace that ended without a stop.
+const ENDED: &str = "ended without a stop; the next start restores the newest snapshot";
 
 fn storage(policy: StoragePolicy) -> &'static str {
     match policy {
@@ -106,15 +106,17 @@ impl Show for StartedWorkspace {
 
     fn text(&self, now: Timestamp) -> String {
         let described = &self.description;
+        let problem = described.problem.as_ref();
         let rows = [
             ("workspace", address(described)),
             ("sandbox", described.sandbox_id.to_string()),
-            ("files", files(self.how, described.restored_from.as_ref())),
+            ("files", files_of(self)),
+            ("", problem.map_or_else(String::new, problem_remediation)),
             (
                 "platform snapshot",
                 self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
             ),
-            ("may be lost", possible_loss(described.may_have_lost)),
+            ("may be lost", loss_of(described)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
             ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
@@ -254,10 +256,12 @@ impl Show for Deleted {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let DeletedWorkspace { removed, removed_snapshots, kept, platform_data_until, pending, .. } = &self.workspace;
+        let DeletedWorkspace { removed, deleted_at, removed_snapshots, kept, platform_data_until, pending, .. } =
+            &self.workspace;
         let result = if *removed { "Deleted" } else { "Already deleted:" };
         let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
-        let mut text = format!("{result} {}, with {snapshots}.\n", self.name);
+        let earlier = deleted_at.filter(|_| !removed).map_or_else(String::new, |at| format!(" {}", relative_time(at, now)));
+        let mut text = format!("{result} {}{earlier}, with {snapshots}.\n", self.name);
         if !kept.is_empty() {
             let rows = kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };
@@ -340,6 +344,18 @@ fn restored_from(from: Option<&RestoredFrom>) -> String {
     })
 }
 
+/// Returns how a workspace got its files, or the problem of a running one: its directory is missing.
+fn files_of(started: &StartedWorkspace) -> String {
+    match &started.description.problem {
+        Some(problem) => problem.message.clone(),
+        None => files(started.how, started.description.restored_from.as_ref()),
+    }
+}
+
+fn problem_remediation(problem: &WorkspaceProblem) -> String {
+    with_flags(remediation_or(problem.code, &problem.remediation))
+}
+
 /// Returns how a sandbox got its files.
 pub(super) fn files(how: StartOutcome, from: Option<&RestoredFrom>) -> String {
     let restored = restored_from(from);
@@ -357,7 +373,21 @@ pub(super) fn rescue(id: Option<&SnapshotId>) -> String {
     id.map_or_else(String::new, |id| format!("{id}, with the files from before the restore"))
 }
 
-/// Returns which files may be lost.
-pub(super) fn possible_loss(may_have_lost: Option<bool>) -> String {
-    if may_have_lost == Some(true) { "files that were newer than the snapshot".to_owned() } else { String::new() }
+/// Returns which files a workspace may have lost.
+pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
+    possible_loss(described.may_have_lost, described.lost_since, described.restored_from.as_ref())
+}
+
+/// Returns which files may be lost: those that were newer than the restored snapshot, or than an earlier one that was restored before
+/// it.
+pub(super) fn possible_loss(
+    may_have_lost: Option<bool>,
+    since: Option<Timestamp>,
+    from: Option<&RestoredFrom>,
+) -> String {
+    match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
+        _ if may_have_lost != Some(true) => String::new(),
+        Some(since) => format!("files that were written after {since} and before an earlier start"),
+        None => "files that were newer than the snapshot".to_owned(),
+    }
 }

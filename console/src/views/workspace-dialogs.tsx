@@ -91,8 +91,15 @@ export function DeleteWorkspace({ address, onClose }: { address: Address; onClos
   );
 }
 
-function summarize({ name, removed, removedSnapshots, kept, pending }: DeletedWorkspace): string {
-  if (!removed) return `${name} was already deleted.`;
+function summarize({
+  name,
+  removed,
+  deletedAt,
+  removedSnapshots,
+  kept,
+  pending,
+}: DeletedWorkspace): string {
+  if (!removed) return deletedAt ? `${name} was already deleted.` : `There is no workspace ${name}.`;
   const dependents = [...new Set(kept.flatMap(({ dependents }) => dependents))];
   const reason = dependents.length > 0 ? ` for ${dependents.join(', ')}` : '';
   const rest = kept.length > 0 ? ` Kept ${count(kept.length, 'snapshot')}${reason}.` : '';

@@ -85,6 +85,10 @@ pub struct LastRestore {
     pub at: Timestamp,
     /// Whether files may be lost that were newer than the snapshot.
     pub may_have_lost: bool,
+    /// Since when changes may be lost; absent if none are, or if that is not known. It is earlier than `created_at` if an earlier
+    /// restore lost them, and no answer has certainly reported that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<Timestamp>,
     /// The nonce of the marker that the container carries.
     pub nonce: String,
 }

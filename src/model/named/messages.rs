@@ -31,6 +31,9 @@ pub struct EnsureRunningRequest {
     /// Whether files of the workspace may be lost that were never in this sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_have_lost: bool,
+    /// Since when these changes may be lost, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<Timestamp>,
 }
 
 /// The condition of a sandbox, as a probe found it.
@@ -48,6 +51,15 @@ pub enum Condition {
     ColdStarted,
     /// The container was cold-started, and other files were written since.
     Diverged,
+    /// The container is running, and the workspace's files were put into it, but its directory was deleted or moved.
+    DirectoryMissing,
+}
+
+impl Condition {
+    /// Returns whether the container runs that the workspace's files were put into.
+    pub const fn is_running(self) -> bool {
+        matches!(self, Self::Running | Self::DirectoryMissing)
+    }
 }
 
 /// The answer to an [`EnsureRunningRequest`]: how the sandbox got its files.
@@ -56,6 +68,9 @@ pub enum Condition {
 pub struct EnsuredRunning {
     /// How the sandbox got its files.
     pub how: StartOutcome,
+    /// Whether the directory of the running sandbox was deleted or moved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_missing: bool,
     /// The restore that put the files into the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<LastRestore>,

@@ -99,6 +99,10 @@ pub struct NamedRecord {
     /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
+    /// The size of the snapshot that the present sandbox was made from by a rollback, a promotion or a start from a snapshot. It
+    /// counts until a stop takes a snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_bytes: Option<u64>,
     /// The restore of the last start; absent while a start is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restore: Option<LastRestore>,
@@ -300,6 +304,21 @@ impl NamedRecord {
         self.unreported_loss || is_due || self.tasks.iter().any(is_unsaved)
     }
 
+    /// Returns since when the files of [`may_have_lost_elsewhere`](Self::may_have_lost_elsewhere) may be lost, if that is known.
+    pub fn lost_since_elsewhere(&self) -> Option<Timestamp> {
+        let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
+        let is_unknown = !self.may_have_lost_elsewhere() || self.tasks.iter().any(is_unsaved);
+        self.last_restore.as_ref().filter(|_| !is_unknown).and_then(|restore| restore.lost_since)
+    }
+
+    /// Returns since when files may be lost, if that is known.
+    fn lost_since(&self) -> Option<Timestamp> {
+        if self.may_have_lost_elsewhere() {
+            return self.lost_since_elsewhere();
+        }
+        self.last_restore.as_ref().and_then(|restore| restore.lost_since)
+    }
+
     /// Adds a task. It replaces another task for the same sandbox.
     pub fn add_task(&mut self, task: Task) {
         self.tasks.retain(|other| other.sandbox_id() != task.sandbox_id());
@@ -328,6 +347,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             name: record.address.name.clone(),
             tenant: record.address.tenant.clone(),
             state: record.state,
+            container_ended: false,
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
             former_sandbox_ids: record.former_sandbox_ids.clone(),
@@ -356,6 +376,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
                 .last_restore
                 .as_ref()
                 .map(|restore| restore.may_have_lost || record.may_have_lost_elsewhere()),
+            lost_since: record.lost_since(),
             problem: record.problem.clone(),
             history: record.history.clone(),
         }
@@ -370,10 +391,11 @@ impl From<&NamedRecord> for WorkspaceEntry {
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
             storage: record.stored_in(),
-            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes),
+            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes).or(record.source_bytes),
             autosave: record.settings.autosave.is_on(),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
+            problem_code: record.problem.as_ref().map(|problem| problem.code),
             created_at: record.created_at,
             source_sandbox_id: record.source.as_ref().map(|source| source.origin_id.clone()),
             updated_at: record.history.first().map_or(record.created_at, |transition| transition.at),

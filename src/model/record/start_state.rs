@@ -55,6 +55,10 @@ pub struct StartState {
     /// known to have the files with which the container was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_state: Option<String>,
+    /// Since when changes may be lost that the last restore lost, if the last stop ended the container before an answer
+    /// certainly reported that. The next start reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreported_since: Option<Timestamp>,
     /// The last restore into the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restore: Option<LastRestore>,
@@ -91,6 +95,7 @@ impl StartState {
             adopted_at: None,
             saved: None,
             saved_state: None,
+            unreported_since: None,
             last_restore: None,
             image: None,
             baseline: None,

@@ -32,7 +32,7 @@ use crate::model::exec_call::{
 };
 use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
-use crate::model::request::{ExecRequest, ReviveRequest};
+use crate::model::request::{ExecRequest, ReviveRequest, SandboxTarget};
 use crate::model::{Error, Result, SandboxId, ShortId};
 use crate::ports::{CallerCommands, InputOf, Ports, RunningCommand};
 
@@ -115,7 +115,13 @@ async fn start_in<P: Ports>(
         }
     };
     match attempts::in_container(ports, &id, &prepared, attempt).await? {
-        Ok((running, guard)) => Ok(Execution::new(ports, id, running, request.timeout_seconds, started, guard)),
+        Ok((running, guard)) => {
+            let workspace = match request.selection.target()? {
+                SandboxTarget::Named(address) => Some(address),
+                SandboxTarget::Sandbox(_) => None,
+            };
+            Ok(Execution::new(ports, (id, workspace), running, request.timeout_seconds, started, guard))
+        }
         Err(refusal) => {
             let cwd = request.cwd.as_deref().unwrap_or(prepared.dir.as_str());
             Err(refusal_error(&refusal, &id, request.selection.name.as_ref(), cwd))

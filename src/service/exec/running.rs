@@ -9,8 +9,11 @@ use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 
 use crate::model::exec::{ExecEvent, ExecExit, StartedForExec};
 use crate::model::exec_call::CommandEvent;
+use crate::model::named::Address;
 use crate::model::{Error, Failure, Result, Runtime, SandboxId, Status, Timestamp};
-use crate::ports::{Background, CallerCommands, Clock, Ports, RunningCommand, RunningCommandOf, Sandboxes};
+use crate::ports::{
+    Background, CallerCommands, Clock, NamedWorkspaceClient, Ports, RunningCommand, RunningCommandOf, Sandboxes,
+};
 use crate::service::CancellationToken;
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::calls::limits::CallKind;
@@ -57,9 +60,11 @@ impl KillGuard {
 pub struct Execution<P: Ports> {
     /// The sandbox.
     pub sandbox_id: SandboxId,
+    /// The workspace that the caller named.
+    workspace: Option<Address>,
     command: RunningCommandOf<P>,
     started: Option<StartedForExec>,
-    clock: Rc<P>,
+    ports: Rc<P>,
     began_at: Timestamp,
     timed_out: Shared<LocalBoxFuture<'static, ()>>,
     limit: CallKind,
@@ -67,10 +72,10 @@ pub struct Execution<P: Ports> {
 }
 
 impl<P: Ports> Execution<P> {
-    /// Returns the command `command`, which has started in the sandbox `sandbox_id`.
+    /// Returns the command `command`, which has started in the sandbox `sandbox_id` of the workspace `workspace`.
     pub(super) fn new(
         ports: &Rc<P>,
-        sandbox_id: SandboxId,
+        (sandbox_id, workspace): (SandboxId, Option<Address>),
         command: RunningCommandOf<P>,
         timeout_seconds: u32,
         started: Option<StartedForExec>,
@@ -80,7 +85,8 @@ impl<P: Ports> Execution<P> {
         let clock = Rc::clone(ports);
         let timed_out = async move { clock.clock().deadline(limit.limit()).await }.boxed_local().shared();
         let began_at = ports.clock().now();
-        Self { sandbox_id, command, started, clock: Rc::clone(ports), began_at, timed_out, limit, guard: Some(guard) }
+        let (ports, guard) = (Rc::clone(ports), Some(guard));
+        Self { sandbox_id, workspace, command, started, ports, began_at, timed_out, limit, guard }
     }
 
     /// Returns the next event. The last one is [`ExecEvent::Exit`].
@@ -98,7 +104,7 @@ impl<P: Ports> Execution<P> {
                 if let Some(guard) = self.guard.take() {
                     guard.end();
                 }
-                let millis = self.clock.clock().now().millis_since(self.began_at);
+                let millis = self.ports.clock().now().millis_since(self.began_at);
                 Ok(ExecEvent::Exit(ExecExit {
                     sandbox_id: self.sandbox_id.clone(),
                     exit_code,
@@ -108,9 +114,19 @@ impl<P: Ports> Execution<P> {
                 }))
             }
             Ok(Some(CommandEvent::Started | CommandEvent::Refused(_))) => Err(Error::internal()),
-            Ok(None) => Err(Error::exec_interrupted(&self.sandbox_id)),
+            Ok(None) => Err(self.interruption().await),
             Err(failure) if failure.is_timed_out() => Err(from_sandbox(failure, &self.sandbox_id, During::Exec)),
-            Err(failure) => Err(Error::exec_interrupted(&self.sandbox_id).caused_by(failure)),
+            Err(failure) => Err(self.interruption().await.caused_by(failure)),
+        }
+    }
+
+    /// Returns the error of a command whose output ended before the command did: whether a stop of the workspace ended it.
+    async fn interruption(&self) -> Error {
+        match (&self.workspace, self.ports.named_workspaces()) {
+            (Some(address), Ok(workspaces)) if workspaces.is_stopped(address).await.unwrap_or_default() => {
+                Error::exec_stopped(&self.sandbox_id, address)
+            }
+            _ => Error::exec_interrupted(&self.sandbox_id),
         }
     }
 }

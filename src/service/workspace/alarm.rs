@@ -3,7 +3,6 @@
 
 use super::NamedWorkspace;
 use super::stop::StopReason;
-use crate::model::named::messages::Condition;
 use crate::model::named::{NamedRecord, State};
 use crate::model::{Result, Timestamp};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
@@ -49,8 +48,11 @@ impl<P: Ports> NamedWorkspace<P> {
         if let Err(error) = &outcome {
             // The workspace stays active, and the next alarm tries again.
             let problem = self.problem(error);
+            let known = self.existing()?.problem;
+            let is_news = known.is_none_or(|known| known.code != problem.code);
             self.update_record(|record| {
                 record.next_check_at = Some(now.plus_millis(RETRY_DELAY_MILLIS));
+                record.version += u64::from(is_news);
                 record.problem = Some(problem);
             })?;
         }
@@ -61,7 +63,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// instead.
     async fn stop_unless_changed(&self, record: &NamedRecord, is_old: bool) -> Result<()> {
         let ledgers = self.ports.sandbox_ledgers()?;
-        if ledgers.probe_condition(&record.sandbox_id).await? == Condition::Running
+        if ledgers.probe_condition(&record.sandbox_id).await?.is_running()
             && !is_old
             && ledgers.changed_since_watch(&record.sandbox_id).await?
         {

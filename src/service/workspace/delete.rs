@@ -38,11 +38,16 @@ impl<P: Ports> NamedWorkspace<P> {
         // This includes the tasks that an earlier delete could not complete.
         let mut decommissioned = self.run_tasks().await?;
         count_own_as_removed(&mut decommissioned, &own);
-        let tasks = self.record()?.map(|record| record.tasks).unwrap_or_default();
+        let deleted = self.record()?;
+        let deleted_at =
+            deleted.as_ref().and_then(|record| record.history.iter().find(|change| change.to == State::Deleted));
+        let deleted_at = deleted_at.map(|change| change.at);
+        let tasks = deleted.map(|record| record.tasks).unwrap_or_default();
         let pending = tasks.into_iter().map(|task| task.sandbox_id().clone()).collect();
         Ok(DeletedWorkspace {
             name,
             removed,
+            deleted_at,
             removed_snapshots: decommissioned.removed,
             kept: decommissioned.kept,
             platform_data_until: decommissioned.platform_data_until,
@@ -73,6 +78,7 @@ pub(super) fn clear_record(record: &mut NamedRecord) {
     record.settings.depends_on = DependsOn::default();
     record.creation = None;
     record.last_snapshot = None;
+    record.source_bytes = None;
     record.platform_snapshot = None;
     record.last_restore = None;
     record.problem = None;

@@ -138,7 +138,7 @@ impl<P: Ports> NamedWorkspace<P> {
         if condition == Condition::Diverged {
             return Err(Error::fork_diverged(&self.address.name));
         }
-        if condition == Condition::Running {
+        if condition.is_running() {
             let now = self.now();
             self.update_record(|record| record.active_at = now)?;
             let dir = Some(record.settings.dir.clone());

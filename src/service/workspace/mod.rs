@@ -139,11 +139,16 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ensure_configured()?;
         let record = self.existing()?;
         let mut description = WorkspaceDescription::from(&record);
-        if record.state == State::Active
-            // A caller may have taken a snapshot of the sandbox since. Without an answer, the last known one counts.
+        // A caller may have taken a snapshot of the sandbox since. Without an answer, the last known one counts.
+        if record.started_at.is_some()
             && let Ok(saved_at) = self.ports.sandbox_ledgers()?.last_saved_at(&record.sandbox_id).await
         {
             description.last_saved_at = description.last_saved_at.max(saved_at);
+        }
+        if record.state == State::Active {
+            // Without an answer, it is not known.
+            let ended = self.ports.sandbox_ledgers()?.has_ended(&record.sandbox_id).await;
+            description.container_ended = ended.unwrap_or_default();
         }
         if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
             // It may have been refreshed since. Without an answer, the description contains the last known one.

@@ -43,7 +43,8 @@ impl<P: Ports> NamedWorkspace<P> {
         let settings = record.settings.clone();
         let start = is_running.then(|| {
             let start = self.restart_request(&record, &settings, request.accept_stale);
-            EnsureRunningRequest { may_have_lost: start.may_have_lost || may_have_lost, ..start }
+            let lost_since = start.lost_since.filter(|_| !may_have_lost);
+            EnsureRunningRequest { may_have_lost: start.may_have_lost || may_have_lost, lost_since, ..start }
         });
         let cause = match &request.from {
             PromoteFrom::Workspace(name) => {

@@ -33,6 +33,7 @@ impl<P: Ports> NamedWorkspace<P> {
             how: started.how,
             restored_from: description.restored_from,
             may_have_lost: description.may_have_lost,
+            lost_since: description.lost_since,
         };
         Ok(ResumedWorkspace {
             sandbox_id: description.sandbox_id,
@@ -53,5 +54,9 @@ impl<P: Ports> NamedWorkspace<P> {
         } else {
             Err(Error::workspace_not_running(&self.address))
         }
+    }
+    /// Returns whether the workspace is stopped, or about to be.
+    pub fn is_stopped(&self) -> Result<bool> {
+        Ok(matches!(self.existing()?.state, State::Stopping | State::Stopped))
     }
 }

@@ -5,7 +5,7 @@ use super::promote::is_repeated;
 use super::switch::NextSandbox;
 use super::{CoalesceKey, LastStart, NamedWorkspace};
 use crate::model::named::Task;
-use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription};
+use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription, WorkspaceProblem};
 use crate::model::named::binding::LastRestore;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::record::{KeyedCall, RestoreReport};
@@ -90,19 +90,29 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         let cause = match record.state {
             State::Active => match self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? {
-                Condition::Running => {
+                condition @ (Condition::Running | Condition::DirectoryMissing) => {
                     // The snapshots of the sandbox get a new fingerprint from now on.
                     let ensured = if request.fingerprint.is_some() || record.restore_unconfirmed {
                         self.ensure_still_running(&ensure_running_request(&record, start)).await?
                     } else {
-                        EnsuredRunning::already_running()
+                        EnsuredRunning {
+                            is_missing: condition == Condition::DirectoryMissing,
+                            ..EnsuredRunning::already_running()
+                        }
                     };
                     let now = self.now();
+                    let problem = self.problem_of_start(&record, &ensured);
+                    let code = |problem: &Option<WorkspaceProblem>| problem.as_ref().map(|problem| problem.code);
+                    let is_news = code(&problem) != code(&record.problem);
                     let record = self.update_record(|record| {
                         record.active_at = now;
-                        record.problem = None;
+                        record.problem = problem;
+                        record.version += u64::from(is_news);
                         record.record_start(&ensured);
                     })?;
+                    if is_news {
+                        self.notify_directory();
+                    }
                     return Ok(started(&record, ensured));
                 }
                 Condition::Ended => "its sandbox had ended",
@@ -184,10 +194,11 @@ impl<P: Ports> NamedWorkspace<P> {
         match outcome {
             Ok(ensured) => {
                 let now = self.now();
+                let problem = self.problem_of_start(&self.existing()?, &ensured);
                 let on_started = |record: &mut NamedRecord| {
                     record.started_at = Some(now);
                     record.active_at = now;
-                    record.problem = None;
+                    record.problem = problem;
                     record.next_check_at = None;
                     record.record_start(&ensured);
                     record.root_id.clone_from(&ensured.root_id);
@@ -217,6 +228,11 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
+    /// Returns the problem of a workspace whose start succeeded: its directory was deleted or moved.
+    fn problem_of_start(&self, record: &NamedRecord, ensured: &EnsuredRunning) -> Option<WorkspaceProblem> {
+        ensured.is_missing.then(|| self.problem(&Error::directory_missing(&record.settings.dir)))
+    }
+
     fn record_failure(&self, to: State, error: &Error) -> Result<()> {
         let problem = self.problem(error);
         self.transition(to, &format!("it could not be started: {}", error.code()), |record| {
@@ -228,13 +244,17 @@ impl<P: Ports> NamedWorkspace<P> {
 
 fn ensure_running_request(record: &NamedRecord, start: &StartSettings) -> EnsureRunningRequest {
     let (address, settings) = (Some(record.address.clone()), record.settings.clone());
-    let may_have_lost = record.may_have_lost_elsewhere();
-    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost }
+    let (may_have_lost, lost_since) = (record.may_have_lost_elsewhere(), record.lost_since_elsewhere());
+    EnsureRunningRequest { address, settings, start: start.clone(), version: record.version, may_have_lost, lost_since }
 }
 
 /// Returns the cause of a start that restored a snapshot.
 pub(super) fn restored(cause: &str, restore: &LastRestore) -> String {
-    let loss = if restore.may_have_lost { "; newer files may be lost" } else { "" };
+    let loss = match restore.lost_since.filter(|since| *since < restore.created_at) {
+        Some(since) => format!("; files that were written after {since} may be lost"),
+        None if restore.may_have_lost => "; newer files may be lost".to_owned(),
+        None => String::new(),
+    };
     match &restore.snapshot_id {
         Some(snapshot_id) => format!("{cause}, from the snapshot {snapshot_id}{loss}"),
         None => format!("{cause}, from a platform snapshot{loss}"),
@@ -265,6 +285,7 @@ impl EnsuredRunning {
     fn already_running() -> Self {
         Self {
             how: StartOutcome::Running,
+            is_missing: false,
             restore: None,
             platform_fallback: None,
             platform_snapshot: None,

@@ -5,13 +5,13 @@
 
 use super::NamedWorkspace;
 use crate::model::named::Task;
-use crate::model::named::answer::WorkspaceDescription;
+use crate::model::named::answer::{LastSnapshot, WorkspaceDescription};
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, SnapshotKey};
 use crate::model::named::record::KeyedCall;
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{FormerFiles, NamedRecord, Settings, State};
 use crate::model::request::CapturePurpose;
-use crate::model::{Code, Error, Result, SandboxId, SnapshotCause, SnapshotRequest};
+use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotCause, SnapshotRequest};
 use crate::ports::{Ports, SandboxLedgerClient};
 
 /// The number of calls with an idempotency key that the record keeps.
@@ -39,7 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Returns whether the workspace's sandbox runs with its files in place.
     pub(super) async fn is_running(&self, record: &NamedRecord) -> Result<bool> {
         Ok(record.state == State::Active
-            && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? == Condition::Running)
+            && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await?.is_running())
     }
 
     /// As [`is_running`](Self::is_running), for a workspace that continues in another sandbox. The present one may be broken: it
@@ -64,6 +64,7 @@ impl<P: Ports> NamedWorkspace<P> {
             start: StartSettings { accept_stale, ..StartSettings::default() },
             version: record.version,
             may_have_lost: record.may_have_lost_elsewhere(),
+            lost_since: record.lost_since_elsewhere(),
         }
     }
 
@@ -109,8 +110,11 @@ impl<P: Ports> NamedWorkspace<P> {
                 return Err(error);
             }
         };
+        // Only for the list of workspaces, so its failure is ignored.
+        let selection = Selection::by_id(next.source.origin_id.clone(), next.source.snapshot_id.clone());
+        let source = self.ports.sandbox_ledgers()?.find_snapshot(&selection, &self.address.tenant).await;
         self.save_settings(next.settings.clone())?;
-        self.switch_sandbox(id, ensured.as_ref(), next)?;
+        self.switch_sandbox(id, ensured.as_ref(), next, source.ok().map(|found| found.snapshot))?;
         // Stops the old sandbox. The alarm retries a failure.
         self.run_tasks().await?;
         Ok(ensured)
@@ -126,7 +130,13 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     /// Points the name to the new sandbox, which runs if `ensured` is present.
-    fn switch_sandbox(&self, id: SandboxId, ensured: Option<&EnsuredRunning>, next: NextSandbox) -> Result<()> {
+    fn switch_sandbox(
+        &self,
+        id: SandboxId,
+        ensured: Option<&EnsuredRunning>,
+        next: NextSandbox,
+        source: Option<LastSnapshot>,
+    ) -> Result<()> {
         let now = self.now();
         let is_stopped = self.existing()?.state == State::Stopped;
         let NextSandbox { cause, saved_because, may_have_lost, promotion, .. } = next;
@@ -145,7 +155,9 @@ impl<P: Ports> NamedWorkspace<P> {
             record.former_sandbox_ids.insert(0, former);
             record.root_id = ensured.and_then(|ensured| ensured.root_id.clone());
             record.claimed = true;
-            (record.last_snapshot, record.platform_snapshot, record.last_saved_at) = (None, None, None);
+            (record.last_snapshot, record.platform_snapshot) = (None, None);
+            record.last_saved_at = source.as_ref().map(|source| source.created_at);
+            record.source_bytes = source.map(|source| source.size_bytes);
             record.problem = None;
             record.started_at.get_or_insert(now);
             record.active_at = now;

@@ -1,19 +1,24 @@
 //! Commands in named workspaces, which are started if they are not running.
 
+use std::rc::Rc;
+
+use futures_executor::block_on;
 use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::request::ExecRequest;
 use sandbox_snapshotter::model::{Code, Result};
+use sandbox_snapshotter::service::{CancellationToken, exec};
 use serde_json::{Value, json};
 
 use crate::support::{ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE};
 
-fn exec(fixture: &Fixture) -> Result<Value> {
+fn run(fixture: &Fixture) -> Result<Value> {
     fixture.run(Operation::Exec, &json!({ "name": WORKSPACE, "command": "true" }))
 }
 
 #[test]
 fn active_workspace_runs_a_command_without_a_start() {
     let fixture = Fixture::with_workspace();
-    let answer = exec(&fixture).unwrap();
+    let answer = run(&fixture).unwrap();
     assert_eq!(answer.get("started"), None);
     let id = fixture.sandbox_of(WORKSPACE);
     let methods: Vec<Method> = fixture.world.calls_about(&id);
@@ -23,7 +28,7 @@ fn active_workspace_runs_a_command_without_a_start() {
 #[test]
 fn stopped_workspace_is_started_with_its_files() {
     let fixture = Fixture::with_stopped_workspace();
-    let answer = exec(&fixture).unwrap();
+    let answer = run(&fixture).unwrap();
     assert_eq!(answer["started"]["how"], json!("restored"));
     assert_eq!(answer["started"]["mayHaveLost"], json!(false));
     let id = fixture.sandbox_of(WORKSPACE);
@@ -51,7 +56,7 @@ fn workspace_whose_container_ended_is_started_and_says_so() {
     let fixture = Fixture::with_stopped_workspace();
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
-    let answer = exec(&fixture).unwrap();
+    let answer = run(&fixture).unwrap();
     assert_eq!(answer["started"]["mayHaveLost"], json!(true));
     assert_eq!(fixture.world.hook_calls().len(), 1);
 }
@@ -62,7 +67,7 @@ fn workspace_whose_container_ended_unnoticed_is_started_before_the_command_runs(
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.end_container_unnoticed(&id);
-    let answer = exec(&fixture).unwrap();
+    let answer = run(&fixture).unwrap();
     assert_eq!(answer["started"]["how"], json!("restored"));
     assert_eq!(fixture.world.files(&id).unwrap()[FILE], "first");
     assert_eq!(fixture.world.hook_calls().len(), 1);
@@ -71,13 +76,13 @@ fn workspace_whose_container_ended_unnoticed_is_started_before_the_command_runs(
 #[test]
 fn diverged_workspace_runs_no_command() {
     let fixture = Fixture::with_diverged_workspace();
-    exec(&fixture).expect_code(Code::WorkspaceDiverged);
+    run(&fixture).expect_code(Code::WorkspaceDiverged);
     assert!(fixture.world.hook_calls().is_empty());
 }
 
 #[test]
 fn missing_workspace_is_not_found() {
-    exec(&Fixture::empty()).expect_code(Code::WorkspaceNotFound);
+    run(&Fixture::empty()).expect_code(Code::WorkspaceNotFound);
 }
 
 #[test]
@@ -92,12 +97,34 @@ fn command_gets_the_variables_of_the_workspace() {
 }
 
 #[test]
+fn command_that_a_stop_ended_says_so() {
+    let fixture = Fixture::with_workspace();
+    let begin = || {
+        let options = json!({ "name": WORKSPACE, "command": "sleep 99" });
+        let request = ExecRequest::decode(&options).unwrap();
+        let start = exec::start(Rc::new(fixture.entrypoint()), request, None, CancellationToken::never());
+        block_on(start).ok().expect("the command starts")
+    };
+    let mut running = begin();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let error = block_on(running.next()).unwrap_err();
+    assert_eq!(error.code(), Code::OperationInterrupted);
+    assert!(error.message().contains("was stopped while the command ran"), "{error}");
+
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let mut running = begin();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let error = block_on(running.next()).unwrap_err();
+    assert!(!error.message().contains("was stopped"), "{error}");
+}
+
+#[test]
 fn command_counts_as_use_of_the_workspace() {
     let expiry = json!({ "expiry": { "idleSeconds": 600, "maxSeconds": 0 } });
     let fixture = Fixture::with_workspace_options(&expiry);
     for _ in 0..6 {
         fixture.advance_with_alarms(9 * MINUTE);
-        exec(&fixture).unwrap();
+        run(&fixture).unwrap();
     }
     let ensured = fixture.world.call_count(Method::EnsureRunning);
     assert_eq!(ensured, 0, "the workspace was never stopped");

@@ -39,6 +39,14 @@ impl World {
         self.with_container(&sandbox(id), |container, _| container.ignored.push(path.into()));
     }
 
+    /// Removes a directory with its files as an application does.
+    pub fn remove_directory(&self, id: &str, dir: &str) {
+        self.with_container(&sandbox(id), |container, _| {
+            container.retain_files(|path| !path.starts_with(&format!("{dir}/")));
+            container.directories.remove(dir);
+        });
+    }
+
     /// Removes all files of the container. The container keeps running.
     pub fn remove_all_files(&self, id: &str) {
         self.with_container(&sandbox(id), |container, _| container.retain_files(|_| false));

@@ -13,7 +13,10 @@ fn delete_removes_snapshots_and_container() {
     fixture.stop_with_content(WORKSPACE, "first");
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
-    let expected = json!({ "name": WORKSPACE, "removed": true, "removedSnapshots": 1, "kept": [], "pending": [] });
+    let at = fixture.world.current_time();
+    let expected = json!({
+        "name": WORKSPACE, "removed": true, "deletedAt": at, "removedSnapshots": 1, "kept": [], "pending": []
+    });
     assert_eq!(deleted, expected);
     assert!(fixture.world.running_sandboxes().is_empty());
     fixture.assert_nothing_stored();
@@ -24,9 +27,12 @@ fn delete_removes_snapshots_and_container() {
 #[test]
 fn delete_succeeds_when_workspace_does_not_exist() {
     let fixture = Fixture::with_workspace();
-    fixture.delete_workspace(WORKSPACE).unwrap();
-    assert_eq!(fixture.delete_workspace(WORKSPACE).unwrap()["removed"], false);
-    assert_eq!(fixture.delete_workspace("never").unwrap()["removed"], false);
+    let at = fixture.delete_workspace(WORKSPACE).unwrap()["deletedAt"].clone();
+    fixture.world.advance_clock(MINUTE);
+    let again = fixture.delete_workspace(WORKSPACE).unwrap();
+    assert_eq!((&again["removed"], &again["deletedAt"]), (&json!(false), &at), "it was deleted before");
+    let never = fixture.delete_workspace("never").unwrap();
+    assert_eq!((&never["removed"], &never["deletedAt"]), (&json!(false), &Value::Null));
 }
 
 #[test]

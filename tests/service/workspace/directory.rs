@@ -145,3 +145,42 @@ fn deleted_entry_is_purged_after_a_day_when_another_is_deleted() {
     directory::record_entry(&store, &other(8, State::Deleted)).unwrap();
     assert!(store.entry(&deleted.name).unwrap().is_none());
 }
+
+#[test]
+fn list_has_the_size_and_the_time_of_the_snapshot_of_a_rollback() {
+    for is_running in [false, true] {
+        let fixture = Fixture::with_workspace();
+        let first = fixture.stop_with_content(WORKSPACE, "first");
+        let (size, at) = (first_entry(&fixture)["sizeBytes"].clone(), first_entry(&fixture)["lastSavedAt"].clone());
+        assert!(size.is_u64() && at.is_string());
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.advance_clock(MINUTE);
+        if !is_running {
+            fixture.stop_with_content(WORKSPACE, "second, and longer");
+        }
+        fixture.revert_workspace(WORKSPACE, &first).unwrap();
+        fixture.world.run_background();
+        assert_eq!(
+            (&first_entry(&fixture)["sizeBytes"], &first_entry(&fixture)["lastSavedAt"]),
+            (&size, &at),
+            "{is_running}"
+        );
+    }
+}
+
+#[test]
+fn snapshot_of_a_caller_counts_as_a_save_of_a_stopped_workspace() {
+    let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    let snapshot = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) });
+    fixture.run(Operation::Snapshot, &snapshot).unwrap();
+    fixture.world.before(Method::NewestSnapshot).fail_transiently();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.world.clear_faults();
+    let described = fixture.get_workspace(WORKSPACE).unwrap();
+    assert_eq!(described["state"], "stopped");
+    assert!(described["lastSavedAt"].is_string(), "{described}");
+}
+
+fn first_entry(fixture: &Fixture) -> Value {
+    fixture.run(Operation::ListWorkspaces, &json!({})).unwrap()["workspaces"][0].clone()
+}

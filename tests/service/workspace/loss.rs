@@ -136,6 +136,27 @@ fn loss_is_reported_once_more_after_a_stop_that_no_caller_requested() {
 }
 
 #[test]
+fn loss_of_an_earlier_start_is_reported_with_its_time_after_an_idle_stop() {
+    let fixture = Fixture::with_stopped_workspace_options(&json!({ "expiry": { "idleSeconds": 60 } }));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    // The answer of this start may have been lost, because no call follows it.
+    let first = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(first["lostSince"], first["restoredFrom"]["createdAt"]);
+    fixture.advance_with_alarms(10 * MINUTE);
+    let second = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(outcome(&second), restored(true));
+    assert_ne!(second["restoredFrom"], first["restoredFrom"], "the idle stop took a snapshot");
+    assert_eq!(second["lostSince"], first["lostSince"]);
+    let since = first["lostSince"].as_str().unwrap();
+    assert!(second["history"][0]["cause"].as_str().unwrap().contains(since), "{second}");
+    assert_eq!(start(&fixture, WORKSPACE), running(Some(true)));
+    fixture.advance_with_alarms(10 * MINUTE);
+    assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["lostSince"], Value::Null);
+}
+
+#[test]
 fn loss_is_reported_once_more_after_a_start_that_adopted_files() {
     let fixture = with_unsaved_file();
     // The answer of this start may have been lost, because no call follows it.

@@ -7,6 +7,7 @@ mod concurrent_calls;
 mod create;
 mod delete;
 mod directory;
+mod directory_missing;
 mod faults_at_every_call;
 mod fork;
 mod fork_secrets;

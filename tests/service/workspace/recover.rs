@@ -33,6 +33,7 @@ fn late_ensure_running_call_is_refused_after_a_later_stop() {
         start: StartSettings::default(),
         version,
         may_have_lost: false,
+        lost_since: None,
     };
     let sandbox = fixture.snapshotter(record.sandbox_id.as_str());
     let outcome =

@@ -198,6 +198,10 @@ impl SandboxLedgerClient for PlantedPorts {
         SandboxLedgerClient::usage(self.client(), id).await
     }
 
+    async fn has_ended(&self, id: &SandboxId) -> Result<bool> {
+        self.client().has_ended(id).await
+    }
+
     async fn last_saved_at(&self, id: &SandboxId) -> Result<Option<Timestamp>> {
         self.client().last_saved_at(id).await
     }
@@ -214,6 +218,7 @@ impl SandboxLedgerClient for PlantedPorts {
             if self.is_planted(Bug::BoundTooEarly) && place.is_in("workspace/switch.rs") && is_new() {
                 return Ok(EnsuredRunning {
                     how: StartOutcome::Running,
+                    is_missing: false,
                     restore: None,
                     platform_fallback: None,
                     platform_snapshot: None,

@@ -8,7 +8,7 @@ use super::files::ContentEncoding;
 use super::json;
 use super::named::answer::{RestoredFrom, StartOutcome};
 use super::sse::{EventReader, ServerSentEvent};
-use super::{Error, SandboxId};
+use super::{Error, SandboxId, Timestamp};
 
 /// A command that ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct StartedForExec {
     /// Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
+    /// Since when changes may be lost, as in the answer of a start; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<Timestamp>,
 }
 
 /// The outputs of a command.

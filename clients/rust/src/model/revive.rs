@@ -35,6 +35,7 @@ impl RevivedSandbox {
     /// Returns how the sandbox was started; `None` if it was running.
     pub fn started(self) -> Option<StartedForExec> {
         let Self { how, restored_from, may_have_lost, .. } = self;
-        (how != StartOutcome::Running).then_some(StartedForExec { how, restored_from, may_have_lost })
+        let lost_since = restored_from.as_ref().map(|from| from.created_at).filter(|_| may_have_lost == Some(true));
+        (how != StartOutcome::Running).then_some(StartedForExec { how, restored_from, may_have_lost, lost_since })
     }
 }

@@ -12,8 +12,13 @@ use crate::service::calls::failures::{During, from_sandbox};
 pub(super) enum SandboxCondition {
     /// The sandbox has no running container.
     Ended,
-    /// The container runs with the workspace's files in place, and carries this marker.
-    Running(ContainerMarker),
+    /// The container runs, and the workspace's files were put into it.
+    Running {
+        /// The marker that the container carries.
+        marker: ContainerMarker,
+        /// Whether there is no directory at the path of the workspace's directory: it was deleted or moved.
+        is_missing: bool,
+    },
     /// A start began to populate the container, and did not finish.
     Unfinished,
     /// The container started by itself, without the workspace's files.
@@ -33,11 +38,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn condition(&self) -> Result<Condition> {
         self.prepare_call().await?;
         Ok(match self.note_late_call(self.probe_condition().await)? {
-            SandboxCondition::Running(_) => Condition::Running,
+            SandboxCondition::Running { is_missing: false, .. } => Condition::Running,
+            SandboxCondition::Running { is_missing: true, .. } => Condition::DirectoryMissing,
             SandboxCondition::Ended => Condition::Ended,
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => Condition::ColdStarted,
             SandboxCondition::Diverged { .. } => Condition::Diverged,
         })
+    }
+
+    /// Returns whether the container of the sandbox has ended, as its status says. Reads only the status, which starts nothing.
+    pub async fn has_ended(&self) -> Result<bool> {
+        Ok(self.sandbox_status().await?.status == Status::Down)
     }
 
     /// Returns whether the container with the marker has the files of the sandbox. Only the starts of a named workspace
@@ -73,7 +84,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     self.update_start(|start| {
                         start.first_started_at = start.first_started_at.or(Some(now));
                     })?;
-                    SandboxCondition::Running(marker)
+                    let is_missing = probe.directory_content == DirectoryContent::Missing;
+                    SandboxCondition::Running { marker, is_missing }
                 }
                 Some(ContainerMarker::Restoring(nonce)) if start.restore_nonce.as_ref() == Some(&nonce) => {
                     SandboxCondition::Unfinished
@@ -115,7 +127,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// files are in place.
     pub(super) async fn probe_and_clear_task(&self, protect_files: bool) -> Result<SandboxCondition> {
         let condition = if protect_files { self.probe_and_protect().await? } else { self.probe_condition().await? };
-        if matches!(condition, SandboxCondition::Running(_)) {
+        if matches!(condition, SandboxCondition::Running { .. }) {
             self.update_start(|start| start.restore_task = None)?;
         }
         Ok(condition)

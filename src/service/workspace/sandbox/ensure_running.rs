@@ -78,13 +78,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(running);
         }
         match self.probe_and_clear_task(protect_files).await? {
-            SandboxCondition::Running(marker) => {
+            SandboxCondition::Running { marker, is_missing } => {
                 self.note_class_image().await?;
                 self.configure_sandbox(request).await?;
                 self.set_env(request).await?;
                 self.record_opened()?;
                 let restore = self.restore_into(&marker)?;
-                return Ok(EnsuredRunning { restore, ..ensured_running(StartOutcome::Running) });
+                return Ok(EnsuredRunning { restore, is_missing, ..ensured_running(StartOutcome::Running) });
             }
             SandboxCondition::Ended => saved = self.saved_snapshot().await?,
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
@@ -237,6 +237,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
+        let restore = restore.map(|restore| self.with_lost_since(restore, request)).transpose()?;
         self.update_start(|start| {
             (start.saved, start.saved_state) = (None, None);
             start.last_restore.clone_from(&restore);
@@ -349,6 +350,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let now = self.now();
         self.update_start(|start| {
             start.restore_task = None;
+            start.unreported_since = None;
             start.restore_unconfirmed = false;
             start.first_started_at = start.first_started_at.or(Some(now));
         })
@@ -365,6 +367,7 @@ fn env_changes(settings: &Settings, previous_names: Vec<String>) -> BTreeMap<Str
 pub(super) fn ensured_running(how: StartOutcome) -> EnsuredRunning {
     EnsuredRunning {
         how,
+        is_missing: false,
         restore: None,
         platform_fallback: None,
         platform_snapshot: None,

@@ -157,8 +157,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             created_at: snapshot.created_at,
             at: self.now(),
             may_have_lost,
+            lost_since: None,
             nonce,
         };
+        let restore = self.with_lost_since(restore, request)?;
         self.or_destroy(self.complete_platform_start(request, snapshot, restore, hashes).await).await.map(Ok)
     }
 

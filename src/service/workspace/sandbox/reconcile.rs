@@ -20,7 +20,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_decommissioned = self.sandbox_record()?.decommissioned_at.is_some();
         let condition = if is_decommissioned { self.probe_condition().await } else { self.probe_and_protect().await };
         let is_before_due = task.due_at > self.now();
-        let has_files = matches!(condition, Ok(SandboxCondition::Running(_) | SandboxCondition::Diverged { .. }));
+        let has_files = matches!(condition, Ok(SandboxCondition::Running { .. } | SandboxCondition::Diverged { .. }));
         let binding = self.sandbox_record()?.binding;
         let is_named = binding.is_some();
         // A late destroy may still end the container. Until then it is not the sandbox's own again.

@@ -48,7 +48,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn refresh(&self, snapshot: &PlatformSnapshot) -> Result<()> {
         match self.probe_condition().await? {
-            SandboxCondition::Running(marker) => self.take_platform_snapshot(&marker, false).await,
+            SandboxCondition::Running { marker, .. } => self.take_platform_snapshot(&marker, false).await,
             SandboxCondition::Ended => {
                 if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
                     return Err(Error::platform_snapshot_not_refreshed(&self.id, &reason));

@@ -111,6 +111,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             start: StartSettings { on_diverged, ..StartSettings::default() },
             version: 0,
             may_have_lost: false,
+            lost_since: None,
         };
         let outcome = self.ensure_files(&request).await;
         let ensured = self.classify_outcome(outcome, was_restoring).map_err(Error::of_revival)?;

@@ -5,6 +5,7 @@
 
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::{LastRestore, SavedFiles, SavedIn};
+use crate::model::named::messages::EnsureRunningRequest;
 use crate::model::{Result, Runtime, SandboxId, Status};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -43,6 +44,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<Option<SavedFiles>> {
         let status = self.ports.sandboxes(runtime)?.status(id).await.ok().filter(|now| now.status == Status::Down);
         Ok(status.map(|status| SavedFiles { snapshot, last_change: status.last_change }))
+    }
+
+    /// Adds to a restore since when changes may be lost: since its snapshot was taken, or since an earlier time if an earlier
+    /// restore lost files and no answer has certainly reported that.
+    pub(super) fn with_lost_since(&self, restore: LastRestore, request: &EnsureRunningRequest) -> Result<LastRestore> {
+        let is_known = restore.may_have_lost && (!request.may_have_lost || request.lost_since.is_some());
+        let earlier = self.start_state()?.unreported_since.into_iter().chain(request.lost_since);
+        let lost_since = earlier.chain([restore.created_at]).min().filter(|_| is_known);
+        Ok(LastRestore { lost_since, ..restore })
     }
 
     /// Returns the restore into the container that carries `marker`, if there was one.

@@ -61,7 +61,8 @@ impl StartSource {
     pub(super) fn restore(&self, at: Timestamp, may_have_lost: bool, nonce: &str) -> Option<LastRestore> {
         let Self::Snapshot { snapshot_id, stored, .. } = self else { return None };
         let (storage, snapshot_id, nonce) = (Storage::Archive, Some(snapshot_id.clone()), nonce.to_owned());
-        Some(LastRestore { storage, snapshot_id, created_at: stored.created_at, at, may_have_lost, nonce })
+        let created_at = stored.created_at;
+        Some(LastRestore { storage, snapshot_id, created_at, at, may_have_lost, lost_since: None, nonce })
     }
 }
 

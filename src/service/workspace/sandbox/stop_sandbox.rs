@@ -46,7 +46,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut stopped = SandboxStopped { had_ended: true, ..SandboxStopped::default() };
         let unfinished_task = self.note_unfinished_task()?;
         // The next start reports a loss that no answer has reported.
-        let mut is_reported = false;
+        let (mut is_reported, mut unreported_since) = (false, None);
         match self.probe_and_clear_task(unfinished_task.is_some() && request.snapshot).await? {
             SandboxCondition::Ended => {
                 stopped.files_saved = matches!(self.saved_snapshot().await?, Some(SavedIn::Archive(_)));
@@ -57,15 +57,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             SandboxCondition::Diverged { marker } => {
                 stopped.rescue_snapshot_id = Some(self.rescue_before_destroy(marker.as_ref()).await?);
             }
-            SandboxCondition::Running(marker) => {
+            SandboxCondition::Running { marker, .. } => {
                 stopped.had_ended = false;
                 if let Some(StopSnapshot { label: Some(label), replace, .. }) = &request.options {
                     // Before the hooks, so that a stop that is refused has no effect.
                     self.choose_label(Some(label), *replace, self.now())?;
                 }
-                is_reported = self.restore_into(&marker)?.is_none_or(|restore| {
+                let restore = self.restore_into(&marker)?;
+                is_reported = restore.as_ref().is_none_or(|restore| {
                     !restore.may_have_lost || request.reported_restore.as_ref() == Some(&restore.nonce)
                 });
+                unreported_since = restore.filter(|_| !is_reported).and_then(|restore| restore.lost_since);
                 let dir = self.start_state()?.dir;
                 for (name, hook) in &request.hooks {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
@@ -82,6 +84,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         match self.destroy(&self.id).await {
             Ok(()) => {
+                self.update_start(|start| start.unreported_since = unreported_since)?;
                 let is_complete = is_reported && !stopped.changed_during_capture;
                 if let Some(saved) = stopped.saved_in().filter(|_| is_complete) {
                     stopped.files_saved = self.record_saved(saved).await? && stopped.snapshot.is_some();

@@ -1,7 +1,7 @@
 //! Errors about commands of callers.
 
 use crate::model::background::CommandId;
-use crate::model::named::WorkspaceName;
+use crate::model::named::{Address, WorkspaceName};
 use crate::model::{Code, Error, SandboxId};
 
 impl Error {
@@ -83,6 +83,20 @@ impl Error {
              harm, run it again: by the `name` of its workspace, which is started first with the files of its newest \
              snapshot, or else with `revive: true`. `started` in the answer says what was restored, and whether files \
              may be lost.",
+        )
+    }
+
+    /// [`Code::OperationInterrupted`], for a command that ran when its workspace was stopped.
+    pub fn exec_stopped(id: &SandboxId, address: &Address) -> Self {
+        Self::new(
+            Code::OperationInterrupted,
+            format!(
+                "The workspace {:?} was stopped while the command ran, and with it the sandbox {:?}.",
+                address.name.as_str(),
+                id.as_str()
+            ),
+            "The command ended with the container. The snapshot of the stop, if it took one, may have what the command had \
+             written by then. If a second run of the command does no harm, run it again: the workspace is started first.",
         )
     }
 

@@ -97,6 +97,16 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidDirectory`], for the directory of a running workspace that was deleted or moved.
+    pub fn directory_missing(dir: &Directory) -> Self {
+        Self::new(
+            Code::InvalidDirectory,
+            format!("The container runs, but {:?} does not exist in it: it was deleted or moved.", dir.as_str()),
+            "If it was moved, move it back with a command in the directory `/`. If it was deleted, go back to one of the \
+             workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`).",
+        )
+    }
+
     /// [`Code::InvalidDirectory`], for a directory whose restored files were mounted, and are no more.
     pub fn unmounted_directory(dir: &Directory) -> Self {
         Self::new(

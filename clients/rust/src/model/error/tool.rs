@@ -45,6 +45,11 @@ impl Error {
                 "The snapshot is pinned, or a workspace still needs it.",
                 "Keep it. A person can unpin it, or force the deletion.",
             ),
+            Code::InvalidDirectory if self.remediation().contains("`workspaces/update`") => (
+                self.message(),
+                "Pass the path of an existing directory. If the directory of the workspace was deleted, continue in a workspace \
+                 that restore or branch creates, or ask the application to go back to a snapshot.",
+            ),
             Code::LabelTaken => (self.message(), "Use another label, or omit `label`."),
             _ => return self.clone(),
         };

@@ -24,6 +24,10 @@ pub struct WorkspaceDescription {
     pub tenant: Tenant,
     /// The last known state. If the sandbox has ended since, the next start detects it.
     pub state: State,
+    /// Whether the container of the active workspace has ended without a stop, as the status of its sandbox says. The next start
+    /// restores the newest snapshot. Only `workspaces/getByName` reports it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub container_ended: bool,
     /// The id of the workspace's sandbox. While the workspace is active, the application passes it to `getSandbox()`.
     pub sandbox_id: SandboxId,
     /// The runtime of the sandbox; absent if the deployment does not name it.
@@ -90,6 +94,10 @@ pub struct WorkspaceDescription {
     /// every file that the workspace had before. Absent without `restoredFrom`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
+    /// Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore lost them, and no answer
+    /// has certainly reported that: `restoredFrom` then has all later changes. Absent if no changes are lost, or if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<Timestamp>,
     /// The last problem; absent once the operation succeeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<WorkspaceProblem>,
@@ -218,6 +226,9 @@ pub struct DeletedWorkspace {
     pub name: WorkspaceName,
     /// Whether this call deleted the workspace. It is false, without an error, if the workspace did not exist.
     pub removed: bool,
+    /// When the workspace was deleted, by this call or by an earlier one; absent if there was none of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
     /// How many of the workspace's snapshots are deleted.
     pub removed_snapshots: usize,
     /// The snapshots that are kept because other sandboxes need them, or because they are pinned. A snapshot that is
@@ -247,7 +258,7 @@ pub struct WorkspaceEntry {
     /// Where a stop stores the files; `platform` also while the files are only in a platform snapshot.
     #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
     pub storage: StoragePolicy,
-    /// The size of the last stop's snapshot, in bytes.
+    /// The size of the last stop's snapshot, in bytes; until the first stop after a rollback or a promotion, that of its snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Whether the files of the running workspace are saved automatically.
@@ -259,6 +270,9 @@ pub struct WorkspaceEntry {
     /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaved_since: Option<Timestamp>,
+    /// The code of the last problem, as in the `problem` of the workspace; absent once the operation succeeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem_code: Option<Code>,
     /// When the workspace was created.
     pub created_at: Timestamp,
     /// The sandbox of the snapshot that the workspace was created from; absent if it was created empty.
@@ -287,7 +301,7 @@ pub struct WorkspacePage {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum StartOutcome {
-    /// The sandbox was running with the files in place.
+    /// The sandbox was running with the files in place. If its directory was deleted or moved since, `problem` says so.
     #[serde(alias = "alive")]
     Running,
     /// The files were restored from a snapshot.
