@@ -562,7 +562,8 @@ export interface RevivedSandbox {
   /**
    * How the sandbox got its files: `running` if its container was running with them, and was left alone.
    *
-   * - `running`: The sandbox was running with the files in place.
+   * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
+   * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
    * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
@@ -1397,12 +1398,15 @@ export interface StartedForExec {
   /**
    * How the sandbox got its files.
    *
-   * - `running`: The sandbox was running with the files in place.
+   * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
+   * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
    * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
+  /** Since when changes may be lost, as in the answer of a start; absent if that is not known. */
+  lostSince?: string;
   /** Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`. */
   mayHaveLost?: boolean;
   /** The snapshot from which the files were restored; absent if none was. */
@@ -1667,7 +1671,8 @@ export interface StartedWorkspace extends Workspace {
   /**
    * How the sandbox got its files.
    *
-   * - `running`: The sandbox was running with the files in place.
+   * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
+   * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
    * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
@@ -1733,6 +1738,11 @@ export interface Workspace {
   activeAt: string;
   /** The latest state transitions, newest first. */
   history: Transition[];
+  /**
+   * Whether the container of the active workspace has ended without a stop, as the status of its sandbox
+   * says. The next start restores the newest snapshot. Only `workspaces/getByName` reports it.
+   */
+  containerEnded?: boolean;
   /** When the workspace stops automatically if there is no further activity. */
   endsAt?: string;
   /**
@@ -1754,6 +1764,12 @@ export interface Workspace {
   lastSavedAt?: string;
   /** The snapshot of the last stop. */
   lastSnapshot?: LastSnapshot;
+  /**
+   * Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore
+   * lost them, and no answer has certainly reported that: `restoredFrom` then has all later changes.
+   * Absent if no changes are lost, or if it is not known.
+   */
+  lostSince?: string;
   /**
    * Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a
    * snapshot has every file that the workspace had before. Absent without `restoredFrom`.
@@ -2211,6 +2227,11 @@ export interface WorkspaceEntry {
    */
   lastSavedAt?: string;
   /**
+   * The code of the last problem, as in the `problem` of the workspace; absent once the operation
+   * succeeds.
+   */
+  problemCode?: Code;
+  /**
    * The runtime of the sandbox; absent if the deployment does not name it.
    *
    * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
@@ -2218,7 +2239,10 @@ export interface WorkspaceEntry {
    * 1.0 have.
    */
   runtime?: 'sdk-0.12' | 'container';
-  /** The size of the last stop's snapshot, in bytes. */
+  /**
+   * The size of the last stop's snapshot, in bytes; until the first stop after a rollback or a
+   * promotion, that of its snapshot.
+   */
   sizeBytes?: number;
   /** The sandbox of the snapshot that the workspace was created from; absent if it was created empty. */
   sourceSandboxId?: string;
@@ -2446,6 +2470,11 @@ export interface DeletedWorkspace {
   kept: KeptSnapshot[];
   /** The sandboxes whose snapshots could not be processed yet. The Worker processes them later. */
   pending: string[];
+  /**
+   * When the workspace was deleted, by this call or by an earlier one; absent if there was none of this
+   * name.
+   */
+  deletedAt?: string;
   /** Until when the platform may keep snapshots of the workspace's disk, which cannot be deleted. */
   platformDataUntil?: string;
 }

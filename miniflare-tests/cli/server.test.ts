@@ -35,7 +35,14 @@ test('a list with many workspaces without a known save is one call', async () =>
     [11, 1],
   ] as const) {
     const entry = (_: unknown, index: number) => ({
-      ...{ name: `w${index}`, state: 'active', sandboxId: `s${index}`, version: 1, createdAt: at, updatedAt: at },
+      ...{
+        name: `w${index}`,
+        state: 'active',
+        sandboxId: `s${index}`,
+        version: 1,
+        createdAt: at,
+        updatedAt: at,
+      },
     });
     const workspaces = Array.from({ length: count }, entry);
     const paths: (string | undefined)[] = [];

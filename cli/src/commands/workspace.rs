@@ -294,7 +294,11 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
 
 /// Returns whether the workspace existed: this call deleted it, or an earlier one did.
 fn existed(deleted: &DeletedWorkspace) -> bool {
-    deleted.removed || deleted.deleted_at.is_some() || deleted.removed_snapshots > 0 || !deleted.kept.is_empty() || !deleted.pending.is_empty()
+    deleted.removed
+        || deleted.deleted_at.is_some()
+        || deleted.removed_snapshots > 0
+        || !deleted.kept.is_empty()
+        || !deleted.pending.is_empty()
 }
 
 impl lists::Page for WorkspacePage {

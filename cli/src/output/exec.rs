@@ -34,7 +34,8 @@ mod tests {
     fn warning(may_have_lost: bool, lost_since: Option<&str>) -> Option<String> {
         let from =
             json!({ "snapshotId": "snap-aaaaaaaaaaaaaaaa", "createdAt": "2026-01-01T00:00:00.000Z", "ageSeconds": 4 });
-        let started = json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": may_have_lost, "lostSince": lost_since });
+        let started =
+            json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": may_have_lost, "lostSince": lost_since });
         loss_warning(&json::from_value(&started).unwrap())
     }
 

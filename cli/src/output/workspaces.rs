@@ -260,7 +260,8 @@ impl Show for Deleted {
             &self.workspace;
         let result = if *removed { "Deleted" } else { "Already deleted:" };
         let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
-        let earlier = deleted_at.filter(|_| !removed).map_or_else(String::new, |at| format!(" {}", relative_time(at, now)));
+        let earlier =
+            deleted_at.filter(|_| !removed).map_or_else(String::new, |at| format!(" {}", relative_time(at, now)));
         let mut text = format!("{result} {}{earlier}, with {snapshots}.\n", self.name);
         if !kept.is_empty() {
             let rows = kept.iter().map(|kept| {

@@ -91,14 +91,7 @@ export function DeleteWorkspace({ address, onClose }: { address: Address; onClos
   );
 }
 
-function summarize({
-  name,
-  removed,
-  deletedAt,
-  removedSnapshots,
-  kept,
-  pending,
-}: DeletedWorkspace): string {
+function summarize({ name, removed, deletedAt, removedSnapshots, kept, pending }: DeletedWorkspace): string {
   if (!removed) return deletedAt ? `${name} was already deleted.` : `There is no workspace ${name}.`;
   const dependents = [...new Set(kept.flatMap(({ dependents }) => dependents))];
   const reason = dependents.length > 0 ? ` for ${dependents.join(', ')}` : '';

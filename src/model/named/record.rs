@@ -116,6 +116,9 @@ pub struct NamedRecord {
     /// only one that may have been lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreported_loss: bool,
+    /// Since when the files of `unreported_loss` may be lost, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreported_since: Option<Timestamp>,
     /// The last problem; absent once the operation succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<WorkspaceProblem>,
@@ -274,7 +277,10 @@ impl NamedRecord {
     fn record_restore(&mut self, restore: Option<&LastRestore>) {
         let may_have_lost = |restore: Option<&LastRestore>| restore.is_some_and(|restore| restore.may_have_lost);
         // The next start reports nothing if it adopts files or is empty.
-        self.unreported_loss |= self.restore_report.may_be_unknown() && may_have_lost(self.last_restore.as_ref());
+        if self.restore_report.may_be_unknown() && may_have_lost(self.last_restore.as_ref()) {
+            let since = self.last_restore.as_ref().and_then(|restore| restore.lost_since);
+            self.note_loss(since);
+        }
         self.last_restore = restore.cloned();
         if let Some(restore) = restore {
             self.last_saved_at = Some(restore.created_at);
@@ -285,6 +291,15 @@ impl NamedRecord {
             self.restore_report = RestoreReport::First;
         }
         self.unreported_loss &= !may_have_lost(restore);
+        self.unreported_since = self.unreported_since.filter(|_| self.unreported_loss);
+    }
+
+    /// Records that files may be lost since a time, if it is known, and that no answer has certainly reported it.
+    pub fn note_loss(&mut self, since: Option<Timestamp>) {
+        let is_known = !self.unreported_loss || self.unreported_since.is_some();
+        let earliest = since.map(|since| self.unreported_since.map_or(since, |known| known.min(since)));
+        self.unreported_since = earliest.filter(|_| is_known);
+        self.unreported_loss = true;
     }
 
     /// Records that the answer to a stop, which begins, is to report a possible loss.
@@ -307,8 +322,13 @@ impl NamedRecord {
     /// Returns since when the files of [`may_have_lost_elsewhere`](Self::may_have_lost_elsewhere) may be lost, if that is known.
     pub fn lost_since_elsewhere(&self) -> Option<Timestamp> {
         let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
-        let is_unknown = !self.may_have_lost_elsewhere() || self.tasks.iter().any(is_unsaved);
-        self.last_restore.as_ref().filter(|_| !is_unknown).and_then(|restore| restore.lost_since)
+        if !self.may_have_lost_elsewhere() || self.tasks.iter().any(is_unsaved) {
+            return None;
+        }
+        if self.unreported_loss {
+            return self.unreported_since;
+        }
+        self.last_restore.as_ref().and_then(|restore| restore.lost_since)
     }
 
     /// Returns since when files may be lost, if that is known.

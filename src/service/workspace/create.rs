@@ -277,6 +277,7 @@ impl<P: Ports> NamedWorkspace<P> {
             restore_report: RestoreReport::First,
             restore_unconfirmed: false,
             unreported_loss,
+            unreported_since: None,
             problem: None,
             creation,
             fork_calls: Vec::new(),

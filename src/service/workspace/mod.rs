@@ -43,7 +43,9 @@ mod update;
 
 use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
@@ -55,8 +57,11 @@ use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest, StopRequest};
-use crate::model::{Error, Result, Timestamp};
-use crate::ports::{Background, Ports, SandboxLedgerClient, WorkspaceStore};
+use crate::model::{Error, Result, SandboxId, Timestamp};
+use crate::ports::{Background, Clock, Ports, SandboxLedgerClient, WorkspaceStore};
+
+/// How long the description of a workspace waits for the status of its sandbox.
+const MAX_STATUS_WAIT: Duration = Duration::from_secs(5);
 
 /// One named workspace. Only one instance may exist at a time; its clones share its in-process state.
 pub struct NamedWorkspace<P: Ports> {
@@ -146,9 +151,7 @@ impl<P: Ports> NamedWorkspace<P> {
             description.last_saved_at = description.last_saved_at.max(saved_at);
         }
         if record.state == State::Active {
-            // Without an answer, it is not known.
-            let ended = self.ports.sandbox_ledgers()?.has_ended(&record.sandbox_id).await;
-            description.container_ended = ended.unwrap_or_default();
+            description.container_ended = self.has_container_ended(&record.sandbox_id).await?;
         }
         if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
             // It may have been refreshed since. Without an answer, the description contains the last known one.
@@ -157,6 +160,15 @@ impl<P: Ports> NamedWorkspace<P> {
             }
         }
         Ok(description)
+    }
+
+    /// Returns whether the container of a sandbox has ended; `false` also if the sandbox does not say so within a few seconds.
+    async fn has_container_ended(&self, id: &SandboxId) -> Result<bool> {
+        let ledgers = self.ports.sandbox_ledgers()?;
+        Ok(match select(pin!(ledgers.has_ended(id)), pin!(self.ports.clock().deadline(MAX_STATUS_WAIT))).await {
+            Either::Left((ended, _)) => ended.unwrap_or_default(),
+            Either::Right(((), _)) => false,
+        })
     }
 
     /// Verifies that all bindings are configured. Every call begins with this check.

@@ -6,7 +6,7 @@
 use super::NamedWorkspace;
 use crate::model::named::Task;
 use crate::model::named::answer::{LastSnapshot, WorkspaceDescription};
-use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning, SnapshotKey};
+use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning, SnapshotKey};
 use crate::model::named::record::KeyedCall;
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{FormerFiles, NamedRecord, Settings, State};
@@ -161,7 +161,9 @@ impl<P: Ports> NamedWorkspace<P> {
             record.problem = None;
             record.started_at.get_or_insert(now);
             record.active_at = now;
-            record.unreported_loss |= may_have_lost;
+            if may_have_lost {
+                record.note_loss(None);
+            }
             record.promotions.splice(0..0, promotion);
             record.promotions.truncate(MAX_STORED_PROMOTIONS);
         };

@@ -56,7 +56,9 @@ impl<P: Ports> NamedWorkspace<P> {
             if let Ok(stopped) = done {
                 self.update_record(|record| {
                     record.tasks.retain(|other| other != task);
-                    record.unreported_loss |= is_lost;
+                    if is_lost {
+                        record.note_loss(None);
+                    }
                     let Some(stopped) = stopped else { return };
                     if *task.sandbox_id() == record.sandbox_id {
                         record.note_snapshots(stopped.snapshot, stopped.platform_snapshot);

@@ -119,6 +119,7 @@ pub fn minimal_record() -> NamedRecord {
         restore_report: RestoreReport::First,
         restore_unconfirmed: false,
         unreported_loss: false,
+        unreported_since: None,
         problem: None,
         creation: None,
         fork_calls: Vec::new(),

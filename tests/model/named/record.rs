@@ -178,7 +178,7 @@ fn entry_has_the_time_of_the_last_change_the_size_the_storage_and_the_source() {
     let expected = json!({
         "name": "work", "state": "stopped", "sandboxId": "work-0123456789-restored-k3f9x2ab",
         "storage": "both", "sizeBytes": 4121, "createdAt": TIME, "sourceSandboxId": "agent-42", "updatedAt": LATER,
-        "version": 7,
+        "version": 7, "problemCode": "HOOK_FAILED",
     });
     assert_eq!(serde_json::to_value(&entry).unwrap(), expected);
     assert_eq!(serde_json::from_value::<WorkspaceEntry>(expected).unwrap(), entry);

@@ -13,7 +13,7 @@ fn delete_removes_snapshots_and_container() {
     fixture.stop_with_content(WORKSPACE, "first");
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     let deleted = fixture.delete_workspace(WORKSPACE).unwrap();
-    let at = fixture.world.current_time();
+    let at = fixture.record(WORKSPACE).history[0].at;
     let expected = json!({
         "name": WORKSPACE, "removed": true, "deletedAt": at, "removedSnapshots": 1, "kept": [], "pending": []
     });
