@@ -37,8 +37,11 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Returns the answer to a caller that still waits for it: it reports a possible loss.
     pub(super) fn report_stop(&self, stopped: StoppedWorkspace) -> Result<StoppedWorkspace> {
-        let is_due =
-            |record: &NamedRecord| record.restore_report == RestoreReport::DueByStop && record.state == State::Stopped;
+        // After a start that failed, the answer to a stop has no restore to report.
+        let is_reported = stopped.description.may_have_lost == Some(true);
+        let is_due = |record: &NamedRecord| {
+            is_reported && record.restore_report == RestoreReport::DueByStop && record.state == State::Stopped
+        };
         if self.store.record()?.is_some_and(|record| is_due(&record)) {
             self.update_record(|record| record.restore_report = RestoreReport::Again)?;
         }

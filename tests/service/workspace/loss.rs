@@ -185,6 +185,20 @@ fn loss_is_reported_after_a_stop_that_failed_although_it_took_effect() {
 }
 
 #[test]
+fn stop_without_a_restore_to_report_leaves_the_report_to_the_next_start() {
+    let fixture = with_unsaved_file();
+    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+    fixture.world.after(Method::StopSandbox).fail_transiently();
+    fixture.stop_workspace(WORKSPACE).unwrap_err();
+    fixture.world.clear_faults();
+    fixture.world.before(Method::EnsureRunning).fail_transiently();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap_err();
+    fixture.world.clear_faults();
+    assert_eq!(fixture.stop_workspace(WORKSPACE).unwrap()["mayHaveLost"], Value::Null);
+    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+}
+
+#[test]
 fn loss_is_reported_after_the_workspace_object_crashed_during_the_start() {
     for phase in CallPhase::BOTH {
         for method in [Method::RestoreBackup, Method::CompleteRestore, Method::EnsureRunning] {
