@@ -117,13 +117,19 @@ impl PlatformSnapshot {
         self.archive.as_ref().is_none_or(|archive| created_at > archive.created_at)
     }
 
+    /// Returns whether the platform has deleted the snapshot. It keeps every snapshot of the sandbox until `kept_until` at most:
+    /// the answer to a start that extended the lifetime may have been lost.
+    pub fn has_expired(&self, kept_until: Option<Timestamp>, now: Timestamp) -> bool {
+        now >= kept_until.map_or(self.expires_at(), |until| until.max(self.expires_at()))
+    }
+
     /// Returns why a container of the given image cannot start from the snapshot; `None` if it can. Without an image, the
     /// class of the sandbox has no platform snapshots.
-    pub fn obstacle(&self, image: Option<&str>, now: Timestamp) -> Option<String> {
+    pub fn obstacle(&self, image: Option<&str>, kept_until: Option<Timestamp>, now: Timestamp) -> Option<String> {
         if let Some(reason) = &self.unusable {
             return Some(reason.clone());
         }
-        if now >= self.expires_at() {
+        if self.has_expired(kept_until, now) {
             return Some(format!("it expired at {}", self.expires_at()));
         }
         match image {

@@ -66,6 +66,16 @@ fn refresh_of_the_only_copy_loses_nothing() {
 }
 
 #[test]
+fn platform_snapshot_is_restored_after_its_known_expiration_if_a_refresh_got_no_answer() {
+    let fixture = stopped("platform");
+    fixture.world.after(Method::StartFromPlatformSnapshot).fail_transiently();
+    fixture.advance_with_alarms(32 * DAY);
+    fixture.world.clear_faults();
+    assert_restored(&start(&fixture), "platform", false);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+}
+
+#[test]
 fn failed_start_from_the_platform_snapshot_loses_nothing() {
     let fixture = stopped("platform");
     fixture.world.before(Method::StartFromPlatformSnapshot).fail_with(Failure::new("Error", "no capacity"));

@@ -128,7 +128,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<std::result::Result<EnsuredRunning, PlatformFailure>> {
         // The image of the next container is the one that the workspace has chosen.
         self.configure_sandbox(request).await?;
-        if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
+        let (image, kept_until) = (self.platform_image().await?, self.binding()?.platform_data_until);
+        if let Some(reason) = snapshot.obstacle(image.as_deref(), kept_until, self.now()) {
             return Ok(Err(PlatformFailure { reason, transient: None }));
         }
         let (nonce, RestoreBegun { hashes, .. }) =

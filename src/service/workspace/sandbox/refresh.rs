@@ -21,8 +21,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if Self::refresh_due(&sandbox).is_none_or(|due_at| due_at > now) {
             return Ok(());
         }
-        let Some(snapshot) = sandbox.binding.and_then(|binding| binding.platform_snapshot) else { return Ok(()) };
-        if now >= snapshot.expires_at() {
+        let Some(binding) = sandbox.binding else { return Ok(()) };
+        let Some(snapshot) = binding.platform_snapshot else { return Ok(()) };
+        if snapshot.has_expired(binding.platform_data_until, now) {
             return self.mark_unusable(&snapshot.id, &format!("it expired at {}", snapshot.expires_at()));
         }
         let refreshed = self.note_late_call(self.refresh(&snapshot).await);
@@ -50,7 +51,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match self.probe_condition().await? {
             SandboxCondition::Running { marker, .. } => self.take_platform_snapshot(&marker, false).await,
             SandboxCondition::Ended => {
-                if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
+                let (image, kept_until) = (self.platform_image().await?, self.binding()?.platform_data_until);
+                if let Some(reason) = snapshot.obstacle(image.as_deref(), kept_until, self.now()) {
                     return Err(Error::platform_snapshot_not_refreshed(&self.id, &reason));
                 }
                 let saved = self.saved_snapshot().await?;
