@@ -80,7 +80,12 @@ impl<P: Ports> NamedWorkspace<P> {
             version: record.version,
             superseded,
             cause: former.map(|former| former.cause),
-            storage: if superseded { StoragePolicy::Archive } else { record.settings.storage },
+            storage: match record.settings.storage {
+                _ if superseded => StoragePolicy::Archive,
+                // The image may have been updated since the start that failed.
+                StoragePolicy::Platform => StoragePolicy::Both,
+                storage => storage,
+            },
             ..StopSandboxRequest::with_snapshot((*self.address).clone())
         })
     }

@@ -276,3 +276,43 @@ fn adopted_container_has_the_image_with_which_the_class_started_it() {
     assert_eq!(start(&fixture)["restoredFrom"]["storage"], "archive");
     assert_eq!(image(&fixture, WORKSPACE).unwrap(), "python");
 }
+
+/// The active workspace `work` of the storage `platform`, whose container ended before any stop.
+fn ended() -> Fixture {
+    let fixture = active(&with_storage("platform"));
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.world.advance_clock(MINUTE);
+    fixture
+}
+
+#[test]
+fn files_of_an_adopted_container_are_restored_with_another_image_after_an_attempt_that_failed() {
+    let fixture = ended();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture.update_workspace(WORKSPACE, &json!({ "image": "python" })).unwrap();
+    fixture.world.after(Method::Configure).fail_transiently();
+    fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap_err();
+    fixture.world.clear_faults();
+    fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap();
+    assert_eq!(image(&fixture, WORKSPACE).unwrap(), "base");
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    start(&fixture);
+    assert_eq!(image(&fixture, WORKSPACE).unwrap(), "python");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+}
+
+#[test]
+fn files_of_a_start_without_an_answer_are_restored_with_another_image() {
+    let fixture = ended();
+    fixture.world.after(Method::EnsureRunning).fail_transiently();
+    fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap_err();
+    fixture.world.clear_faults();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.update_workspace(WORKSPACE, &json!({ "image": "python" })).unwrap();
+    fixture.advance_with_alarms(10 * MINUTE);
+    assert!(!fixture.has_container(WORKSPACE));
+    start(&fixture);
+    assert_eq!(image(&fixture, WORKSPACE).unwrap(), "python");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+}

@@ -43,9 +43,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns whether the class of the sandbox would start its next container from another image than the present one, which
-    /// cannot start from a platform snapshot of the present container.
+    /// cannot start from a platform snapshot of the present container; or whether the present image is not certain.
     pub(super) async fn image_will_change(&self) -> Result<bool> {
-        let Some(present) = self.start_state()?.class_image else { return Ok(false) };
+        let start = self.start_state()?;
+        // The class may have learned of another image between the start of an adopted container and its adoption.
+        if start.adopted_at.is_some() && start.last_restore.is_none() {
+            return Ok(true);
+        }
+        let Some(present) = start.class_image else { return Ok(false) };
         Ok(self.platform_image().await?.is_some_and(|next| next != present))
     }
 }
