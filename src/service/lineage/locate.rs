@@ -33,8 +33,7 @@ pub async fn find_origin<P: Ports>(
     id: &SandboxId,
     snapshot_id: &SnapshotId,
 ) -> Result<Option<SnapshotOrigin>> {
-    let own =
-        ports.sandbox_ledgers()?.describe(id).await.map_err(|failure| Error::other_ledger_failed(id, failure))?;
+    let own = ports.sandbox_ledgers()?.describe(id).await.map_err(|failure| Error::other_ledger_failed(id, failure))?;
     let mut level = vec![own.root_id.clone()];
     if let Ok(origin) = origin_in(id, own, snapshot_id) {
         return Ok(Some(origin));
