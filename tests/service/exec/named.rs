@@ -103,7 +103,7 @@ fn command_that_a_stop_ended_says_so() {
         let options = json!({ "name": WORKSPACE, "command": "sleep 99" });
         let request = ExecRequest::decode(&options).unwrap();
         let start = exec::start(Rc::new(fixture.entrypoint()), request, None, CancellationToken::never());
-        block_on(start).ok().expect("the command starts")
+        block_on(start).unwrap()
     };
     let mut running = begin();
     fixture.stop_workspace(WORKSPACE).unwrap();

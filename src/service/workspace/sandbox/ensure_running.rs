@@ -84,7 +84,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 self.set_env(request).await?;
                 self.record_opened()?;
                 let restore = self.restore_into(&marker)?;
-                return Ok(EnsuredRunning { restore, is_missing, ..ensured_running(StartOutcome::Running) });
+                return Ok(EnsuredRunning { is_missing, restore, ..ensured_running(StartOutcome::Running) });
             }
             SandboxCondition::Ended => saved = self.saved_snapshot().await?,
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
