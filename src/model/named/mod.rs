@@ -2,6 +2,7 @@
 //! client.
 //!
 //! - [`record`]: the stored record of a workspace
+//! - [`loss`]: which files may be lost, and whether a caller was told
 //! - [`task`]: what the workspace still has to do for its sandboxes
 //! - [`binding`]: the binding of a sandbox to its named workspace, stored in the sandbox's ledger
 //! - [`container_marker`]: the marker that the sandbox's container carries
@@ -12,6 +13,7 @@
 pub mod binding;
 pub mod container_marker;
 pub mod former_files;
+pub mod loss;
 pub mod messages;
 pub mod platform_snapshot;
 pub mod record;

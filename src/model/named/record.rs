@@ -5,39 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{LastSnapshot, RestoredFrom, StartOutcome, WorkspaceDescription, WorkspaceEntry, WorkspaceProblem};
 use super::binding::LastRestore;
+pub use super::loss::RestoreReport;
 use super::messages::{EnsuredRunning, ForkSource, SnapshotKey};
 use super::{Address, FormerFiles, PlatformSnapshot, Settings, State, StoragePolicy, Task, Transition};
 use crate::model::{Runtime, SandboxId, Timestamp};
 
 /// The number of transitions that a record keeps.
 const MAX_HISTORY: usize = 20;
-
-/// How often callers received a report of a restore, which says whether files may be lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RestoreReport {
-    /// No answer to a start has reported it yet.
-    Due,
-    /// The answer to the start reported it. That answer may have been lost.
-    #[default]
-    First,
-    /// The answer to a stop is to report it again, and no caller has received it yet.
-    DueByStop,
-    /// A later answer reported it again.
-    Again,
-}
-
-impl RestoreReport {
-    #[allow(clippy::trivially_copy_pass_by_ref)] // The signature that serde requires.
-    fn is_first(&self) -> bool {
-        *self == Self::First
-    }
-
-    /// Returns whether at most one answer has reported it, which may have been lost.
-    const fn may_be_unknown(self) -> bool {
-        matches!(self, Self::Due | Self::First)
-    }
-}
 
 /// The record of a named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -272,71 +246,6 @@ impl NamedRecord {
         if self.unsaved_since.take().is_some() {
             self.problem = None;
         }
-    }
-
-    fn record_restore(&mut self, restore: Option<&LastRestore>) {
-        let may_have_lost = |restore: Option<&LastRestore>| restore.is_some_and(|restore| restore.may_have_lost);
-        // The next start reports nothing if it adopts files or is empty.
-        if self.restore_report.may_be_unknown() && may_have_lost(self.last_restore.as_ref()) {
-            let since = self.last_restore.as_ref().and_then(|restore| restore.lost_since);
-            self.note_loss(since);
-        }
-        self.last_restore = restore.cloned();
-        if let Some(restore) = restore {
-            self.last_saved_at = Some(restore.created_at);
-        }
-        if restore.is_some() {
-            self.restore_report = RestoreReport::Due;
-        } else if self.restore_report == RestoreReport::Again {
-            self.restore_report = RestoreReport::First;
-        }
-        self.unreported_loss &= !may_have_lost(restore);
-        self.unreported_since = self.unreported_since.filter(|_| self.unreported_loss);
-    }
-
-    /// Records that files may be lost since a time, if it is known, and that no answer has certainly reported it.
-    pub fn note_loss(&mut self, since: Option<Timestamp>) {
-        let is_known = !self.unreported_loss || self.unreported_since.is_some();
-        let earliest = since.map(|since| self.unreported_since.map_or(since, |known| known.min(since)));
-        self.unreported_since = earliest.filter(|_| is_known);
-        self.unreported_loss = true;
-    }
-
-    /// Records that the answer to a stop, which begins, is to report a possible loss.
-    pub fn begin_reported_stop(&mut self) {
-        let may_have_lost = self.last_restore.as_ref().is_some_and(|restore| restore.may_have_lost);
-        if may_have_lost && self.restore_report.may_be_unknown() {
-            self.restore_report = RestoreReport::DueByStop;
-        }
-    }
-
-    /// Returns whether files may be lost that the ledger of the present sandbox does not know of: those of a former
-    /// sandbox, those of the workspace that this one was created from, or those that a stop was to report whose answer
-    /// no caller received.
-    pub fn may_have_lost_elsewhere(&self) -> bool {
-        let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
-        let is_due = self.restore_report == RestoreReport::DueByStop;
-        self.unreported_loss || is_due || self.tasks.iter().any(is_unsaved)
-    }
-
-    /// Returns since when the files of [`may_have_lost_elsewhere`](Self::may_have_lost_elsewhere) may be lost, if that is known.
-    pub fn lost_since_elsewhere(&self) -> Option<Timestamp> {
-        let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
-        if !self.may_have_lost_elsewhere() || self.tasks.iter().any(is_unsaved) {
-            return None;
-        }
-        if self.unreported_loss {
-            return self.unreported_since;
-        }
-        self.last_restore.as_ref().and_then(|restore| restore.lost_since)
-    }
-
-    /// Returns since when files may be lost, if that is known.
-    fn lost_since(&self) -> Option<Timestamp> {
-        if self.may_have_lost_elsewhere() {
-            return self.lost_since_elsewhere();
-        }
-        self.last_restore.as_ref().and_then(|restore| restore.lost_since)
     }
 
     /// Adds a task. It replaces another task for the same sandbox.

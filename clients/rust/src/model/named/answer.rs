@@ -3,15 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use super::problem::WorkspaceProblem;
 use super::settings::{DependsOn, Expiry, Hooks};
 use super::{
     Address, Autosave, PlatformSnapshotDescription, State, Storage, StoragePolicy, Tenant, Transition, WorkspaceName,
 };
 #[cfg(feature = "schema")]
 use crate::model::schema::extends;
-use crate::model::{
-    Code, Directory, Error, Policy, Runtime, SandboxId, SecretsReport, SnapshotId, Timestamp, WorkspaceRef,
-};
+use crate::model::{Code, Directory, Policy, Runtime, SandboxId, SecretsReport, SnapshotId, Timestamp, WorkspaceRef};
 
 /// A named workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -345,33 +344,6 @@ pub struct RestoredFrom {
     pub created_at: Timestamp,
     /// The age of the snapshot when it was restored, in seconds.
     pub age_seconds: u64,
-}
-
-/// A problem of a workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "WorkspaceProblem"))]
-pub struct WorkspaceProblem {
-    /// The stable error code, for programs.
-    pub code: Code,
-    /// What failed, and for which object.
-    pub message: String,
-    /// How to correct the problem.
-    pub remediation: String,
-    /// When the problem occurred.
-    pub at: Timestamp,
-}
-
-impl WorkspaceProblem {
-    /// Returns the problem that describes `error`.
-    pub fn from_error(error: &Error, at: Timestamp) -> Self {
-        Self {
-            code: error.code(),
-            message: error.message().to_owned(),
-            remediation: error.remediation().to_owned(),
-            at,
-        }
-    }
 }
 
 /// A snapshot that is kept because other sandboxes need it, or because it is pinned.

@@ -6,6 +6,7 @@
 //! - [`autosave`]: automatic saves
 //! - [`image`]: the image of the containers
 //! - [`storage`]: where the files of a workspace are stored
+//! - [`problem`]: the problem of a workspace
 //! - [`answer`]: the answers for callers; their requests are in [`crate::model::request`]
 
 pub mod answer;
@@ -13,6 +14,7 @@ pub mod autosave;
 pub mod image;
 pub mod lifecycle;
 pub mod name;
+pub mod problem;
 pub mod settings;
 pub mod storage;
 
