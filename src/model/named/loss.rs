@@ -1,5 +1,4 @@
-//! Which files of a workspace may be lost, and whether a caller was told: a loss must be in an answer that a caller has
-//! received.
+//! Which files of a workspace may be lost, and whether that was reported: in an answer that a caller has received.
 
 use serde::{Deserialize, Serialize};
 

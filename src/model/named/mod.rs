@@ -2,7 +2,7 @@
 //! client.
 //!
 //! - [`record`]: the stored record of a workspace
-//! - [`loss`]: which files may be lost, and whether a caller was told
+//! - [`loss`]: which files may be lost, and whether that was reported
 //! - [`task`]: what the workspace still has to do for its sandboxes
 //! - [`binding`]: the binding of a sandbox to its named workspace, stored in the sandbox's ledger
 //! - [`container_marker`]: the marker that the sandbox's container carries
