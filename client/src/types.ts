@@ -1766,8 +1766,8 @@ export interface Workspace {
   lastSnapshot?: LastSnapshot;
   /**
    * Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore
-   * lost them, and no answer has certainly reported that: `restoredFrom` then has all later changes.
-   * Absent if no changes are lost, or if it is not known.
+   * lost them, and no answer has certainly reported that. Absent if no changes are lost, or if it is not
+   * known.
    */
   lostSince?: string;
   /**

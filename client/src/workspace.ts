@@ -205,7 +205,9 @@ export class WorkspaceHandle {
     try {
       return await promote(from);
     } catch (thrown) {
-      const found = isNoName(thrown) ? await this.#idOf(from).catch(() => from) : from;
+      // A repeated call with the same key conflicts with its first attempt, which had the id.
+      const isConflict = thrown instanceof SnapshotterError && thrown.code === 'IDEMPOTENCY_CONFLICT';
+      const found = isNoName(thrown) || isConflict ? await this.#idOf(from).catch(() => from) : from;
       if (found === from) throw thrown;
       return promote(found);
     }

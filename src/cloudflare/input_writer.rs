@@ -12,13 +12,14 @@ use worker::ByteStream;
 use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION};
 use super::sandbox_stubs::SandboxStubs;
 use super::scripts;
-use crate::model::{Failure, SandboxId};
+use crate::model::{Failure, SandboxId, Status};
+use crate::ports::Sandboxes;
 
-/// The size of a part, in bytes.
-const PART_BYTES: usize = 1024 * 1024;
+/// The size of a part, in bytes. Each part needs two calls, of which a request may make 10,000.
+const PART_BYTES: usize = 2 * 1024 * 1024;
 
 /// The number of parts that are put together at a time. It limits their time and the additional space on the disk.
-const MAX_PARTS: u32 = 64;
+const MAX_PARTS: u32 = 32;
 
 /// The time limit of the command that puts parts together, in milliseconds.
 const JOIN_TIMEOUT_MILLIS: u32 = 60_000;
@@ -47,7 +48,8 @@ impl<'a> InputWriter<'a> {
     /// Writes the whole input. After a failure, deletes what was written, if the container answers.
     pub async fn write(mut self, input: ByteStream) -> Result<(), Failure> {
         let outcome = self.write_parts(input).await;
-        if outcome.is_err() {
+        // A command would start another container where none runs.
+        if outcome.is_err() && self.ensure_runs().await.is_ok() {
             let _ = self.sandboxes.run(self.id, &scripts::remove_input(self.path), COMMAND_TIMEOUT_MILLIS).await;
         }
         outcome
@@ -55,7 +57,8 @@ impl<'a> InputWriter<'a> {
 
     async fn write_parts(&mut self, mut input: ByteStream) -> Result<(), Failure> {
         while let Some(chunk) = input.next().await {
-            let chunk = chunk.map_err(|error| Failure::new("Error", &error.to_string()))?;
+            let chunk =
+                chunk.map_err(|error| scripts::input_interrupted(&format!("The input ended early: {error}")))?;
             let mut rest = chunk.as_slice();
             while !rest.is_empty() {
                 let (taken, left) = rest.split_at(rest.len().min(PART_BYTES.saturating_sub(self.bytes.len())));
@@ -72,7 +75,19 @@ impl<'a> InputWriter<'a> {
         if self.parts > 0 || self.offset == 0 { self.join().await } else { Ok(()) }
     }
 
+    /// # Errors
+    /// When no container runs.
+    async fn ensure_runs(&self) -> Result<(), Failure> {
+        match self.sandboxes.status(self.id).await?.status {
+            Status::Down => Err(scripts::input_interrupted("The container ended before the input did.")),
+            Status::Starting | Status::Healthy => Ok(()),
+        }
+    }
+
     async fn write_part(&mut self) -> Result<(), Failure> {
+        if self.parts > 0 || self.offset > 0 {
+            self.ensure_runs().await?;
+        }
         let path = scripts::input_part(self.path, self.parts);
         let arguments = [json!(path), json!(Base64::encode_string(&self.bytes)), json!({ "sessionId": NO_SESSION })];
         let _: Value = self.sandboxes.call(self.id, "writeFile", &arguments).await?;

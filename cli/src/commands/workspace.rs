@@ -332,18 +332,19 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
             prefix: prefix.clone(),
         };
         let mut page = context.call_read_only::<WorkspacePage>("workspaces/list", &request)?;
-        if !context.output.json && !context.output.quiet {
+        // One page is printed as it was answered.
+        if paging.is_all() && !context.output.json && !context.output.quiet {
             add_last_saves(context, &tenant, &mut page.value);
         }
         Ok(page)
     })
 }
 
-/// The largest number of workspaces of a page that are asked for their newest snapshot: each one is a call.
+/// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
 const MAX_DESCRIBED: usize = 10;
 
 /// Adds when the newest snapshot was taken to the workspaces that no stop and no automatic save has saved. The list does not
-/// have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is asked.
+/// have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is read.
 fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut WorkspacePage) {
     let unsaved: Vec<_> = page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()).collect();
     if unsaved.len() > MAX_DESCRIBED {

@@ -388,7 +388,7 @@ pub(super) fn possible_loss(
 ) -> String {
     match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
         _ if may_have_lost != Some(true) => String::new(),
-        Some(since) => format!("files that were written after {since} and before an earlier start"),
+        Some(since) => format!("files that were written after {since}"),
         None => "files that were newer than the snapshot".to_owned(),
     }
 }

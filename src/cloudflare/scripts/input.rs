@@ -15,12 +15,13 @@ pub(in crate::cloudflare) fn input_part(path: &str, number: u32) -> String {
 pub(in crate::cloudflare) fn join_input(path: &str, offset: u64, parts: u32, end: u64) -> String {
     format!(
         r#"path={path} part=0
-fail() {{ rm -f -- "$path" "$path".*; err=$1; echo "failed ${{err:0:500}}"; exit; }}
-if [ {offset} = 0 ]; then (umask 077; : >"$path"); fi
-check() {{ size=$(stat -c %s -- "$path" 2>/dev/null); [ "$size" = "$1" ] || fail "the input has ${{size:-no}} bytes instead of $1"; }}
+fail() {{ rm -f -- "$path" "$path".*; err=$2; echo "$1 ${{err:0:500}}"; exit; }}
+if [ {offset} = 0 ]; then err=$( (umask 077; : >"$path") 2>&1) || fail failed "$err"; fi
+check() {{ size=$(stat -c %s -- "$path" 2>/dev/null); [ "$size" = "$1" ] || fail interrupted "The input has ${{size:-no}} bytes instead of $1."; }}
 check {offset}
 while [ "$part" -lt {parts} ]; do
-  err=$(base64 -d 2>&1 >>"$path" <"$path.$part") || fail "$err"
+  [ -e "$path.$part" ] || fail interrupted "A part of the input is missing."
+  err=$(base64 -d 2>&1 >>"$path" <"$path.$part") || fail failed "$err"
   rm -f -- "$path.$part"; part=$((part + 1))
 done
 check {end}
@@ -28,6 +29,11 @@ echo joined
 "#,
         path = shell_quote(path),
     )
+}
+
+/// The failure of an input of which the container has not all parts.
+pub(in crate::cloudflare) fn input_interrupted(why: &str) -> Failure {
+    Failure::new("Error", why).with_code("OPERATION_INTERRUPTED")
 }
 
 /// Deletes what was written of an input.
@@ -38,9 +44,13 @@ pub(in crate::cloudflare) fn remove_input(path: &str) -> String {
 
 /// Parses the output of [`join_input`].
 pub(crate) fn read_joined(stdout: &str) -> Result<(), Failure> {
-    match stdout.trim_end() {
-        "joined" => Ok(()),
-        text => Err(Failure::new("Error", text.strip_prefix("failed ").unwrap_or("the input was not written"))),
+    let stdout = stdout.trim_end();
+    match stdout.split_once(' ').unwrap_or((stdout, "")) {
+        ("joined", _) => Ok(()),
+        ("failed", why) => Err(Failure::new("Error", why)),
+        // A container that replaced another one has none of the former parts.
+        ("interrupted", why) => Err(input_interrupted(why)),
+        _ => Err(Failure::protocol("the sandbox", "the output of the end of an input can't be read")),
     }
 }
 
@@ -108,7 +118,7 @@ mod tests {
     fn later_parts_in_another_container_leave_no_input() {
         let folder = folder("replaced");
         let failure = join(&folder.join("input"), 9, &[b" three"], 15).unwrap_err();
-        assert_eq!(failure.message, "the input has no bytes instead of 9");
+        assert_eq!(failure, input_interrupted("The input has no bytes instead of 9."));
         assert_eq!(names(&folder), 0);
     }
 
@@ -119,7 +129,7 @@ mod tests {
         let script = join_input(path.to_str().unwrap(), 0, 1, 3);
         let output = Command::new("bash").args(["-c", &script]).output().unwrap();
         let failure = read_joined(&String::from_utf8(output.stdout).unwrap()).unwrap_err();
-        assert!(failure.message.contains("No such file"), "{}", failure.message);
+        assert_eq!(failure, input_interrupted("A part of the input is missing."));
         assert_eq!(names(&folder), 0);
     }
 
@@ -127,7 +137,15 @@ mod tests {
     fn incomplete_part_leaves_no_input() {
         let folder = folder("incomplete");
         let failure = join(&folder.join("input"), 0, &[b"one"], 4).unwrap_err();
-        assert_eq!(failure.message, "the input has 3 bytes instead of 4");
+        assert_eq!(failure, input_interrupted("The input has 3 bytes instead of 4."));
         assert_eq!(names(&folder), 0);
+    }
+
+    #[test]
+    fn input_that_cannot_be_written_says_why() {
+        let folder = folder("blocked");
+        fs::create_dir(folder.join("input")).unwrap();
+        let failure = join(&folder.join("input"), 0, &[b"one"], 3).unwrap_err();
+        assert!(failure.message.contains("Is a directory"), "{}", failure.message);
     }
 }

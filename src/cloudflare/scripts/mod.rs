@@ -54,7 +54,7 @@ pub(crate) use freeze::{read_frozen, read_thawed};
 pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
 pub(crate) use input::read_joined;
-pub(super) use input::{input_part, join_input, remove_input};
+pub(super) use input::{input_interrupted, input_part, join_input, remove_input};
 pub(super) use secrets::find_secrets;
 pub(crate) use secrets::read_secrets;
 

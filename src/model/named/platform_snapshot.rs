@@ -42,6 +42,9 @@ pub struct PlatformSnapshot {
     /// When a container last started from the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restored_at: Option<Timestamp>,
+    /// When the newest attempt to start from the snapshot began that got no definite answer. It may have extended the lifetime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempted_at: Option<Timestamp>,
     /// The newest archive of the sandbox at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<ArchiveLink>,
@@ -117,19 +120,19 @@ impl PlatformSnapshot {
         self.archive.as_ref().is_none_or(|archive| created_at > archive.created_at)
     }
 
-    /// Returns whether the platform has deleted the snapshot. It keeps every snapshot of the sandbox until `kept_until` at most:
-    /// the answer to a start that extended the lifetime may have been lost.
-    pub fn has_expired(&self, kept_until: Option<Timestamp>, now: Timestamp) -> bool {
-        now >= kept_until.map_or(self.expires_at(), |until| until.max(self.expires_at()))
+    /// Returns whether the platform has certainly deleted the snapshot.
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        let used_at = self.attempted_at.map_or(self.used_at(), |at| at.max(self.used_at()));
+        now >= used_at.plus_millis(PLATFORM_LIFETIME_MILLIS)
     }
 
     /// Returns why a container of the given image cannot start from the snapshot; `None` if it can. Without an image, the
     /// class of the sandbox has no platform snapshots.
-    pub fn obstacle(&self, image: Option<&str>, kept_until: Option<Timestamp>, now: Timestamp) -> Option<String> {
+    pub fn obstacle(&self, image: Option<&str>, now: Timestamp) -> Option<String> {
         if let Some(reason) = &self.unusable {
             return Some(reason.clone());
         }
-        if self.has_expired(kept_until, now) {
+        if self.has_expired(now) {
             return Some(format!("it expired at {}", self.expires_at()));
         }
         match image {

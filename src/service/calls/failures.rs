@@ -86,6 +86,11 @@ pub(in crate::service) fn is_definite(failure: &Failure) -> bool {
     !failure.is_protocol() && sdk_code(failure).is_some() && !code_of(failure, During::Backup).is_retryable()
 }
 
+/// Returns whether the sandbox reported that a start has failed: no container runs.
+pub(in crate::service) fn is_failed_start(failure: &Failure) -> bool {
+    is_definite(failure) || sdk_code(failure) == Some("CONTAINER_UNAVAILABLE")
+}
+
 fn code_of(failure: &Failure, during: During) -> Code {
     if failure.is_timed_out() {
         return Code::SandboxTimeout;

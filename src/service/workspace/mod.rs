@@ -49,7 +49,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
 use super::calls::queue::{Permit, Queue};
@@ -57,7 +57,7 @@ use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest, StopRequest};
-use crate::model::{Error, Result, SandboxId, Timestamp};
+use crate::model::{Error, Result, Timestamp};
 use crate::ports::{Background, Clock, Ports, SandboxLedgerClient, WorkspaceStore};
 
 /// How long the description of a workspace waits for the status of its sandbox.
@@ -145,13 +145,12 @@ impl<P: Ports> NamedWorkspace<P> {
         let record = self.existing()?;
         let mut description = WorkspaceDescription::from(&record);
         // A caller may have taken a snapshot of the sandbox since. Without an answer, the last known one counts.
-        if record.started_at.is_some()
-            && let Ok(saved_at) = self.ports.sandbox_ledgers()?.last_saved_at(&record.sandbox_id).await
-        {
-            description.last_saved_at = description.last_saved_at.max(saved_at);
-        }
-        if record.state == State::Active {
-            description.container_ended = self.has_container_ended(&record.sandbox_id).await?;
+        if record.started_at.is_some() {
+            let saved_at = self.ports.sandbox_ledgers()?.last_saved_at(&record.sandbox_id);
+            let (saved_at, ended) = join(saved_at, self.has_container_ended(&record)).await;
+            description.last_saved_at = description.last_saved_at.max(saved_at.unwrap_or_default());
+            // A stop or a rollback in the meantime ends the container, too.
+            description.container_ended = ended? && self.existing()?.version == record.version;
         }
         if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
             // It may have been refreshed since. Without an answer, the description contains the last known one.
@@ -162,13 +161,24 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(description)
     }
 
-    /// Returns whether the container of a sandbox has ended; `false` also if the sandbox does not say so within a few seconds.
-    async fn has_container_ended(&self, id: &SandboxId) -> Result<bool> {
+    /// Returns whether the container of an active workspace has ended; `false` also if the sandbox does not answer within a few
+    /// seconds.
+    async fn has_container_ended(&self, record: &NamedRecord) -> Result<bool> {
+        if record.state != State::Active {
+            return Ok(false);
+        }
         let ledgers = self.ports.sandbox_ledgers()?;
-        Ok(match select(pin!(ledgers.has_ended(id)), pin!(self.ports.clock().deadline(MAX_STATUS_WAIT))).await {
-            Either::Left((ended, _)) => ended.unwrap_or_default(),
-            Either::Right(((), _)) => false,
-        })
+        Ok(
+            match select(
+                pin!(ledgers.has_ended(&record.sandbox_id)),
+                pin!(self.ports.clock().deadline(MAX_STATUS_WAIT)),
+            )
+            .await
+            {
+                Either::Left((ended, _)) => ended.unwrap_or_default(),
+                Either::Right(((), _)) => false,
+            },
+        )
     }
 
     /// Verifies that all bindings are configured. Every call begins with this check.

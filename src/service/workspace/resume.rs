@@ -55,6 +55,7 @@ impl<P: Ports> NamedWorkspace<P> {
             Err(Error::workspace_not_running(&self.address))
         }
     }
+
     /// Returns whether the workspace is stopped, or about to be.
     pub fn is_stopped(&self) -> Result<bool> {
         Ok(matches!(self.existing()?.state, State::Stopping | State::Stopped))

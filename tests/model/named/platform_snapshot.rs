@@ -29,14 +29,15 @@ fn platform_snapshot_expires_30_days_after_its_last_use() {
 #[test]
 fn platform_snapshot_starts_only_before_its_expiration_and_with_its_image() {
     let usable = snapshot(&json!({}));
-    assert_eq!(usable.obstacle(Some("one"), None, at(29)), None);
-    assert!(usable.obstacle(Some("one"), None, at(30)).unwrap().contains("it expired at"));
-    assert_eq!(usable.obstacle(Some("one"), Some(at(40)), at(39)), None, "a start may have extended its lifetime");
-    assert!(usable.obstacle(Some("one"), Some(at(40)), at(40)).is_some());
-    assert!(usable.obstacle(Some("two"), None, at(1)).unwrap().contains("\"two\""));
-    assert!(usable.obstacle(None, None, at(1)).unwrap().contains("no platform snapshots"));
+    assert_eq!(usable.obstacle(Some("one"), at(29)), None);
+    assert!(usable.obstacle(Some("one"), at(30)).unwrap().contains("it expired at"));
+    let attempted = snapshot(&json!({ "attemptedAt": at(10) }));
+    assert_eq!(attempted.obstacle(Some("one"), at(39)), None, "the attempt may have extended its lifetime");
+    assert!(attempted.obstacle(Some("one"), at(40)).is_some());
+    assert!(usable.obstacle(Some("two"), at(1)).unwrap().contains("\"two\""));
+    assert!(usable.obstacle(None, at(1)).unwrap().contains("no platform snapshots"));
     let unusable = snapshot(&json!({ "unusable": "gone" }));
-    assert_eq!(unusable.obstacle(Some("one"), None, at(1)).unwrap(), "gone");
+    assert_eq!(unusable.obstacle(Some("one"), at(1)).unwrap(), "gone");
 }
 
 #[test]

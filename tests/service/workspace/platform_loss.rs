@@ -1,10 +1,10 @@
 //! `restoredFrom` and `mayHaveLost` of a workspace with platform snapshots.
 
-use sandbox_snapshotter::model::Failure;
+use sandbox_snapshotter::model::{Code, Failure};
 use serde_json::{Value, json};
 
 use super::platform::{active, start, stopped};
-use crate::support::{DAY, MINUTE, Method, WORKSPACE};
+use crate::support::{DAY, ExpectError, MINUTE, Method, WORKSPACE};
 
 /// Verifies what a start restored, and whether newer files may be lost.
 #[track_caller]
@@ -73,6 +73,19 @@ fn platform_snapshot_is_restored_after_its_known_expiration_if_a_refresh_got_no_
     fixture.world.clear_faults();
     assert_restored(&start(&fixture), "platform", false);
     assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+}
+
+#[test]
+fn platform_snapshot_that_is_gone_is_lost_after_its_lifetime() {
+    let fixture = stopped("platform");
+    fixture.world.delete_disks();
+    fixture.advance_with_alarms(32 * DAY);
+    let calls = fixture.world.call_count(Method::StartFromPlatformSnapshot);
+    assert!(calls > 0);
+    let error = fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+    assert!(error.message().contains("it expired at"), "{error}");
+    fixture.advance_with_alarms(32 * DAY);
+    assert_eq!(fixture.world.call_count(Method::StartFromPlatformSnapshot), calls);
 }
 
 #[test]

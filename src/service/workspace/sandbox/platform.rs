@@ -13,10 +13,10 @@ use crate::model::named::binding::{Dependencies, LastRestore, RestoreBegun};
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::platform_snapshot::{ArchiveLink, PLATFORM_LIFETIME_MILLIS, PlatformSnapshot};
 use crate::model::named::{ContainerMarker, Storage, StoragePolicy};
-use crate::model::{Code, Directory, Error, Result};
+use crate::model::{Code, Directory, Error, Result, Timestamp};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::calls::failures::During;
+use crate::service::calls::failures::{During, is_failed_start};
 
 /// Why a platform snapshot was not restored.
 pub(super) struct PlatformFailure {
@@ -98,6 +98,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 dependencies,
                 refresh_failure: None,
                 unusable: None,
+                attempted_at: None,
             });
         })?;
         self.schedule_refresh()
@@ -128,8 +129,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<std::result::Result<EnsuredRunning, PlatformFailure>> {
         // The image of the next container is the one that the workspace has chosen.
         self.configure_sandbox(request).await?;
-        let (image, kept_until) = (self.platform_image().await?, self.binding()?.platform_data_until);
-        if let Some(reason) = snapshot.obstacle(image.as_deref(), kept_until, self.now()) {
+        if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
             return Ok(Err(PlatformFailure { reason, transient: None }));
         }
         let (nonce, RestoreBegun { hashes, .. }) =
@@ -187,7 +187,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The restore extends the lifetime of the snapshot, also if its answer is lost.
         self.extend_platform_data()?;
         self.update_start(|start| start.platform_content.clone_from(&snapshot.content_hash))?;
+        let former = self.note_attempt(&snapshot.id, Some(self.now()))?;
         let started = self.sandboxes()?.start_from_platform_snapshot(&self.id, &snapshot.id).await;
+        if started.as_ref().is_err_and(is_failed_start) {
+            self.note_attempt(&snapshot.id, former)?;
+        }
         self.note_late_call(started.map_err(self.failed(During::Start)))?;
         self.mark_restoring(dir, files, Some(&snapshot.token)).await
     }
@@ -209,7 +213,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             start.class_image = Some(snapshot.image.clone());
             start.restore_nonce = Some(nonce.clone());
             if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == snapshot.id) {
-                (own.last_restored_at, own.refresh_failure) = (Some(restore.at), None);
+                (own.last_restored_at, own.attempted_at, own.refresh_failure) = (Some(restore.at), None, None);
             }
         })?;
         // The disk has the files of the snapshot, and so the image's, too.
@@ -232,6 +236,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 own.unusable = Some(reason.to_owned());
             }
         })
+    }
+
+    /// Records when an attempt to start from the snapshot with the id `id` began, and returns what was recorded before.
+    fn note_attempt(&self, id: &str, at: Option<Timestamp>) -> Result<Option<Timestamp>> {
+        let mut former = None;
+        self.update_binding(|binding| {
+            if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == id) {
+                former = std::mem::replace(&mut own.attempted_at, at);
+            }
+        })?;
+        Ok(former)
     }
 
     /// Records that the platform may keep a snapshot of the sandbox for its whole lifetime from now on.

@@ -8,7 +8,7 @@ use super::SandboxCondition;
 use crate::model::named::PlatformSnapshot;
 use crate::model::named::platform_snapshot::RefreshFailure;
 use crate::model::record::SandboxRecord;
-use crate::model::{Error, Result, Timestamp};
+use crate::model::{Code, Error, Result, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -21,12 +21,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if Self::refresh_due(&sandbox).is_none_or(|due_at| due_at > now) {
             return Ok(());
         }
-        let Some(binding) = sandbox.binding else { return Ok(()) };
-        let Some(snapshot) = binding.platform_snapshot else { return Ok(()) };
-        if snapshot.has_expired(binding.platform_data_until, now) {
+        let Some(snapshot) = sandbox.binding.and_then(|binding| binding.platform_snapshot) else { return Ok(()) };
+        if snapshot.has_expired(now) {
             return self.mark_unusable(&snapshot.id, &format!("it expired at {}", snapshot.expires_at()));
         }
         let refreshed = self.note_late_call(self.refresh(&snapshot).await);
+        if let Err(error) = &refreshed
+            && error.code() == Code::BackupNotFound
+        {
+            self.mark_unusable(&snapshot.id, error.message())?;
+        }
         let failure = refreshed.err().map(|error| RefreshFailure { at: now, reason: error.message().to_owned() });
         self.update_binding(|binding| {
             if let Some(own) = &mut binding.platform_snapshot {
@@ -51,8 +55,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match self.probe_condition().await? {
             SandboxCondition::Running { marker, .. } => self.take_platform_snapshot(&marker, false).await,
             SandboxCondition::Ended => {
-                let (image, kept_until) = (self.platform_image().await?, self.binding()?.platform_data_until);
-                if let Some(reason) = snapshot.obstacle(image.as_deref(), kept_until, self.now()) {
+                if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
                     return Err(Error::platform_snapshot_not_refreshed(&self.id, &reason));
                 }
                 let saved = self.saved_snapshot().await?;

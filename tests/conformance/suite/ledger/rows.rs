@@ -140,6 +140,7 @@ pub fn platform_snapshot() -> PlatformSnapshot {
         image: "it's \"one\"".into(),
         created_at: minute_after_start(3),
         last_restored_at: Some(minute_after_start(4)),
+        attempted_at: Some(minute_after_start(5)),
         archive: Some(ArchiveLink { snapshot_id: snapshot_id(8), created_at: minute_after_start(2), is_same: true }),
         content_hash: Some("ab".repeat(32)),
         baseline: Some("cd".repeat(32)),

@@ -94,7 +94,7 @@ pub struct WorkspaceDescription {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
     /// Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore lost them, and no answer
-    /// has certainly reported that: `restoredFrom` then has all later changes. Absent if no changes are lost, or if it is not known.
+    /// has certainly reported that. Absent if no changes are lost, or if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_since: Option<Timestamp>,
     /// The last problem; absent once the operation succeeds.
