@@ -99,6 +99,8 @@ test('a text that is the name of no workspace promotes the snapshot with this la
   for (const [label, code] of [
     ['before-upgrade', 'WORKSPACE_NOT_FOUND'],
     ['before the upgrade', 'INVALID_WORKSPACE_NAME'],
+    // The first attempt of a repeated call had the id.
+    ['before-upgrade', 'IDEMPOTENCY_CONFLICT'],
   ] as const) {
     const transport = new FakeTransport(({ operation, options }: Call) => {
       if (operation === 'get') return summary;
