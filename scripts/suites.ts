@@ -127,10 +127,13 @@ export function formatCount({ passed, failed, skipped }: Count): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
 
+/** How long a test may take, in milliseconds: Schemathesis needs over 10 minutes on a machine of half the usual speed. */
+const TEST_TIMEOUT = 1_500_000;
+
 /** Runs one test file. A crash, or a file without tests, counts as a failure. */
 async function runSuite({ suite, column }: Run): Promise<{ count: Count; output: string }> {
   const hook = ['--import', './scripts/miniflare-hook.mjs'];
-  const args = [...hook, '--test', '--test-reporter=spec', '--test-timeout=600000', suite];
+  const args = [...hook, '--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT}`, suite];
   // Tests call no server outside, and Miniflare takes a quarter of a second to configure the certificates of this variable.
   const env = environment({ SANDBOX_MODE: column.mode, NODE_EXTRA_CA_CERTS: undefined });
   const child = spawn('node', args, { cwd: at(), env, stdio: ['ignore', 'pipe', 'pipe'] });
