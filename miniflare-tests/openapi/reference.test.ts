@@ -64,7 +64,7 @@ describe('the page', () => {
     assert.equal(await errors.getByText('Remediation:').count(), 0);
     await errors.getByText(/^Errors: \d+ codes$/).click();
     await errors.getByText(/^Remediation: Install git in the image/).waitFor();
-    const codes = await errors.locator('dd a').count();
+    const codes = await errors.locator('dd a[href^="/docs/errors#"]').count();
     assert.equal(await errors.getByText('Remediation:').count(), codes);
   });
 
