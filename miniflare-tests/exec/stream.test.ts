@@ -121,6 +121,24 @@ test('a container that is killed ends the stream with an error', async () => {
   );
 });
 
+test('a container that ends in the middle of an input is reported, and no other one is started', async () => {
+  await world.exec('half', 'echo x > file');
+  const container = `ls /run/sandbox-snapshotter.input.* 2>/dev/null | wc -l`;
+  const input = (async function* () {
+    yield Buffer.alloc(3 * MIB);
+    await until(async () => (await world.exec('half', container)) === '1\n');
+    await world.kill('half');
+    yield Buffer.alloc(3 * MIB);
+  })();
+  const stdin = ReadableStream.from(input) as ReadableStream<Uint8Array>;
+  await assert.rejects(client.execStream({ sandboxId: 'half', argv: ['wc', '-c'], stdin }), {
+    code: 'OPERATION_INTERRUPTED',
+    message: /The container ended before the input did/,
+  });
+  const stream = await client.execStream({ sandboxId: 'half', command: 'true' }).catch((error) => error);
+  assert.equal(stream.code, 'SANDBOX_NOT_RUNNING');
+});
+
 test('options in the URL are checked', async () => {
   const post = async (query: string) => {
     const headers = {
