@@ -181,6 +181,7 @@ mod tests {
 
     use sandbox_snapshotter_client::model::SnapshotId;
     use tar::{Builder, EntryType, Header};
+    use tempfile::TempDir;
 
     use super::*;
 
@@ -211,23 +212,17 @@ mod tests {
     }
 
     /// An empty folder that is deleted at the end.
-    struct Folder(PathBuf);
+    struct Folder(TempDir);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("snapshotter-{name}-{}", std::process::id()));
-            fs::create_dir_all(path.join("target")).unwrap();
-            Self(path)
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir(dir.path().join("target")).unwrap();
+            Self(dir)
         }
 
         fn target(&self) -> PathBuf {
-            self.0.join("target")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            self.0.path().join("target")
         }
     }
 
@@ -237,24 +232,24 @@ mod tests {
 
     #[test]
     fn files_are_unpacked() {
-        let folder = Folder::new("unpacked");
+        let folder = Folder::new();
         unpack(download(files(&["a", "b/c"])), &folder.target(), false).unwrap();
         assert_eq!(fs::read(folder.target().join("b/c")).unwrap(), b"x");
     }
 
     #[test]
     fn names_that_lead_out_are_refused() {
-        let folder = Folder::new("names");
+        let folder = Folder::new();
         for name in ["../out", "a/../../out", "/out"] {
             assert_eq!(code(unpack(download(files(&[name])), &folder.target(), true)), Some("UNSAFE_NAME".into()));
         }
-        assert!(!folder.0.join("out").exists());
+        assert!(!folder.0.path().join("out").exists());
     }
 
     #[test]
     fn nothing_is_written_through_a_symbolic_link_out_of_the_target() {
-        let folder = Folder::new("links");
-        fs::create_dir(folder.0.join("outside")).unwrap();
+        let folder = Folder::new();
+        fs::create_dir(folder.0.path().join("outside")).unwrap();
         let mut tar = Builder::new(Vec::new());
         let mut link = header(b"link", EntryType::Symlink, 0);
         link.set_link_name("../outside").unwrap();
@@ -263,13 +258,13 @@ mod tests {
         tar.append(&header(b"link/file", EntryType::Regular, 1), &b"x"[..]).unwrap();
         let unpacked = unpack(download(tar.into_inner().unwrap()), &folder.target(), true);
         assert!(unpacked.is_err());
-        assert_eq!(fs::read_dir(folder.0.join("outside")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(folder.0.path().join("outside")).unwrap().count(), 0);
     }
 
     #[test]
     fn hard_link_to_a_file_out_of_the_target_is_refused() {
-        let folder = Folder::new("hard-links");
-        fs::write(folder.0.join("secret"), "secret").unwrap();
+        let folder = Folder::new();
+        fs::write(folder.0.path().join("secret"), "secret").unwrap();
         let mut tar = Builder::new(Vec::new());
         let mut link = header(b"link", EntryType::Link, 0);
         link.set_link_name("../secret").unwrap();
@@ -281,7 +276,7 @@ mod tests {
 
     #[test]
     fn existing_files_are_kept_without_force() {
-        let folder = Folder::new("kept");
+        let folder = Folder::new();
         let target = folder.target().join("a");
         fs::write(&target, "newer").unwrap();
         assert_eq!(code(check_target_directory(&folder.target(), false)), Some("LOCAL_FILE_EXISTS".into()));
@@ -296,7 +291,7 @@ mod tests {
 
     #[test]
     fn incomplete_file_does_not_appear() {
-        let folder = Folder::new("incomplete");
+        let folder = Folder::new();
         let written = write_file(&b"old"[..], Some(5), &folder.target().join("a"), true).map(drop);
         assert_eq!(code(written), Some("DOWNLOAD_INCOMPLETE".into()));
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 0);

@@ -147,52 +147,25 @@ mod tests {
     use super::*;
     use crate::args::Cli;
     use clap::Parser;
-    use std::path::PathBuf;
+    use tempfile::{NamedTempFile, TempDir};
 
-    /// A configuration file that is removed on drop.
-    struct TempFile(PathBuf);
-
-    /// Returns a unique path.
-    fn temp_path() -> PathBuf {
-        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        std::env::temp_dir().join(format!("snapshotter-{}-{count}", std::process::id()))
+    /// Writes a configuration file, which is removed on drop.
+    fn config_file(text: &str) -> NamedTempFile {
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(&file, text).unwrap();
+        file
     }
 
-    impl TempFile {
-        fn with(text: &str) -> Self {
-            let path = temp_path();
-            std::fs::write(&path, text).unwrap();
-            Self(path)
-        }
-
-        fn flag(&self) -> String {
-            format!("--config={}", self.0.display())
-        }
+    /// Creates a configuration directory with a file, which is removed on drop.
+    fn config_dir(text: &str) -> TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("snapshotter")).unwrap();
+        std::fs::write(dir.path().join("snapshotter/config.toml"), text).unwrap();
+        dir
     }
 
-    impl Drop for TempFile {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
-
-    /// A configuration directory that is removed on drop.
-    struct TempConfigDir(PathBuf);
-
-    impl TempConfigDir {
-        fn with(text: &str) -> Self {
-            let dir = temp_path();
-            std::fs::create_dir_all(dir.join("snapshotter")).unwrap();
-            std::fs::write(dir.join("snapshotter/config.toml"), text).unwrap();
-            Self(dir)
-        }
-    }
-
-    impl Drop for TempConfigDir {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+    fn flag_of(file: &NamedTempFile) -> String {
+        format!("--config={}", file.path().display())
     }
 
     const FILE: &str = "\
@@ -228,9 +201,9 @@ token = 'of the profile'
 
     #[test]
     fn flags_override_the_environment_and_the_environment_overrides_the_file() {
-        let file = TempFile::with(FILE);
+        let file = config_file(FILE);
         let environment = [("SNAPSHOTTER_ADDRESS", "https://variable"), ("SNAPSHOTTER_TOKEN", "of the variable")];
-        let flags = [&file.flag(), "--address=https://flag", "--token=of the flag"];
+        let flags = [&flag_of(&file), "--address=https://flag", "--token=of the flag"];
         assert_eq!(resolve(&flags, &environment), Ok(both("https://flag", "of the flag")));
         assert_eq!(resolve(&flags[..1], &environment), Ok(both("https://variable", "of the variable")));
         assert_eq!(resolve(&flags[..1], &[]), Ok(both("https://file", "of the file")));
@@ -239,59 +212,59 @@ token = 'of the profile'
 
     #[test]
     fn the_path_of_the_file_comes_from_a_flag_the_environment_or_the_default() {
-        let file = TempFile::with(FILE);
-        let path = file.0.display().to_string();
+        let file = config_file(FILE);
+        let path = file.path().display().to_string();
         assert_eq!(resolve(&[], &[("SNAPSHOTTER_CONFIG", &path)]), Ok(both("https://file", "of the file")));
         assert_eq!(resolve(&["--config=/nowhere"], &[("SNAPSHOTTER_CONFIG", &path)]), code("SETTINGS_UNREADABLE"));
         assert_eq!(resolve(&[], &[("HOME", "/nowhere")]), code("ADDRESS_MISSING"));
 
-        let dir = TempConfigDir::with(FILE);
-        let resolved = resolve(&[], &[("XDG_CONFIG_HOME", dir.0.to_str().unwrap())]);
+        let dir = config_dir(FILE);
+        let resolved = resolve(&[], &[("XDG_CONFIG_HOME", dir.path().to_str().unwrap())]);
         assert_eq!(resolved, Ok(both("https://file", "of the file")));
     }
 
     #[test]
     fn a_profile_inherits_nothing() {
-        let file = TempFile::with(FILE);
-        let staging = [&file.flag(), "--profile=staging"];
+        let file = config_file(FILE);
+        let staging = [&flag_of(&file), "--profile=staging"];
         let environment = [("SNAPSHOTTER_ADDRESS", "https://variable"), ("SNAPSHOTTER_TOKEN", "of the variable")];
         for environment in [&[][..], &environment[..], &environment[1..]] {
             assert_eq!(resolve(&staging, environment), code("TOKEN_MISSING"));
         }
-        let whole = [&file.flag(), "--profile=whole"];
+        let whole = [&flag_of(&file), "--profile=whole"];
         assert_eq!(resolve(&whole, &environment), Ok(both("https://whole", "of the profile")));
-        assert_eq!(resolve(&[&file.flag(), "--profile=other"], &environment), code("PROFILE_NOT_FOUND"));
+        assert_eq!(resolve(&[&flag_of(&file), "--profile=other"], &environment), code("PROFILE_NOT_FOUND"));
     }
 
     #[test]
     fn the_token_of_the_file_is_sent_only_to_the_server_of_the_file() {
-        let file = TempFile::with(FILE);
-        let to = |address: &str| resolve(&[&file.flag(), &format!("--address={address}")], &[]);
+        let file = config_file(FILE);
+        let to = |address: &str| resolve(&[&flag_of(&file), &format!("--address={address}")], &[]);
         assert_eq!(to("https://flag"), code("TOKEN_MISSING"));
         assert_eq!(to("https://file/v2"), Ok(both("https://file/v2", "of the file")));
-        assert_eq!(resolve(&[&file.flag()], &[("SNAPSHOTTER_ADDRESS", "https://variable")]), code("TOKEN_MISSING"));
-        let profile = [&file.flag(), "--profile=whole", "--address=https://flag"];
+        assert_eq!(resolve(&[&flag_of(&file)], &[("SNAPSHOTTER_ADDRESS", "https://variable")]), code("TOKEN_MISSING"));
+        let profile = [&flag_of(&file), "--profile=whole", "--address=https://flag"];
         assert_eq!(resolve(&profile, &[]), code("TOKEN_MISSING"));
-        let alone = TempFile::with("token = 'x'");
-        assert_eq!(resolve(&[&alone.flag(), "--address=https://flag"], &[]), Ok(both("https://flag", "x")));
+        let alone = config_file("token = 'x'");
+        assert_eq!(resolve(&[&flag_of(&alone), "--address=https://flag"], &[]), Ok(both("https://flag", "x")));
     }
 
     #[test]
     fn an_invalid_file_at_the_default_path_is_ignored_if_it_is_not_needed() {
-        let dir = TempConfigDir::with("nonsense");
-        let variable = ("XDG_CONFIG_HOME", dir.0.to_str().unwrap());
+        let dir = config_dir("nonsense");
+        let variable = ("XDG_CONFIG_HOME", dir.path().to_str().unwrap());
         let flags = ["--address=https://flag", "--token=x"];
         assert_eq!(resolve(&flags, &[variable]), Ok(both("https://flag", "x")));
         assert_eq!(resolve(&flags[..1], &[variable]), code("SETTINGS_INVALID"));
-        let named = TempFile::with("nonsense");
-        assert_eq!(resolve(&[&flags[..], &[&named.flag()]].concat(), &[]), code("SETTINGS_INVALID"));
+        let named = config_file("nonsense");
+        assert_eq!(resolve(&[&flags[..], &[&flag_of(&named)]].concat(), &[]), code("SETTINGS_INVALID"));
     }
 
     #[test]
     fn an_unknown_field_is_reported_without_values() {
         let message = |text: &str| {
-            let file = TempFile::with(text);
-            let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
+            let file = config_file(text);
+            let global = Cli::try_parse_from(["snapshotter", "doctor", &flag_of(&file)]).unwrap().global;
             match Sources::read(&global, &|_| None, &mut |_| ()) {
                 Err(Failure::Reported(report)) => report.message,
                 _ => panic!("the file must be refused"),
@@ -303,8 +276,8 @@ token = 'of the profile'
 
     #[test]
     fn an_invalid_file_is_reported_by_line_only() {
-        let file = TempFile::with("address = 'https://file'\ntoken = 'secret\n");
-        let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
+        let file = config_file("address = 'https://file'\ntoken = 'secret\n");
+        let global = Cli::try_parse_from(["snapshotter", "doctor", &flag_of(&file)]).unwrap().global;
         let Err(Failure::Reported(report)) = Sources::read(&global, &|_| None, &mut |_| ()) else {
             panic!("the file must be refused")
         };
@@ -316,10 +289,10 @@ token = 'of the profile'
     #[test]
     fn a_token_that_others_can_read_causes_a_warning() {
         use std::os::unix::fs::PermissionsExt;
-        let file = TempFile::with(FILE);
-        let global = Cli::try_parse_from(["snapshotter", "doctor", &file.flag()]).unwrap().global;
+        let file = config_file(FILE);
+        let global = Cli::try_parse_from(["snapshotter", "doctor", &flag_of(&file)]).unwrap().global;
         for (mode, count) in [(0o644, 1), (0o600, 0)] {
-            std::fs::set_permissions(&file.0, std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
             let mut warnings = Vec::new();
             let mut warn = |text| warnings.push(text);
             Sources::read(&global, &|_| None, &mut warn).map(drop).unwrap();

@@ -189,9 +189,11 @@ timeout {SYNC_SECONDS} sync -f -- "$d" 2>/dev/null; mv -f "$new" "$states.$next"
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::{Path, PathBuf};
     use std::process::Command;
-    use std::{env, fs, process};
+
+    use tempfile::TempDir;
 
     use super::super::container::update_marker;
     use super::*;
@@ -199,38 +201,32 @@ mod tests {
     use crate::model::named::ContainerMarker;
 
     /// A container in a directory of this machine, which is deleted at the end.
-    struct TestContainer(PathBuf);
+    struct TestContainer(TempDir);
 
     impl TestContainer {
-        fn new(name: &str) -> Self {
-            let root = env::temp_dir().join(format!("sandbox-snapshotter-{name}-{}", process::id()));
-            fs::create_dir_all(root.join("files")).unwrap();
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            fs::create_dir(root.path().join("files")).unwrap();
             let container = Self(root);
             container.run(&update_marker(None, &ContainerMarker::Ready("nonce".into()), None, false));
             container
         }
 
         fn state(&self, name: &str) -> PathBuf {
-            self.0.join(format!("run.looked.saved.{name}"))
+            self.0.path().join(format!("run.looked.saved.{name}"))
         }
 
         fn check(&self, saved: Option<&str>, next: &str) -> String {
-            let dir = Directory::parse(self.0.join("files").to_str().unwrap()).unwrap();
+            let dir = Directory::parse(self.0.path().join("files").to_str().unwrap()).unwrap();
             self.run(&changed_since_save(&dir, saved, next))
         }
 
         /// Runs a script with the paths of this container, and returns its output.
         fn run(&self, script: &str) -> String {
-            let own_files = format!("run={};", self.0.join("run").display());
+            let own_files = format!("run={};", self.0.path().join("run").display());
             let script = script.replace("run=/run/sandbox-snapshotter;", &own_files);
             let output = Command::new("bash").args(["-c", "--", &script]).output().unwrap();
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
-        }
-    }
-
-    impl Drop for TestContainer {
-        fn drop(&mut self) {
-            drop(fs::remove_dir_all(&self.0));
         }
     }
 
@@ -242,10 +238,10 @@ mod tests {
 
     #[test]
     fn file_that_changes_after_a_save_counts() {
-        let container = TestContainer::new("save");
+        let container = TestContainer::new();
         assert_eq!(container.check(None, "a"), "changed");
         assert_eq!(container.check(Some("a"), "b"), "unchanged");
-        fs::write(container.0.join("files/f"), "f").unwrap();
+        fs::write(container.0.path().join("files/f"), "f").unwrap();
         assert_eq!(container.check(Some("a"), "c"), "changed");
         assert_eq!(container.check(Some("c"), "d"), "unchanged");
         assert_eq!(container.check(Some("b"), "e"), "changed");
@@ -253,7 +249,7 @@ mod tests {
 
     #[test]
     fn clock_that_was_set_back_counts_as_a_change() {
-        let container = TestContainer::new("clock");
+        let container = TestContainer::new();
         container.check(None, "a");
         shift_clock(&container.state("a"), -1_000_000);
         assert_eq!(container.check(Some("a"), "b"), "unchanged", "the clock was set forward");
@@ -264,7 +260,7 @@ mod tests {
 
     #[test]
     fn state_of_an_earlier_release_has_no_clock() {
-        let container = TestContainer::new("earlier");
+        let container = TestContainer::new();
         container.check(None, "a");
         fs::write(container.state("a"), "").unwrap();
         assert_eq!(container.check(Some("a"), "b"), "unchanged");
@@ -284,7 +280,7 @@ mod tests {
 
     #[test]
     fn watch_reports_the_packages_of_the_image() {
-        let container = TestContainer::new("watch");
+        let container = TestContainer::new();
         let printed = container.run(&format!("SANDBOX_VERSION=0.12.10\n{}", watch(&capture(1))));
         let image = read_watch(&printed).unwrap();
         let known = Provenance::parse(&image).unwrap();
@@ -296,10 +292,10 @@ mod tests {
 
     #[test]
     fn watch_removes_those_of_other_captures() {
-        let container = TestContainer::new("watches");
+        let container = TestContainer::new();
         let files = |kind: &str| {
             let names =
-                fs::read_dir(&container.0).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+                fs::read_dir(container.0.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
             names.filter(|name| name.starts_with(&format!("run.looked.{kind}"))).count()
         };
         for number in 1..4 {
@@ -308,7 +304,7 @@ mod tests {
             }
         }
         assert_eq!((files("capture"), files("stop")), (1, 1));
-        assert!(container.0.join("run.looked").exists() && container.state("start").exists());
+        assert!(container.0.path().join("run.looked").exists() && container.state("start").exists());
     }
 
     fn capture(number: u8) -> ChangeCursor {

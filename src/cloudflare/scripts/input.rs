@@ -61,6 +61,7 @@ mod tests {
     use std::process::Command;
 
     use base64ct::{Base64, Encoding};
+    use tempfile::TempDir;
 
     use super::*;
 
@@ -76,76 +77,73 @@ mod tests {
         read_joined(&String::from_utf8(output.stdout).unwrap())
     }
 
-    fn folder(test: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("input-{test}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).unwrap();
-        folder
+    fn folder() -> TempDir {
+        tempfile::tempdir().unwrap()
     }
 
-    fn names(folder: &Path) -> usize {
+    fn count_files(folder: &TempDir) -> usize {
         fs::read_dir(folder).unwrap().count()
     }
 
     #[test]
     fn parts_are_appended_in_their_order() {
-        let folder = folder("order");
-        let path = folder.join("it's");
+        let folder = folder();
+        let path = folder.path().join("it's");
         join(&path, 0, &[b"one\0", b"\xff two"], 9).unwrap();
         join(&path, 9, &[b"", b" three"], 15).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"one\0\xff two three");
-        assert_eq!(names(&folder), 1);
+        assert_eq!(count_files(&folder), 1);
     }
 
     #[test]
     fn removal_leaves_no_part() {
-        let folder = folder("removed");
-        let path = folder.join("it's");
+        let folder = folder();
+        let path = folder.path().join("it's");
         join(&path, 0, &[b"one"], 3).unwrap();
         fs::write(input_part(path.to_str().unwrap(), 0), "dHdv").unwrap();
         assert!(Command::new("bash").args(["-c", &remove_input(path.to_str().unwrap())]).status().unwrap().success());
-        assert_eq!(names(&folder), 0);
+        assert_eq!(count_files(&folder), 0);
     }
 
     #[test]
     fn input_without_bytes_is_an_empty_file() {
-        let folder = folder("empty");
-        join(&folder.join("input"), 0, &[], 0).unwrap();
-        assert_eq!(fs::read(folder.join("input")).unwrap(), b"");
+        let folder = folder();
+        join(&folder.path().join("input"), 0, &[], 0).unwrap();
+        assert_eq!(fs::read(folder.path().join("input")).unwrap(), b"");
     }
 
     #[test]
     fn later_parts_in_another_container_leave_no_input() {
-        let folder = folder("replaced");
-        let failure = join(&folder.join("input"), 9, &[b" three"], 15).unwrap_err();
+        let folder = folder();
+        let failure = join(&folder.path().join("input"), 9, &[b" three"], 15).unwrap_err();
         assert_eq!(failure, input_interrupted("The input has no bytes instead of 9."));
-        assert_eq!(names(&folder), 0);
+        assert_eq!(count_files(&folder), 0);
     }
 
     #[test]
     fn missing_part_leaves_no_input() {
-        let folder = folder("missing");
-        let path = folder.join("input");
+        let folder = folder();
+        let path = folder.path().join("input");
         let script = join_input(path.to_str().unwrap(), 0, 1, 3);
         let output = Command::new("bash").args(["-c", &script]).output().unwrap();
         let failure = read_joined(&String::from_utf8(output.stdout).unwrap()).unwrap_err();
         assert_eq!(failure, input_interrupted("A part of the input is missing."));
-        assert_eq!(names(&folder), 0);
+        assert_eq!(count_files(&folder), 0);
     }
 
     #[test]
     fn incomplete_part_leaves_no_input() {
-        let folder = folder("incomplete");
-        let failure = join(&folder.join("input"), 0, &[b"one"], 4).unwrap_err();
+        let folder = folder();
+        let failure = join(&folder.path().join("input"), 0, &[b"one"], 4).unwrap_err();
         assert_eq!(failure, input_interrupted("The input has 3 bytes instead of 4."));
-        assert_eq!(names(&folder), 0);
+        assert_eq!(count_files(&folder), 0);
     }
 
     #[test]
     fn input_that_cannot_be_written_says_why() {
-        let folder = folder("blocked");
-        fs::create_dir(folder.join("input")).unwrap();
-        let failure = join(&folder.join("input"), 0, &[b"one"], 3).unwrap_err();
+        let folder = folder();
+        fs::create_dir(folder.path().join("input")).unwrap();
+        let failure = join(&folder.path().join("input"), 0, &[b"one"], 3).unwrap_err();
         assert!(failure.message.contains("Is a directory"), "{}", failure.message);
     }
 }

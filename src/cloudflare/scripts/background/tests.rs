@@ -1,11 +1,13 @@
 //! Runs the scripts with bash, in directories of this machine.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
 
 use super::*;
 use crate::cloudflare::scripts::read_background_outcome;
@@ -16,21 +18,19 @@ use crate::model::exec::OutputStream;
 
 /// A directory in which commands run. They are ended, and the directory is removed, at the end.
 struct Place {
-    path: PathBuf,
-    count: AtomicUsize,
+    dir: TempDir,
+    count: Cell<usize>,
 }
 
 impl Place {
     fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(format!("/tmp/background-commands-{}-{number}", std::process::id()));
-        fs::create_dir_all(path.join("work")).unwrap();
-        Self { path, count: AtomicUsize::new(0) }
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("work")).unwrap();
+        Self { dir, count: Cell::new(0) }
     }
 
     fn call(&self, action: BackgroundAction) -> Result<BackgroundOutcome, BackgroundRefusal> {
-        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let number = self.count.replace(self.count.get() + 1);
         let id = CommandId::parse(&format!("c{number}")).unwrap();
         let dir = Directory::parse("/workspace").unwrap();
         let call = BackgroundCall { id, dir, action };
@@ -39,10 +39,10 @@ impl Place {
             Program::Shell(script) => ["bash", "-c", "--"].map(str::to_owned).into_iter().chain([script]).collect(),
             Program::Argv(words) => words,
         };
-        let own = format!("{}/", self.path.display());
+        let own = format!("{}/", self.dir.path().display());
         let words: Vec<String> = words.iter().map(|word| word.replace("/run/sandbox-snapshotter", &own)).collect();
         let mut bash = Command::new(&words[0]);
-        bash.args(&words[1..]).current_dir(self.path.join("work"));
+        bash.args(&words[1..]).current_dir(self.dir.path().join("work"));
         let mut running = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let CommandInput::Text(input) = &command.stdin else { panic!("a text") };
         // A call that is refused does not read its input.
@@ -106,7 +106,7 @@ impl Place {
     }
 
     fn record(&self, id: &CommandId) -> PathBuf {
-        self.path.join(".background").join(id.as_str())
+        self.dir.path().join(".background").join(id.as_str())
     }
 }
 
@@ -115,7 +115,6 @@ impl Drop for Place {
         for command in self.list().into_iter().filter(|command| command.state == CommandState::Running) {
             self.end(&command.command_id, Signal::Kill, 0);
         }
-        fs::remove_dir_all(&self.path).unwrap();
     }
 }
 
@@ -134,7 +133,7 @@ fn command_gets_its_input_its_variables_and_its_directory() {
     });
     let id = started.unwrap().command_id;
     let (command, output) = place.finish(&id);
-    assert_eq!(output, format!("{}/work\nin\nit's $(x)\n0\n", place.path.display()));
+    assert_eq!(output, format!("{}/work\nin\nit's $(x)\n0\n", place.dir.path().display()));
     assert_eq!(place.read(&id, OutputStream::Stderr, 0).1, "x\n");
     assert_eq!((command.state, command.exit_code, command.timed_out), (CommandState::Exited, Some(3), false));
     assert_eq!((command.stdout_bytes, command.stderr_bytes, command.truncated), (output.len() as u64, 2, false));
@@ -162,7 +161,7 @@ fn text_of_a_long_command_is_cut() {
 #[test]
 fn output_of_a_running_command_is_read_while_the_call_waits() {
     let place = Place::new();
-    let fifo = place.path.join("fifo");
+    let fifo = place.dir.path().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let id = place.start(&format!("cat <{}; exec sleep 600", fifo.display()));
     let writer = std::thread::spawn(move || fs::write(fifo, "hello").unwrap());

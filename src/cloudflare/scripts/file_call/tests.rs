@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
 
 use super::*;
 use crate::cloudflare::scripts::read_file_outcome;
@@ -15,17 +16,16 @@ use crate::model::file_call::{FileOutcome, FileRefusal};
 use crate::model::files::FilePath;
 
 /// A directory with files, which is removed at the end.
-pub(in crate::cloudflare::scripts) struct Place(pub PathBuf, pub Option<(&'static str, &'static str)>);
+pub(in crate::cloudflare::scripts) struct Place(pub TempDir, pub Option<(&'static str, &'static str)>);
 
 impl Place {
     pub fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(format!("/tmp/file-calls-{}-{number}", std::process::id()));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path();
         fs::create_dir_all(path.join("work/src")).unwrap();
         fs::write(path.join("work/notes.txt"), "first\n").unwrap();
         fs::write(path.join("secret"), "outside").unwrap();
-        Self(path, None)
+        Self(dir, None)
     }
 
     /// Replaces a text of each script.
@@ -35,7 +35,7 @@ impl Place {
     }
 
     pub fn at(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.0.join("work").join(path)
+        self.0.path().join("work").join(path)
     }
 
     pub fn call(&self, path: &str, action: FileAction) -> Result<FileOutcome, FileRefusal> {
@@ -48,7 +48,7 @@ impl Place {
         let command = file_command(&call);
         let Program::Shell(script) = &command.program else { panic!("a script") };
         // The locks of the script are in a directory that exists everywhere.
-        let script = script.replace("run=/run/", &format!("run={}/", self.0.display()));
+        let script = script.replace("run=/run/", &format!("run={}/", self.0.path().display()));
         let script = self.1.map_or_else(|| script.clone(), |(from, to)| script.replace(from, to));
         let mut bash = Command::new("bash");
         bash.args(["-c", "--", &script]).current_dir("/");
@@ -89,12 +89,6 @@ impl Place {
         let mut names: Vec<String> = fs::read_dir(self.at("")).unwrap().map(name).collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
     }
 }
 
@@ -202,7 +196,7 @@ fn no_path_leads_through_a_symbolic_link() {
         for path in ["up/secret", "inner/file", "up/new/file"] {
             assert_eq!(place.call(path, action.clone()), Err(FileRefusal::NotADirectory), "{path} {action:?}");
         }
-        assert_eq!(fs::read_to_string(place.0.join("secret")).unwrap(), "outside");
+        assert_eq!(fs::read_to_string(place.0.path().join("secret")).unwrap(), "outside");
         assert_eq!(place.names(), ["inner", "notes.txt", "src", "up"]);
         assert_eq!(fs::read_dir(place.at("src")).unwrap().count(), 0);
     }
@@ -224,14 +218,14 @@ fn links_themselves_are_neither_read_nor_replaced() {
     place.call("link", move_to("moved", false)).unwrap();
     assert_eq!(fs::read_link(place.at("moved")).unwrap(), Path::new("../secret"));
     assert_eq!(place.call("moved", FileAction::Remove { recursive: true }), Ok(FileOutcome::Removed(true)));
-    assert_eq!(fs::read_to_string(place.0.join("secret")).unwrap(), "outside");
+    assert_eq!(fs::read_to_string(place.0.path().join("secret")).unwrap(), "outside");
 }
 
 #[test]
 fn directory_that_is_reached_through_a_link_is_refused() {
     let place = Place::new();
-    fs::rename(place.at(""), place.0.join("real")).unwrap();
-    symlink("real", place.0.join("work")).unwrap();
+    fs::rename(place.at(""), place.0.path().join("real")).unwrap();
+    symlink("real", place.0.path().join("work")).unwrap();
     for action in actions() {
         assert_eq!(place.call("notes.txt", action), Err(FileRefusal::NotADirectory));
     }
@@ -304,8 +298,8 @@ fn write_with_another_etag_changes_nothing() {
 fn write_takes_its_content_from_a_file() {
     let place = Place::new();
     let content = vec![7; 3_000_000];
-    fs::write(place.0.join("input"), &content).unwrap();
-    let input = FileInput::File(place.0.join("input").to_str().unwrap().to_owned());
+    fs::write(place.0.path().join("input"), &content).unwrap();
+    let input = FileInput::File(place.0.path().join("input").to_str().unwrap().to_owned());
     place.call("data", FileAction::Write { content: input, mode: None, if_match: None }).unwrap();
     assert_eq!(fs::read(place.at("data")).unwrap(), content);
 }
@@ -366,7 +360,7 @@ fn directory_is_removed_with_its_files_only_on_request() {
     symlink("../..", place.at("src/up")).unwrap();
     assert_eq!(place.call("src", FileAction::Remove { recursive: false }), Err(FileRefusal::NotEmpty));
     assert_eq!(place.call("src", FileAction::Remove { recursive: true }), Ok(FileOutcome::Removed(true)));
-    assert!(place.0.join("secret").exists(), "links in it are not followed");
+    assert!(place.0.path().join("secret").exists(), "links in it are not followed");
     fs::create_dir(place.at("empty")).unwrap();
     for path in ["empty", "notes.txt"] {
         assert_eq!(place.call(path, FileAction::Remove { recursive: false }), Ok(FileOutcome::Removed(true)));

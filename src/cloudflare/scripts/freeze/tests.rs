@@ -1,30 +1,28 @@
 //! Runs the scripts with bash, in directories of this machine.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
 
 use super::*;
 
 /// A directory with a program whose files are frozen, which is removed at the end.
-struct Place(PathBuf);
+struct Place(TempDir);
 
 /// The lines of the log that the commands write.
 type Log = &'static [&'static str];
 
 impl Place {
     fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = PathBuf::from(format!("/tmp/freezes-{}-{number}", std::process::id()));
-        fs::create_dir_all(path.join("work")).unwrap();
-        Self(path)
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("work")).unwrap();
+        Self(dir)
     }
 
     fn start(&self, script: &str) -> Child {
-        let script = [PRELUDE, script].concat().replace("run=/run/", &format!("run={}/", self.0.display()));
-        let script = script.replace("'/workspace'", &format!("'{}/work'", self.0.display()));
+        let script = [PRELUDE, script].concat().replace("run=/run/", &format!("run={}/", self.0.path().display()));
+        let script = script.replace("'/workspace'", &format!("'{}/work'", self.0.path().display()));
         Command::new("bash")
             .args(["-c", "--", &script])
             .env("GREETING", "hello")
@@ -55,26 +53,20 @@ impl Place {
 
     #[track_caller]
     fn expect_log(&self, lines: Log) {
-        let log = fs::read_to_string(self.0.join("work/log")).unwrap_or_default();
+        let log = fs::read_to_string(self.0.path().join("work/log")).unwrap_or_default();
         assert_eq!(log.lines().collect::<Vec<_>>(), lines);
     }
 
     /// Waits until no watchdog runs.
     fn wait(&self) {
-        let lock = self.0.join("sandbox-snapshotter.freeze-lock");
+        let lock = self.0.path().join("sandbox-snapshotter.freeze-lock");
         assert!(Command::new("flock").arg(lock).arg("true").status().unwrap().success());
     }
 
     /// Returns the names of the files that are left besides the lock.
     fn left(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names = fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name != "work" && !name.ends_with(".freeze-lock")).collect()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
     }
 }
 
@@ -131,7 +123,7 @@ fn only_the_begin_of_long_output_is_returned() {
 #[test]
 fn freeze_that_hangs_is_killed_before_the_thaw() {
     let place = Place::new();
-    let failed = place.freeze("trap 'echo killed >>log; exit' TERM; sleep 60 & wait", 2).unwrap_err();
+    let failed = place.freeze("trap 'echo killed >log; exit' TERM; sleep 60 & wait", 2).unwrap_err();
     assert_eq!(failed.exit_code, None);
     place.expect_log(&["killed", "thaw"]);
     let failed = place.freeze("trap '' TERM; while :; do sleep 0.1; done", 2).unwrap_err();
@@ -142,7 +134,7 @@ fn freeze_that_hangs_is_killed_before_the_thaw() {
 fn process_that_holds_a_lock_can_outlive_the_freeze_command() {
     let place = Place::new();
     assert_eq!(place.freeze("sleep 60 & echo $! >pid", 60), Ok(()));
-    let process = fs::read_to_string(place.0.join("work/pid")).unwrap();
+    let process = fs::read_to_string(place.0.path().join("work/pid")).unwrap();
     assert_eq!(place.thaw(&id(1)), CONSISTENT);
     assert!(Command::new("kill").arg(process.trim()).status().unwrap().success(), "it still ran");
 }
@@ -170,7 +162,7 @@ fn next_freeze_waits_for_the_thaw_of_an_earlier_one() {
 fn thaw_does_not_wait_for_a_watchdog_that_was_killed() {
     let place = Place::new();
     place.freeze("cut -d ' ' -f 4 /proc/$PPID/stat >watchdog", 60).unwrap();
-    let watchdog = fs::read_to_string(place.0.join("work/watchdog")).unwrap();
+    let watchdog = fs::read_to_string(place.0.path().join("work/watchdog")).unwrap();
     let killed = Command::new("kill").args(["-KILL", watchdog.trim()]).status();
     assert!(killed.unwrap().success());
     assert_eq!(place.thaw(&id(1)), FreezeReport::default());
@@ -184,7 +176,7 @@ fn container_in_which_nothing_was_frozen_is_not_consistent() {
 #[test]
 fn directory_that_does_not_exist_runs_no_command() {
     let place = Place::new();
-    fs::remove_dir(place.0.join("work")).unwrap();
+    fs::remove_dir(place.0.path().join("work")).unwrap();
     assert_eq!(
         place.freeze("echo freeze", 60).unwrap_err(),
         FreezeFailed { exit_code: Some(126), output: String::new() }
