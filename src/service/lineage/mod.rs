@@ -2,8 +2,10 @@
 //!
 //! - [`scope`]: which lineage a caller may use
 //! - [`locate`]: finds the sandbox that a snapshot was taken of
+//! - [`former`]: finds a label in the former sandboxes of a workspace
 //! - [`selection`]: snapshots that are selected by their id alone
 
+mod former;
 pub mod locate;
 mod scope;
 pub mod selection;

@@ -82,8 +82,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         check_patterns(&request.excludes)?;
         dir.check_restorable()?;
         abort.check()?;
-        if request.label.is_some() {
-            self.choose_label(request.label.as_ref(), request.replace, self.now())?;
+        if let Some(label) = &request.label {
+            self.check_label(label, request.replace).await?;
         }
 
         self.check_capturable(&request)?;

@@ -1,4 +1,5 @@
-//! Labels: the names that users give to snapshots. A label is unique among the snapshots of one sandbox.
+//! Labels: the names that users give to snapshots. A label is unique among the snapshots of one sandbox. A new snapshot of a
+//! named workspace gets no label of a snapshot of its former sandboxes either, except with `replace`.
 
 use super::select::{Selected, require_ready};
 use crate::model::answer::{SnapshotState, Summary};
@@ -16,12 +17,26 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Selected { sandbox, mut snapshot } = self.select(&request.selection).await?;
         require_ready(&snapshot)?;
         if snapshot.label != request.new_label {
-            if !request.replace {
-                self.ensure_label_free(&request.new_label)?;
-            }
+            self.check_label(&request.new_label, request.replace).await?;
             self.assign_label(&mut snapshot, request.new_label.clone())?;
         }
         self.summary(&sandbox, &snapshot)
+    }
+
+    /// Verifies that a snapshot can get a label.
+    ///
+    /// # Errors
+    /// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false: one of this sandbox, or of a former
+    /// sandbox of its workspace.
+    pub(in crate::service) async fn check_label(&self, label: &Label, replace: bool) -> Result<()> {
+        if replace {
+            return Ok(());
+        }
+        self.ensure_label_free(label)?;
+        match self.find_in_workspace(label).await? {
+            Some((sandbox_id, snapshot_id)) => Err(Error::label_taken(label, &snapshot_id, &sandbox_id)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the label for a new snapshot, and the label that it takes from another snapshot when it is ready.

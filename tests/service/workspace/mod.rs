@@ -14,6 +14,7 @@ mod fork_secrets;
 mod former_snapshots;
 mod get_or_create;
 mod image;
+mod labels;
 mod loss;
 mod loss_elsewhere;
 mod migrate;

@@ -61,7 +61,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 stopped.had_ended = false;
                 if let Some(StopSnapshot { label: Some(label), replace, .. }) = &request.options {
                     // Before the hooks, so that a stop that is refused has no effect.
-                    self.choose_label(Some(label), *replace, self.now())?;
+                    self.check_label(label, *replace).await?;
                 }
                 let restore = self.restore_into(&marker)?;
                 is_reported = restore.as_ref().is_none_or(|restore| {

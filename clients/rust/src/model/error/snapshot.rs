@@ -187,7 +187,7 @@ impl Error {
         Self::new(
             Code::LabelTaken,
             format!("The snapshot {taken_by} of {:?} already has the label {:?}.", id.as_str(), label.as_str()),
-            "Use another label, or pass `replace: true` to take the label from that snapshot.",
+            "Use another label, or pass `replace: true`: the label then means the new snapshot.",
         )
     }
 }

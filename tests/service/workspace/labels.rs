@@ -1,0 +1,99 @@
+//! Labels of a workspace that continues in another sandbox: a label of its former sandboxes is taken.
+
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter::model::{Code, Failure, Result};
+use serde_json::{Value, json};
+
+use crate::support::{ExpectError, Fixture, Method, WORKSPACE};
+
+/// Takes a snapshot of the sandbox of a workspace.
+fn snapshot(fixture: &Fixture, workspace: &str, options: &Value) -> Result<Value> {
+    let mut arguments = json!({ "sandboxId": fixture.sandbox_of(workspace) });
+    arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    fixture.run(Operation::Snapshot, &arguments)
+}
+
+/// Returns the options that select a snapshot of the present sandbox of the workspace.
+fn selection(fixture: &Fixture, taken: &Value) -> Value {
+    json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": taken["snapshotId"] })
+}
+
+/// A workspace that was rolled back to a snapshot with the label `base`. Returns the snapshot.
+fn rolled_back() -> (Fixture, Value) {
+    let fixture = Fixture::with_workspace();
+    let taken = snapshot(&fixture, WORKSPACE, &json!({ "label": "base" })).unwrap();
+    fixture.revert_workspace(WORKSPACE, &taken["snapshotId"]).unwrap();
+    (fixture, taken["snapshotId"].clone())
+}
+
+#[test]
+fn label_of_a_former_sandbox_is_taken() {
+    let (fixture, base) = rolled_back();
+    let error = snapshot(&fixture, WORKSPACE, &json!({ "label": "base" })).expect_code(Code::LabelTaken);
+    assert!(error.message().contains(base.as_str().unwrap()), "{error}");
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "base", "replace": true })).unwrap();
+}
+
+#[test]
+fn label_of_the_sandbox_before_the_former_one_is_taken() {
+    let (fixture, base) = rolled_back();
+    fixture.revert_workspace(WORKSPACE, &base).unwrap();
+    fixture.revert_workspace(WORKSPACE, &base).unwrap();
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "base" })).expect_code(Code::LabelTaken);
+}
+
+#[test]
+fn snapshot_cannot_be_renamed_to_a_label_of_a_former_sandbox() {
+    let (fixture, _) = rolled_back();
+    let taken = snapshot(&fixture, WORKSPACE, &json!({ "label": "other" })).unwrap();
+    let mut arguments = selection(&fixture, &taken);
+    arguments["newLabel"] = json!("base");
+    fixture.run(Operation::Label, &arguments).expect_code(Code::LabelTaken);
+    arguments["newLabel"] = json!("unused");
+    fixture.run(Operation::Label, &arguments).unwrap();
+}
+
+#[test]
+fn stop_with_a_label_of_a_former_sandbox_is_refused_before_its_hooks_run() {
+    let (fixture, _) = rolled_back();
+    fixture.update_workspace(WORKSPACE, &json!({ "hooks": { "beforeStop": { "command": "exit 0" } } })).unwrap();
+    fixture.world.reset_calls();
+    let options = json!({ "name": WORKSPACE, "snapshot": { "label": "base" } });
+    fixture.run(Operation::StopWorkspace, &options).expect_code(Code::LabelTaken);
+    assert_eq!((fixture.state(WORKSPACE), fixture.world.call_count(Method::RunHook)), ("active", 0));
+}
+
+#[test]
+fn label_of_another_workspace_of_the_lineage_is_free() {
+    let (fixture, _) = rolled_back();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
+    snapshot(&fixture, "fork", &json!({ "label": "base" })).unwrap();
+    snapshot(&fixture, "fork", &json!({ "label": "good" })).unwrap();
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "good" })).unwrap();
+}
+
+#[test]
+fn label_is_free_after_the_deletion_of_its_snapshot() {
+    let (fixture, _) = rolled_back();
+    let second = snapshot(&fixture, WORKSPACE, &json!({ "label": "second" })).unwrap();
+    let former = selection(&fixture, &second);
+    let third = snapshot(&fixture, WORKSPACE, &json!({ "label": "third" })).unwrap();
+    fixture.revert_workspace(WORKSPACE, &third["snapshotId"]).unwrap();
+    fixture.run(Operation::Delete, &former).unwrap();
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "second" })).unwrap();
+}
+
+#[test]
+fn former_sandbox_that_does_not_answer_does_not_prevent_a_snapshot() {
+    let (fixture, _) = rolled_back();
+    fixture.world.before(Method::Describe).fail_with(Failure::new("Error", "Network connection lost."));
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "base" })).unwrap();
+}
+
+#[test]
+fn snapshot_without_a_label_asks_no_other_sandbox() {
+    let (fixture, _) = rolled_back();
+    fixture.world.reset_calls();
+    snapshot(&fixture, WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.world.call_count(Method::Describe), 0);
+}
