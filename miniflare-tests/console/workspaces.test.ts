@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { violations } from './accessibility.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
-import { failCalls, recordBodies, triggerRead } from './calls.ts';
+import { delayCalls, failCalls, recordBodies, triggerRead } from './calls.ts';
 
 const fixture = new ConsoleFixture();
 
@@ -225,6 +226,38 @@ describe('a workspace', () => {
     await tab.node(`Sandbox ${await desk.sandboxId()} current`).waitFor();
   });
 
+  test('compares a snapshot of a former sandbox with its present files', async () => {
+    await fixture.createWorkspaces('compares', ['desk']);
+    const desk = fixture.world.workspace('desk', 'compares');
+    await desk.exec('echo before >file');
+    const { snapshotId } = await fixture.world.snapshot(await desk.sandboxId(), { label: 'before' });
+    await fixture.world.rpc('workspaces/update', {
+      name: 'desk',
+      tenant: 'compares',
+      currentSnapshotId: snapshotId,
+    });
+    await desk.exec('echo present >file');
+    await using tab = await fixture.signedIn('#/workspaces/compares/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Compare…').click();
+    await tab.dialog.getByLabel('With').selectOption({ label: 'Present files of desk' });
+    await tab.button('Compare').click();
+    await tab.page.getByText('1 difference').waitFor();
+
+    await tab.visit('#/workspaces/compares/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Roll back…').click();
+    await tab.link('Compare the snapshot with the present files').click();
+    await tab.page.getByText('1 difference').waitFor();
+
+    await desk.stop();
+    await tab.visit('#/workspaces/compares/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Compare…').click();
+    const choices = await tab.dialog.getByLabel('With').locator('option').allInnerTexts();
+    assert.ok(choices.length > 0 && choices.every((choice) => !choice.startsWith('Present')), choices.join());
+  });
+
   test('is promoted from a fork, and from a snapshot of a fork in its lineage', async () => {
     await fixture.createWorkspaces('promotes', ['desk']);
     const desk = fixture.world.workspace('desk', 'promotes');
@@ -234,12 +267,9 @@ describe('a workspace', () => {
     await attempt.exec('echo better >file');
     await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
     await tab.button('Promote to desk…').click();
-    const source = tab.dialog.getByLabel('Workspace', { exact: true });
-    await source.waitFor();
-    assert.deepEqual(await source.locator('option').allInnerTexts(), [
-      'attempt',
-      'Another one, or a snapshot',
-    ]);
+    await tab.dialog.getByText('One of attempt, or the id of a snapshot').waitFor();
+    assert.equal(await tab.field('Workspace or snapshot').inputValue(), '', 'nothing is preselected');
+    await tab.field('Workspace or snapshot').fill('attempt');
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of attempt now').waitFor();
     const { formerSnapshotId = '' } = await fixture.world.rpc('workspaces/getByName', {
@@ -250,6 +280,10 @@ describe('a workspace', () => {
       .getByRole('status')
       .getByText(`The files from before are in ${formerSnapshotId}`)
       .waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await tab.page.emulateMedia({ colorScheme });
+      assert.deepEqual(await violations(tab, { runOnly: ['color-contrast'] }), [], colorScheme);
+    }
     await tab.link(formerSnapshotId).first().click();
     await tab.details.getByText('before promotion').waitFor();
     assert.equal(await desk.exec('cat file'), 'better\n');
@@ -262,6 +296,23 @@ describe('a workspace', () => {
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of snap-').waitFor();
     assert.equal(await desk.exec('cat file'), 'best\n');
+  });
+
+  test('is promoted from what was typed before the other workspaces were known', async () => {
+    await fixture.createWorkspaces('types', ['desk']);
+    const desk = fixture.world.workspace('desk', 'types');
+    await desk.exec('echo first >file');
+    await desk.fork({ newName: 'attempt', count: 2 });
+    await using tab = await fixture.signedIn('#/workspaces/types/desk');
+    const promote = tab.button('Promote to desk…');
+    await promote.waitFor();
+    const answer = await delayCalls(tab, 'workspaces/getByName');
+    await promote.click();
+    await tab.field('Workspace or snapshot').fill('attempt-2');
+    answer();
+    await tab.dialog.getByText('One of attempt-1, attempt-2').waitFor();
+    await tab.button('Promote').click();
+    await tab.page.getByText('desk has the files of attempt-2 now').waitFor();
   });
 
   test('whose container ended without a stop shows that files may be lost', async () => {

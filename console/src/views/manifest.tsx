@@ -11,6 +11,7 @@ import { Copy, Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
 import type { PlaceFor } from './details.ts';
+import { FULL_REASONS } from './full-reasons.ts';
 
 const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'unknown' } as const;
 
@@ -60,7 +61,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
               {of.totalBytes !== undefined && `; a restore reads ${size(of.totalBytes)}`}
             </>
           ) : (
-            of.fullReason && <>all files (no delta: {of.fullReason})</>
+            of.fullReason && <>all files: {FULL_REASONS[of.fullReason] ?? of.fullReason}</>
           )}
         </Fact>
         <Fact name="Stored bytes">

@@ -9,7 +9,7 @@ import type { ReadOptions } from '../live.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
-import { ChoiceField, TextField, TickField } from '../ui/field.tsx';
+import { TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
 import { SavedBefore } from './snapshot-link.tsx';
@@ -69,7 +69,7 @@ export function Promote({
   );
 }
 
-/** The fields for the source: a choice of the other workspaces of the lineage, or a text. */
+/** The field for the source. It suggests the other workspaces of the lineage, as soon as they are known. */
 function SourceField({
   address,
   value,
@@ -80,45 +80,35 @@ function SourceField({
   onValue: (value: string) => void;
 }) {
   const [others, setOthers] = useState<string[]>([]);
-  const [isTyped, setTyped] = useState(false);
   useEffect(() => {
     const aborter = new AbortController();
     // Without the others, the field takes every name nevertheless.
-    othersOf(address, { signal: aborter.signal, retry: false }).then(
-      ([first, ...rest]) => {
-        if (first === undefined) return;
-        setOthers([first, ...rest]);
-        onValue(first);
-      },
-      () => {},
-    );
+    othersOf(address, { signal: aborter.signal, retry: false }).then(setOthers, () => {});
     return () => aborter.abort();
   }, []);
-  const choose = (chosen: string) => {
-    setTyped(chosen === '');
-    onValue(chosen);
-  };
-  const choices = [
-    ...others.map((name) => [name, name] as const),
-    ['', 'Another one, or a snapshot'] as const,
-  ];
   return (
-    <>
-      {others.length > 0 && (
-        <ChoiceField label="Workspace" value={isTyped ? '' : value} choices={choices} onValue={choose} />
-      )}
-      {(isTyped || others.length === 0) && (
-        <TextField
-          label="Workspace or snapshot"
-          hint="The name of a workspace of the same lineage, or the id of a snapshot."
-          required
-          value={value}
-          onValue={onValue}
-        />
-      )}
-    </>
+    <TextField
+      label="Workspace or snapshot"
+      hint={
+        others.length > 0 ? (
+          <>
+            One of {others.slice(0, MAX_NAMED).join(', ')}
+            {others.length > MAX_NAMED && ' …'}, or the id of a snapshot of the lineage.
+          </>
+        ) : (
+          'The name of a workspace of the same lineage, or the id of a snapshot.'
+        )
+      }
+      required
+      suggestions={others}
+      value={value}
+      onValue={onValue}
+    />
   );
 }
+
+/** The number of workspaces that the hint names. */
+const MAX_NAMED = 8;
 
 /** Returns the names of the tenant's other workspaces in the lineage of a workspace. */
 async function othersOf({ tenant, name }: Address, options: ReadOptions): Promise<string[]> {

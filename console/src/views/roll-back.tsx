@@ -4,11 +4,13 @@ import { useState } from 'preact/hooks';
 
 import { SnapshotterError, type Workspace } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
+import { href } from '../routes.ts';
 import { client } from '../session.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
+import { diffToPresent, type PresentFiles } from './compare.tsx';
 import { SavedBefore } from './snapshot-link.tsx';
 import { subjectOf } from './workspace-operations.ts';
 
@@ -16,10 +18,13 @@ import { subjectOf } from './workspace-operations.ts';
 export function RollBack({
   workspace: { tenant, name, state },
   node,
+  present,
   onClose,
 }: {
   workspace: Workspace;
   node: SnapshotNode;
+  /** The present files of the workspace, if it runs. */
+  present: PresentFiles | undefined;
   onClose: () => void;
 }) {
   const { snapshotId = '' } = node.selected;
@@ -63,6 +68,12 @@ export function RollBack({
       <p>
         The present sandbox is stopped, and its files are saved in a snapshot: you can roll back to it as
         well. No snapshot is deleted.
+        {present && (
+          <>
+            {' '}
+            <a href={href(diffToPresent(node, present))}>Compare the snapshot with the present files</a>
+          </>
+        )}
       </p>
     </ActionDialog>
   );

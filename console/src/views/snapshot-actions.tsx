@@ -12,7 +12,7 @@ import type { SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
-import { comparable, Compare } from './compare.tsx';
+import { comparable, Compare, presentFiles } from './compare.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { refusalOf } from './deletion.ts';
 import type { DetailsProps } from './details.ts';
@@ -70,6 +70,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
 
   const refusal = refusalOf(node, nodes);
   const others = comparable(node, nodes);
+  const present = presentFiles(node, nodes, workspace);
   const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
   const canPromote = workspace !== undefined && !canRollBack;
   const ofNewSandbox = workspace && ' to a new sandbox';
@@ -115,7 +116,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           Label…
         </Button>
         <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
-        <Button onClick={() => setDialog('compare')}>Compare…</Button>
+        {(present || others.length > 0) && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
         <Button
           needs="delete"
           variant="danger"
@@ -150,7 +151,13 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
       {dialog === 'compare' && (
-        <Compare node={node} others={others} nodes={nodes} onClose={() => setDialog(undefined)} />
+        <Compare
+          node={node}
+          others={others}
+          nodes={nodes}
+          present={present}
+          onClose={() => setDialog(undefined)}
+        />
       )}
       {dialog === 'delete' && (
         <DeleteSnapshot
@@ -161,7 +168,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
         />
       )}
       {dialog === 'roll back' && canRollBack && (
-        <RollBack workspace={workspace} node={node} onClose={() => setDialog(undefined)} />
+        <RollBack workspace={workspace} node={node} present={present} onClose={() => setDialog(undefined)} />
       )}
       {dialog === 'promote' && canPromote && (
         <Promote address={workspace} snapshotId={selection.snapshotId} onClose={() => setDialog(undefined)} />
