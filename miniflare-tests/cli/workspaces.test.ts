@@ -298,7 +298,9 @@ describe('a name instead of a sandbox id', () => {
   test('selects the newest snapshot with a label', async () => {
     await workspaceWithFormerSandbox();
     const first = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;
-    const second = await cli.id('snapshot', 'create', `@${name}`, '--fresh', '--label', 'former');
+    const again = ['snapshot', 'create', `@${name}`, '--fresh', '--label', 'former'];
+    assert.equal((await cli.failure(...again)).error.code, 'LABEL_TAKEN');
+    const second = await cli.id(...again, '--replace');
     const labelled = (await cli.json('snapshot', 'show', `@${name}`, 'former')).snapshotId;
     const compared = (await cli.json('diff', `@${name}`, 'present', 'former')).to;
     assert.deepEqual([labelled, compared], [second, second]);

@@ -2,10 +2,10 @@
 //!
 //! - [`scope`]: which lineage a caller may use
 //! - [`locate`]: finds the sandbox that a snapshot was taken of
-//! - [`former`]: finds a label in the former sandboxes of a workspace
+//! - [`labels`]: finds a label in the other sandboxes of a workspace
 //! - [`selection`]: snapshots that are selected by their id alone
 
-mod former;
+mod labels;
 pub mod locate;
 mod scope;
 pub mod selection;

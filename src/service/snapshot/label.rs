@@ -1,5 +1,5 @@
-//! Labels: the names that users give to snapshots. A label is unique among the snapshots of one sandbox. A new snapshot of a
-//! named workspace gets no label of a snapshot of its former sandboxes either, except with `replace`.
+//! Labels: the names that users give to snapshots. A label is unique among the snapshots of one sandbox. A snapshot of a named
+//! workspace gets no label of a snapshot of its other sandboxes either, except with `replace`.
 
 use super::select::{Selected, require_ready};
 use crate::model::answer::{SnapshotState, Summary};
@@ -26,8 +26,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that a snapshot can get a label.
     ///
     /// # Errors
-    /// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false: one of this sandbox, or of a former
-    /// sandbox of its workspace.
+    /// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false: one of this sandbox, or of
+    /// another sandbox of its workspace.
     pub(in crate::service) async fn check_label(&self, label: &Label, replace: bool) -> Result<()> {
         if replace {
             return Ok(());

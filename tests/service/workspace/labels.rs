@@ -1,4 +1,4 @@
-//! Labels of a workspace that continues in another sandbox: a label of its former sandboxes is taken.
+//! Labels of a workspace with several sandboxes: a label of one of them is taken in the others.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure, Result};
@@ -51,6 +51,17 @@ fn snapshot_cannot_be_renamed_to_a_label_of_a_former_sandbox() {
     fixture.run(Operation::Label, &arguments).expect_code(Code::LabelTaken);
     arguments["newLabel"] = json!("unused");
     fixture.run(Operation::Label, &arguments).unwrap();
+}
+
+#[test]
+fn snapshot_of_a_former_sandbox_cannot_be_renamed_to_a_label_of_the_present_one() {
+    let fixture = Fixture::with_workspace();
+    let taken = snapshot(&fixture, WORKSPACE, &json!({ "label": "base" })).unwrap();
+    let mut arguments = selection(&fixture, &taken);
+    fixture.revert_workspace(WORKSPACE, &taken["snapshotId"]).unwrap();
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "present" })).unwrap();
+    arguments["newLabel"] = json!("present");
+    fixture.run(Operation::Label, &arguments).expect_code(Code::LabelTaken);
 }
 
 #[test]

@@ -1,21 +1,23 @@
-//! Finds a label among the snapshots of the former sandboxes of a named workspace, which has a new sandbox after each rollback
-//! or promotion.
+//! Finds a label among the snapshots of the other sandboxes of a named workspace, which has a new one after each rollback or
+//! promotion.
 
 use futures_util::future::join_all;
 
 use super::{CONCURRENCY, MAX_SANDBOXES};
 use crate::model::answer::SnapshotState;
+use crate::model::named::binding::WorkspaceBinding;
 use crate::model::{Label, Result, SandboxId, SnapshotId};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns a snapshot with the label, and its sandbox, which belonged to the workspace of this one. A sandbox that does not
-    /// answer, and those after the first 500 of the lineage, count as sandboxes without the label: a capture is worth more
-    /// than a label that is unique.
+    /// Returns a snapshot with the label, and its sandbox: another one of the same workspace. A sandbox that does not answer,
+    /// and those after the first 500 of the lineage, count as sandboxes without the label: a capture is worth more than a
+    /// label that is unique.
     pub(in crate::service) async fn find_in_workspace(&self, label: &Label) -> Result<Option<(SandboxId, SnapshotId)>> {
         let record = self.sandbox_record()?;
-        let Some(binding) = record.binding.filter(|_| record.parent.is_some()) else { return Ok(None) };
+        let has_others = |binding: &WorkspaceBinding| record.parent.is_some() || binding.superseded;
+        let Some(binding) = record.binding.filter(has_others) else { return Ok(None) };
         let mut pending = vec![record.root_id];
         let mut asked = 0;
         while !pending.is_empty() && asked < MAX_SANDBOXES {
@@ -24,9 +26,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let answers = join_all(batch.iter().map(|id| self.fetch_description(id))).await;
             for (id, answer) in batch.into_iter().zip(answers) {
                 let Ok(lineage) = answer else { continue };
-                let is_former = id != *self.id && lineage.workspace.as_ref() == Some(&binding.address);
+                let is_other = id != *self.id && lineage.workspace.as_ref() == Some(&binding.address);
                 let ready = lineage.snapshots.into_iter().filter(|snapshot| snapshot.state == SnapshotState::Ready);
-                let found = ready.filter(|_| is_former).find(|snapshot| snapshot.label.as_ref() == Some(label));
+                let found = ready.filter(|_| is_other).find(|snapshot| snapshot.label.as_ref() == Some(label));
                 if let Some(found) = found {
                     return Ok(Some((id, found.snapshot_id)));
                 }
