@@ -134,14 +134,14 @@ impl Error {
     pub fn snapshot_has_dependents(id: &SnapshotId, pinned: bool, dependents: &[SandboxId]) -> Self {
         let names: Vec<_> = dependents.iter().map(|dependent| format!("{:?}", dependent.as_str())).collect();
         let (reason, remediation) = match (pinned, names.as_slice()) {
-            (true, []) => ("is pinned".to_owned(), "Unpin the snapshot, or pass `force: true` to delete it anyway."),
+            (true, []) => ("is pinned".to_owned(), "Unpin it with unpin(), or pass `force: true` to delete it anyway."),
             (false, names) => (
                 format!("is needed by {}", names.join(", ")),
                 "Take a snapshot of each sandbox that depends on it, or pass `force: true` to delete it anyway.",
             ),
             (true, names) => (
                 format!("is pinned and needed by {}", names.join(", ")),
-                "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
+                "Unpin it with unpin(), and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
                  delete it anyway.",
             ),
         };
