@@ -41,7 +41,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::{Failure, FailureReport, Result};
 use answer::Answer;
 use render::{lines, with_flags};
-use sanitize::{sanitize, sanitize_for_terminal};
+use sanitize::{sanitize, sanitize_for_terminal, sanitize_lines};
 pub use stream::{
     is_terminal, print, print_bytes, print_error_bytes, print_final_json, print_indented_json, print_json, print_plain,
 };
@@ -142,12 +142,15 @@ pub fn print_failure(failure: &Failure) {
         ("correlation id", report.correlation_id.clone()),
     ];
     let line = |(name, text): (&str, String)| {
-        format!("{}: {}", style::styled(style::STRONG, name), sanitize_for_terminal(&text))
+        format!("{}: {}", style::styled(style::STRONG, name), sanitize_lines(&text, INDENT))
     };
     let further = further.into_iter().filter_map(|(name, text)| Some(line((name, text?))));
-    let first = format!("{error}: {}", sanitize_for_terminal(&message(report)));
+    let first = format!("{error}: {}", sanitize_lines(&message(report), INDENT));
     print_note(&lines(std::iter::once(first).chain(further)));
 }
+
+/// The begin of each further line of a text.
+const INDENT: &str = "    ";
 
 /// Returns the message of a failure, with the flags of this program. An answer that can't be decoded has fields, not options.
 fn message(report: &FailureReport) -> String {

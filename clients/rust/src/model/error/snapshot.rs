@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::output_note;
 use crate::model::answer::Removal;
 use crate::model::named::WorkspaceName;
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
@@ -18,7 +19,7 @@ impl Error {
             Some(code) => format!("failed with exit code {code}"),
             None => "exceeded its time limit and was killed".to_owned(),
         };
-        let output = if output.is_empty() { String::new() } else { format!(" Output:\n{output}") };
+        let output = output_note(output);
         Self::new(
             Code::HookFailed,
             format!("The command `freeze` in the sandbox {:?} {how}. No snapshot was taken.{output}", id.as_str()),
