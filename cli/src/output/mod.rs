@@ -4,7 +4,7 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
-//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`]: the text output of each answer
 
 pub mod answer;
 mod changes;
@@ -14,6 +14,7 @@ pub mod diff;
 pub mod exec;
 pub mod files;
 pub mod health;
+mod hooks;
 pub mod render;
 pub mod retention;
 mod revive;

@@ -5,8 +5,8 @@ use sandbox_snapshotter_client::model::answer::{
 };
 use sandbox_snapshotter_client::model::freeze::FreezeReport;
 use sandbox_snapshotter_client::model::{
-    DerivationKind, Provenance, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp,
-    WorkspaceRef,
+    DerivationKind, FullReason, Provenance, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, TakenSnapshot,
+    Timestamp, WorkspaceRef,
 };
 
 use super::Show;
@@ -31,7 +31,7 @@ impl Show for TakenSnapshot {
             ("size", size(capture.size_bytes)),
             ("form", if capture.form.is_full() { "full" } else { "delta" }.to_owned()),
             ("based on", capture.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
-            ("full because", capture.reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
+            ("full because", capture.reason.map_or("", FullReason::words).to_owned()),
             ("taken", exact_time(snapshot.created_at(), now)),
             (
                 "changed",
@@ -244,7 +244,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
         ("form", form_word(snapshot).to_owned()),
-        ("full because", snapshot.full_reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
+        ("full because", snapshot.full_reason.map_or("", FullReason::words).to_owned()),
         ("based on", snapshot.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
         ("restored bytes", snapshot.total_bytes.map_or_else(String::new, size)),
         ("only its own", snapshot.own_bytes.filter(|_| is_shared).map_or_else(String::new, size)),
@@ -312,4 +312,23 @@ fn summary_state(snapshot: &Summary) -> String {
 /// Joins the ids of sandboxes.
 pub fn names(sandboxes: &[SandboxId]) -> String {
     sandboxes.iter().map(SandboxId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_for_a_full_archive_is_plain_text() {
+        let time = "2026-11-20T05:00:00.000Z";
+        let summary = serde_json::json!({
+            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "label": "first", "state": "ready", "dir": "/workspace", "createdAt": time,
+            "ageSeconds": 0, "fullReason": "fileSystem", "lastUsedAt": time, "pinned": false, "dependents": [],
+            "restorable": "yes",
+        });
+        let text = json::from_value::<Summary>(&summary).unwrap().text(Timestamp::from_millis(0));
+        assert!(text.contains("full because  the file system may not record all changes\n"), "{text}");
+    }
 }
