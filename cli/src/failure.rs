@@ -1,5 +1,7 @@
 //! The failures of commands.
 
+use std::fmt::Display;
+
 use sandbox_snapshotter_client::model::{self, Code, Kind};
 use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
@@ -39,6 +41,8 @@ pub struct FailureReport {
     pub cause: Option<model::Failure>,
     /// The idempotency key of the call, if the call can be repeated with it.
     pub key: Option<String>,
+    /// The address of the server that reported the failure. It serves the pages whose paths are in the texts.
+    pub server: Option<String>,
 }
 
 impl Failure {
@@ -59,6 +63,7 @@ impl Failure {
             correlation_id: None,
             cause: None,
             key: None,
+            server: None,
         }))
     }
 
@@ -151,6 +156,15 @@ impl Failure {
     #[must_use]
     pub fn with_ids(self, ids: &[String]) -> Self {
         if ids.is_empty() { self } else { self.with_sentence(&format!("Ids in the answer: {}.", ids.join(", "))) }
+    }
+
+    /// Sets the address of the server that reported the failure.
+    #[must_use]
+    pub fn of_server(mut self, address: impl Display) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.server = Some(address.to_string());
+        }
+        self
     }
 
     /// Sets the idempotency key of the call, if the call can be repeated with it.
@@ -270,6 +284,7 @@ impl From<client::Error> for Failure {
             correlation_id: error.correlation_id().map(str::to_owned),
             cause: error.cause().cloned(),
             key: None,
+            server: None,
         }))
     }
 }

@@ -138,7 +138,7 @@ pub fn print_failure(failure: &Failure) {
     let key = report.key.as_deref().filter(|key| !report.remediation.contains(key));
     let further = [
         ("cause", report.cause.as_ref().map(ToString::to_string)),
-        ("help", Some(with_flags(&report.remediation)).filter(|help| !help.is_empty())),
+        ("help", Some(remediation(report)).filter(|help| !help.is_empty())),
         ("note", key.map(|key| format!("repeat the same command with `--idempotency-key {key}` to get its answer"))),
         ("correlation id", report.correlation_id.clone()),
     ];
@@ -152,6 +152,12 @@ pub fn print_failure(failure: &Failure) {
 
 /// The begin of each further line of a text.
 const INDENT: &str = "    ";
+
+/// Returns the remediation of a failure, with the flags of this program and the complete addresses of the server's pages.
+fn remediation(report: &FailureReport) -> String {
+    let text = with_flags(&report.remediation);
+    report.server.as_ref().map_or_else(|| text.clone(), |server| text.replace(" /docs/", &format!(" {server}/docs/")))
+}
 
 /// Returns the message of a failure, with the flags of this program. An answer that can't be decoded has fields, not options.
 fn message(report: &FailureReport) -> String {
