@@ -184,6 +184,11 @@ impl Failure {
 impl FailureReport {
     /// Returns the document that JSON mode prints.
     pub fn envelope(&self, command: &str) -> Value {
+        json!({ "ok": false, "command": command, "error": self.to_json(), "exitCode": self.exit.number() })
+    }
+
+    /// Returns the error in the format of the API.
+    pub fn to_json(&self) -> Value {
         let fields = [
             ("code", json!(self.code)),
             ("kind", json!(self.kind)),
@@ -199,7 +204,7 @@ impl FailureReport {
             .filter(|(_, value)| !value.is_null())
             .map(|(name, value)| (name.into(), value))
             .collect();
-        json!({ "ok": false, "command": command, "error": error, "exitCode": self.exit.number() })
+        Value::Object(error)
     }
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
-    DeletedWorkspace, Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
-    WorkspacePage,
+    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
@@ -14,23 +13,20 @@ use sandbox_snapshotter_client::model::request::{
     PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
     StopSnapshot, UpdateRequest,
 };
-use sandbox_snapshotter_client::model::{Code, Directory, Error, Selection, SnapshotId};
+use sandbox_snapshotter_client::model::{Code, Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
 
-use super::confirm::confirm;
 use super::context::{Context, key_or_new};
+use super::deletion;
 use super::lists;
 use super::settings::settings_update;
-use super::snapshot;
 use super::target::{parse_address, parse_label, read_selector, to_target};
 use crate::args::workspace::{
-    Create, Delete, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
+    Create, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
-use crate::output::render::count;
 use crate::output::switched::SwitchedWorkspace;
-use crate::output::workspaces::Deleted;
 use crate::output::{print_failure, print_warning};
 
 /// Runs the command.
@@ -54,7 +50,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
             context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/migrate", &request)?)
         }
-        Workspace::Delete(command) => delete(context, &command),
+        Workspace::Delete(command) => deletion::run(context, &command),
     }
 }
 
@@ -266,39 +262,6 @@ fn find_of_target(context: &Context, target: &str, snapshot: &str) -> Result<Sna
     let found =
         context.call_read_only::<Summary>("get", &Selection { selector, lineage_scope: LineageScope::UNRESTRICTED })?;
     Ok(found.value.snapshot_id)
-}
-
-fn delete(context: &Context, command: &Delete) -> Result<Exit> {
-    let address = parse_address(&command.name)?;
-    confirm(&command.confirmation, || {
-        let described = context.workspace(&address)?;
-        let mut snapshots = 0;
-        for sandbox_id in std::iter::once(&described.sandbox_id).chain(&described.former_sandbox_ids) {
-            snapshots += snapshot::count(context, sandbox_id)?;
-        }
-        let (sandbox, snapshots) = (&described.sandbox_id, count(snapshots, "snapshot", "snapshots"));
-        Ok(Some(format!(
-            "This permanently deletes the workspace {address}, its sandbox {sandbox} and its {snapshots}, except \
-             snapshots that are pinned or needed by other sandboxes."
-        )))
-    })?;
-    let mut answer = context.call_mutating::<Deleted>("workspaces/delete", &address)?;
-    if !existed(&answer.value.workspace) {
-        // A misspelled name would leave the workspace in place.
-        let failure = Failure::from(Error::workspace_not_found(&address)).with_sentence("Nothing was deleted.");
-        return Err(context.suggest_workspace(failure, &address.to_json()));
-    }
-    to_target(&address).trim_start_matches('@').clone_into(&mut answer.value.name);
-    context.show(&answer)
-}
-
-/// Returns whether the workspace existed: this call deleted it, or an earlier one did.
-fn existed(deleted: &DeletedWorkspace) -> bool {
-    deleted.removed
-        || deleted.deleted_at.is_some()
-        || deleted.removed_snapshots > 0
-        || !deleted.kept.is_empty()
-        || !deleted.pending.is_empty()
 }
 
 impl lists::Page for WorkspacePage {
