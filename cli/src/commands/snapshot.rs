@@ -183,9 +183,9 @@ fn list_all(
     let cursor = last.map(|Answer { value: Summary { created_at, snapshot_id, .. }, .. }| {
         SnapshotCursor { created_at, snapshot_id }.to_string()
     });
-    let mut list = lists::to_page::<SnapshotList>(snapshots, cursor)?;
-    list.value.former = former;
-    Ok(list)
+    let mut found = lists::to_page::<SnapshotList>(snapshots, cursor)?;
+    found.value.former = former;
+    Ok(found)
 }
 
 /// Returns the number of snapshots of a sandbox.

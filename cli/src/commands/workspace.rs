@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
-    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspacePage,
+    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
+    WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
-use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
+use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
     PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
@@ -15,6 +16,7 @@ use sandbox_snapshotter_client::model::request::{
 };
 use sandbox_snapshotter_client::model::{Code, Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
+use serde_json::json;
 
 use super::context::{Context, key_or_new};
 use super::deletion;
@@ -26,6 +28,7 @@ use crate::args::workspace::{
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
+use crate::output::answer::Answer;
 use crate::output::switched::SwitchedWorkspace;
 use crate::output::{print_failure, print_warning};
 
@@ -295,9 +298,8 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
             prefix: prefix.clone(),
         };
         let mut page = context.call_read_only::<WorkspacePage>("workspaces/list", &request)?;
-        // One page is printed as it was answered.
-        if paging.is_all() && !context.output.json && !context.output.quiet {
-            add_last_saves(context, &tenant, &mut page.value);
+        if !context.output.quiet {
+            add_last_saves(context, &tenant, &mut page);
         }
         Ok(page)
     })
@@ -306,21 +308,32 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
 /// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
 const MAX_DESCRIBED: usize = 10;
 
-/// Adds when the newest snapshot was taken to the workspaces that no stop and no automatic save has saved. The list does not
-/// have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is read.
-fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut WorkspacePage) {
-    let unsaved: Vec<_> = page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()).collect();
-    if unsaved.len() > MAX_DESCRIBED {
-        print_warning(&format!(
-            "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
-            unsaved.len()
-        ));
+/// Adds when the newest snapshot was taken to the workspaces that are active, or that no stop and no automatic save has saved. The
+/// list does not have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is read.
+fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<WorkspacePage>) {
+    let Answer { raw, value, .. } = page;
+    let may_be_newer = |entry: &WorkspaceEntry| entry.state == State::Active || entry.last_saved_at.is_none();
+    let entries = value.workspaces.iter_mut().enumerate();
+    let entries: Vec<_> = entries.filter(|(_, entry)| may_be_newer(entry)).collect();
+    if entries.len() > MAX_DESCRIBED {
+        if !context.output.json {
+            print_warning(&format!(
+                "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
+                entries.len()
+            ));
+        }
         return;
     }
-    for entry in unsaved {
+    for (index, entry) in entries {
         let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
         // The workspace may be deleted by now.
         let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
-        entry.last_saved_at = described.ok().and_then(|described| described.value.last_saved_at);
+        let saved_at = described.ok().and_then(|described| described.value.last_saved_at);
+        if saved_at > entry.last_saved_at {
+            entry.last_saved_at = saved_at;
+            let row =
+                raw.get_mut(<WorkspacePage as lists::Page>::ROWS).and_then(|rows| rows.get_mut(index)?.as_object_mut());
+            row.map(|row| row.insert("lastSavedAt".to_owned(), json!(saved_at)));
+        }
     }
 }
