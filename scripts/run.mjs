@@ -73,6 +73,7 @@ const commands = {
     packages();
     rust();
     if (args.includes('--tests')) testTools();
+    console.log('The setup is complete.');
   },
   'build:tests': () => {
     packages();

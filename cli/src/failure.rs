@@ -1,5 +1,7 @@
 //! The failures of commands.
 
+use std::fmt::Display;
+
 use sandbox_snapshotter_client::model::{self, Code, Kind};
 use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
@@ -39,6 +41,8 @@ pub struct FailureReport {
     pub cause: Option<model::Failure>,
     /// The idempotency key of the call, if the call can be repeated with it.
     pub key: Option<String>,
+    /// The address of the server that reported the failure. It serves the pages whose paths are in the texts.
+    pub server: Option<String>,
 }
 
 impl Failure {
@@ -59,6 +63,7 @@ impl Failure {
             correlation_id: None,
             cause: None,
             key: None,
+            server: None,
         }))
     }
 
@@ -153,6 +158,15 @@ impl Failure {
         if ids.is_empty() { self } else { self.with_sentence(&format!("Ids in the answer: {}.", ids.join(", "))) }
     }
 
+    /// Sets the address of the server that reported the failure.
+    #[must_use]
+    pub fn of_server(mut self, address: impl Display) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.server = Some(address.to_string());
+        }
+        self
+    }
+
     /// Sets the idempotency key of the call, if the call can be repeated with it.
     #[must_use]
     pub fn with_key(mut self, key: Option<&str>) -> Self {
@@ -170,6 +184,11 @@ impl Failure {
 impl FailureReport {
     /// Returns the document that JSON mode prints.
     pub fn envelope(&self, command: &str) -> Value {
+        json!({ "ok": false, "command": command, "error": self.to_json(), "exitCode": self.exit.number() })
+    }
+
+    /// Returns the error in the format of the API.
+    pub fn to_json(&self) -> Value {
         let fields = [
             ("code", json!(self.code)),
             ("kind", json!(self.kind)),
@@ -185,7 +204,7 @@ impl FailureReport {
             .filter(|(_, value)| !value.is_null())
             .map(|(name, value)| (name.into(), value))
             .collect();
-        json!({ "ok": false, "command": command, "error": error, "exitCode": self.exit.number() })
+        Value::Object(error)
     }
 }
 
@@ -270,6 +289,7 @@ impl From<client::Error> for Failure {
             correlation_id: error.correlation_id().map(str::to_owned),
             cause: error.cause().cloned(),
             key: None,
+            server: None,
         }))
     }
 }

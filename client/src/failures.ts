@@ -9,7 +9,7 @@ export function aborted(signal: AbortSignal): SnapshotterError {
     kind: 'transient',
     message: "The caller's AbortSignal fired.",
     remediation:
-      'The snapshotter rolls back the operation where possible, and ends a command. Check what changed before you repeat the call.',
+      'Repeat the call if you still need it: the snapshotter rolls back the operation where possible. It ends a command, whose changes stay.',
     retryable: true,
     cause: signal.reason,
   });

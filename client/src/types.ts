@@ -2222,8 +2222,9 @@ export interface WorkspaceEntry {
   /** Whether the files of the running workspace are saved automatically. */
   autosave?: boolean;
   /**
-   * When the newest snapshot of the workspace's files was taken, by whatever means. Absent if there is
-   * none yet.
+   * When the newest snapshot of the workspace's files was taken that the list counts: by a stop or an
+   * automatic save, or the one that the workspace was last started from. The description of the
+   * workspace also counts snapshots that a caller took since. Absent if there is none.
    */
   lastSavedAt?: string;
   /**

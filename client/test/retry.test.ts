@@ -240,7 +240,12 @@ describe('a signal', () => {
       return never();
     });
     const call = clientOver(transport).client.list({ sandboxId: 'x', signal: controller.signal });
-    assert.equal((await failure(call)).code, 'ABORTED');
+    const { code, retryable, remediation } = await failure(call);
+    assert.deepEqual([code, retryable], ['ABORTED', true]);
+    assert.match(
+      remediation,
+      /^Repeat the call if you still need it: .* ends a command, whose changes stay\.$/,
+    );
   });
 
   test('that does not fire has no listeners after the call', async () => {

@@ -1,4 +1,4 @@
-// The options of `npm run demo` and `npm run dev`, which are checked before anything is built.
+// The options of `npm run demo` and `npm run dev`, which are checked before anything is built, and the output of `npm run setup`.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -35,3 +35,8 @@ for (const [args, message] of [
     assert.equal(status, 2);
     assert.equal(output, `${message}\nOptions: npm run ${args[0]} -- --help\n`);
   });
+
+test('`npm run setup` says at its end that it is complete', async () => {
+  const { status, output } = await run('setup');
+  assert.deepEqual([status, output.endsWith('The setup is complete.\n')], [0, true], output);
+});

@@ -146,14 +146,14 @@ for (const [what, format] of Object.entries(FORMATS)) {
         name: 'before',
         description: 'good state',
       });
-      assert.match(created, /^snapshot before created: [0-9a-f]{40}$/);
+      assert.match(created, /^checkpoint before created: [0-9a-f]{40}$/);
       await model.run('echo worse > src/app; echo new > src/extra; rm notes', second);
       const diff = await model.readText('snapshot_diff', { ...inSecond, name: 'before' });
       assert.match(diff, /^-good\n\+worse$/m);
       assert.match(diff, /^\+new$/m);
       assert.equal(
         await model.readText('snapshot_restore', { ...inSecond, name: 'before' }),
-        'restored snapshot before (3 file(s) changed):\nnotes\nsrc/app\nsrc/extra',
+        'restored checkpoint before (3 file(s) changed):\nnotes\nsrc/app\nsrc/extra',
       );
       assert.equal(await model.run('find * -type f | sort; cat src/app', second), 'notes\nsrc/app\ngood\n');
       assert.match(

@@ -115,9 +115,9 @@ describe('without a bucket,', () => {
         name: `workspace__work__${op}`,
         arguments: { name: 's1' },
       });
-    assert.match(text(await call('snapshot_create')), /^snapshot s1 created: [0-9a-f]{40}$/);
+    assert.match(text(await call('snapshot_create')), /^checkpoint s1 created: [0-9a-f]{40}$/);
     await withoutBucket.exec('agent', 'echo v2 > file');
-    assert.equal(text(await call('snapshot_restore')), 'restored snapshot s1 (1 file(s) changed):\nfile');
+    assert.equal(text(await call('snapshot_restore')), 'restored checkpoint s1 (1 file(s) changed):\nfile');
     assert.equal(text(await call('snapshot_diff')), 'no differences');
     assert.equal(await withoutBucket.exec('agent', 'cat file'), 'v1\n');
   });

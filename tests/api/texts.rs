@@ -76,7 +76,7 @@ fn delete_text_states_whether_the_snapshot_existed() {
 fn checkpoint_text_contains_the_full_commit() {
     assert_eq!(
         text("snapshot_create", checkpoint("s1")),
-        "snapshot s1 created: 9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77"
+        "checkpoint s1 created: 9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77"
     );
 }
 
@@ -88,7 +88,7 @@ fn checkpoint_list_text_has_one_tab_separated_row_per_checkpoint() {
         "s1\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tbefore refactor\n\
          s2\t9a3f0c6e4b2e\t2026-04-23T12:30:00+00:00\tbefore refactor"
     );
-    assert_eq!(listed(json!([])), "no snapshots");
+    assert_eq!(listed(json!([])), "no checkpoints");
 }
 
 #[test]
@@ -111,13 +111,13 @@ fn checkpoint_list_text_is_shortened_and_states_that_older_ones_exist() {
 
 #[test]
 fn checkpoint_restore_text_lists_changed_paths() {
-    assert_eq!(restored(&["a.txt", "b.txt"], 2), "restored snapshot s1 (2 file(s) changed):\na.txt\nb.txt");
-    assert_eq!(restored(&[], 0), "restored snapshot s1 (no files changed)");
+    assert_eq!(restored(&["a.txt", "b.txt"], 2), "restored checkpoint s1 (2 file(s) changed):\na.txt\nb.txt");
+    assert_eq!(restored(&[], 0), "restored checkpoint s1 (no files changed)");
 }
 
 #[test]
 fn checkpoint_restore_text_counts_unlisted_paths() {
-    assert_eq!(restored(&["a.txt"], 3), "restored snapshot s1 (3 file(s) changed):\na.txt\n… and 2 more");
+    assert_eq!(restored(&["a.txt"], 3), "restored checkpoint s1 (3 file(s) changed):\na.txt\n… and 2 more");
 }
 
 #[test]

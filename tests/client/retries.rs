@@ -100,7 +100,11 @@ fn permanent_failure_is_not_retried() {
 
 #[test]
 fn aborted_call_is_not_retried() {
-    call_with_replies("get", json!({}), vec![Err(TransportError::Aborted)]).0.unwrap_err();
+    let aborted = call_with_replies("get", json!({}), vec![Err(TransportError::Aborted)]).0.unwrap_err();
+    assert!(
+        aborted.retryable() && aborted.remediation().starts_with("Repeat the call if you still need it"),
+        "{aborted}"
+    );
     call_with_replies("get", json!({}), vec![error_reply("ABORTED", "transient")]).0.unwrap_err();
 }
 

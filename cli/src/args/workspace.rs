@@ -90,10 +90,11 @@ Examples:
   snapshotter workspace migrate @notebook --runtime container
   snapshotter workspace migrate @notebook --runtime sdk-0.12")]
     Migrate(Migrate),
-    /// Delete a workspace and its snapshots, and free its name; asks for confirmation
+    /// Delete workspaces and their snapshots, and free their names; asks for confirmation
     #[command(after_help = "\
-Example:
-  snapshotter workspace delete notebook --yes")]
+Examples:
+  snapshotter workspace delete notebook --yes
+  snapshotter workspace delete try-1 try-2")]
     Delete(Delete),
 }
 
@@ -344,9 +345,9 @@ pub struct Migrate {
 /// `workspace delete`
 #[derive(Args)]
 pub struct Delete {
-    /// The name of the workspace, or TENANT/NAME
-    #[arg(value_name = "NAME")]
-    pub name: String,
+    /// The name of the workspace, or TENANT/NAME; repeatable
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
     /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,

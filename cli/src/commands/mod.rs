@@ -4,6 +4,7 @@ mod background;
 mod checkpoint;
 mod confirm;
 mod context;
+mod deletion;
 mod diff;
 mod doctor;
 mod documents;

@@ -1,6 +1,7 @@
 //! The commands for snapshots.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summary, Verification};
 use sandbox_snapshotter_client::model::freeze::Freeze;
@@ -25,7 +26,7 @@ use crate::args::snapshot::{
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
-use crate::output::snapshots::names;
+use crate::output::snapshots::{SnapshotList, names};
 
 /// Runs the command.
 pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
@@ -117,6 +118,18 @@ impl lists::Page for Page {
     }
 }
 
+impl lists::Page for SnapshotList {
+    const ROWS: &str = <Page as lists::Page>::ROWS;
+
+    fn len(&self) -> usize {
+        self.page.len()
+    }
+
+    fn cursor(&mut self) -> &mut Option<String> {
+        self.page.cursor()
+    }
+}
+
 /// Lists all snapshots of a sandbox or named workspace, or one page of them, newest first.
 fn list(context: &Context, command: &List) -> Result<Exit> {
     let sandboxes = context.sandboxes(&command.target)?;
@@ -152,10 +165,13 @@ fn list_all(
     paging: &Paging,
     request: &ListRequest,
     sandboxes: &[SandboxId],
-) -> Result<Answer<Page>> {
-    let (mut snapshots, mut is_more) = (Vec::new(), false);
-    for sandbox in sandboxes {
+) -> Result<Answer<SnapshotList>> {
+    let (mut snapshots, mut is_more, mut former) = (Vec::new(), false, HashSet::new());
+    for (index, sandbox) in sandboxes.iter().enumerate() {
         let (rows, rest) = lists::collect_rows(paging, |cursor| page(context, request, sandbox, cursor))?;
+        // The present sandbox is the first one.
+        let ids = rows.iter().filter(|_| index > 0).map(|row| SnapshotId::parse(&text(row, "snapshotId")));
+        former.extend(ids.filter_map(std::result::Result::ok));
         snapshots.extend(rows);
         is_more |= rest.is_some();
     }
@@ -167,7 +183,9 @@ fn list_all(
     let cursor = last.map(|Answer { value: Summary { created_at, snapshot_id, .. }, .. }| {
         SnapshotCursor { created_at, snapshot_id }.to_string()
     });
-    lists::to_page(snapshots, cursor)
+    let mut found = lists::to_page::<SnapshotList>(snapshots, cursor)?;
+    found.value.former = former;
+    Ok(found)
 }
 
 /// Returns the number of snapshots of a sandbox.

@@ -4,33 +4,32 @@ use std::collections::BTreeMap;
 
 use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
-    DeletedWorkspace, Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription,
+    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
     WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
-use sandbox_snapshotter_client::model::named::{Address, Tenant, TurnEnded, WorkspaceName};
+use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
     PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
     StopSnapshot, UpdateRequest,
 };
-use sandbox_snapshotter_client::model::{Code, Directory, Error, Selection, SnapshotId};
+use sandbox_snapshotter_client::model::{Code, Directory, Selection, SnapshotId};
 use sandbox_snapshotter_client::{ErrorCode, Options};
+use serde_json::json;
 
-use super::confirm::confirm;
 use super::context::{Context, key_or_new};
+use super::deletion;
 use super::lists;
 use super::settings::settings_update;
-use super::snapshot;
 use super::target::{parse_address, parse_label, read_selector, to_target};
 use crate::args::workspace::{
-    Create, Delete, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
+    Create, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
 };
 use crate::exit::Exit;
 use crate::failure::{Failure, Result, remediation_or};
-use crate::output::render::count;
+use crate::output::answer::Answer;
 use crate::output::switched::SwitchedWorkspace;
-use crate::output::workspaces::Deleted;
 use crate::output::{print_failure, print_warning};
 
 /// Runs the command.
@@ -54,7 +53,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
             context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/migrate", &request)?)
         }
-        Workspace::Delete(command) => delete(context, &command),
+        Workspace::Delete(command) => deletion::run(context, &command),
     }
 }
 
@@ -268,39 +267,6 @@ fn find_of_target(context: &Context, target: &str, snapshot: &str) -> Result<Sna
     Ok(found.value.snapshot_id)
 }
 
-fn delete(context: &Context, command: &Delete) -> Result<Exit> {
-    let address = parse_address(&command.name)?;
-    confirm(&command.confirmation, || {
-        let described = context.workspace(&address)?;
-        let mut snapshots = 0;
-        for sandbox_id in std::iter::once(&described.sandbox_id).chain(&described.former_sandbox_ids) {
-            snapshots += snapshot::count(context, sandbox_id)?;
-        }
-        let (sandbox, snapshots) = (&described.sandbox_id, count(snapshots, "snapshot", "snapshots"));
-        Ok(Some(format!(
-            "This permanently deletes the workspace {address}, its sandbox {sandbox} and its {snapshots}, except \
-             snapshots that are pinned or needed by other sandboxes."
-        )))
-    })?;
-    let mut answer = context.call_mutating::<Deleted>("workspaces/delete", &address)?;
-    if !existed(&answer.value.workspace) {
-        // A misspelled name would leave the workspace in place.
-        let failure = Failure::from(Error::workspace_not_found(&address)).with_sentence("Nothing was deleted.");
-        return Err(context.suggest_workspace(failure, &address.to_json()));
-    }
-    to_target(&address).trim_start_matches('@').clone_into(&mut answer.value.name);
-    context.show(&answer)
-}
-
-/// Returns whether the workspace existed: this call deleted it, or an earlier one did.
-fn existed(deleted: &DeletedWorkspace) -> bool {
-    deleted.removed
-        || deleted.deleted_at.is_some()
-        || deleted.removed_snapshots > 0
-        || !deleted.kept.is_empty()
-        || !deleted.pending.is_empty()
-}
-
 impl lists::Page for WorkspacePage {
     const ROWS: &str = "workspaces";
 
@@ -332,9 +298,8 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
             prefix: prefix.clone(),
         };
         let mut page = context.call_read_only::<WorkspacePage>("workspaces/list", &request)?;
-        // One page is printed as it was answered.
-        if paging.is_all() && !context.output.json && !context.output.quiet {
-            add_last_saves(context, &tenant, &mut page.value);
+        if !context.output.quiet {
+            add_last_saves(context, &tenant, &mut page);
         }
         Ok(page)
     })
@@ -343,21 +308,32 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
 /// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
 const MAX_DESCRIBED: usize = 10;
 
-/// Adds when the newest snapshot was taken to the workspaces that no stop and no automatic save has saved. The list does not
-/// have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is read.
-fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut WorkspacePage) {
-    let unsaved: Vec<_> = page.workspaces.iter_mut().filter(|entry| entry.last_saved_at.is_none()).collect();
-    if unsaved.len() > MAX_DESCRIBED {
-        print_warning(&format!(
-            "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
-            unsaved.len()
-        ));
+/// Adds when the newest snapshot was taken to the workspaces that are active, or that no stop and no automatic save has saved. The
+/// list does not have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is read.
+fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<WorkspacePage>) {
+    let Answer { raw, value, .. } = page;
+    let may_be_newer = |entry: &WorkspaceEntry| entry.state == State::Active || entry.last_saved_at.is_none();
+    let entries = value.workspaces.iter_mut().enumerate();
+    let entries: Vec<_> = entries.filter(|(_, entry)| may_be_newer(entry)).collect();
+    if entries.len() > MAX_DESCRIBED {
+        if !context.output.json {
+            print_warning(&format!(
+                "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
+                entries.len()
+            ));
+        }
         return;
     }
-    for entry in unsaved {
+    for (index, entry) in entries {
         let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
         // The workspace may be deleted by now.
         let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
-        entry.last_saved_at = described.ok().and_then(|described| described.value.last_saved_at);
+        let saved_at = described.ok().and_then(|described| described.value.last_saved_at);
+        if saved_at > entry.last_saved_at {
+            entry.last_saved_at = saved_at;
+            let row =
+                raw.get_mut(<WorkspacePage as lists::Page>::ROWS).and_then(|rows| rows.get_mut(index)?.as_object_mut());
+            row.map(|row| row.insert("lastSavedAt".to_owned(), json!(saved_at)));
+        }
     }
 }

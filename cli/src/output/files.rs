@@ -94,8 +94,14 @@ impl Show for RestoredFiles {
 
     fn text(&self, _: Timestamp) -> String {
         let restored = self.restored.iter().map(|path| ["restored".to_owned(), path.clone()]);
-        let skipped = self.skipped.iter().map(|path| ["exists, unchanged".to_owned(), path.clone()]);
-        table(["RESULT", "PATH"], restored.chain(skipped))
+        let skipped = self.skipped.iter().map(|path| ["skipped".to_owned(), path.clone()]);
+        let note = match self.skipped.len() {
+            0 => String::new(),
+            1 => "1 file exists and was not replaced; it may differ from the snapshot.".to_owned(),
+            many => format!("{many} files exist and were not replaced; they may differ from the snapshot."),
+        };
+        let help = if note.is_empty() { "" } else { " Pass `--overwrite` to replace existing files.\n" };
+        format!("{}{note}{help}", table(["RESULT", "PATH"], restored.chain(skipped)))
     }
 }
 

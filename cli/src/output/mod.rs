@@ -4,7 +4,7 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
-//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`]: the text output of each answer
 
 pub mod answer;
 mod changes;
@@ -14,6 +14,7 @@ pub mod diff;
 pub mod exec;
 pub mod files;
 pub mod health;
+mod hooks;
 pub mod render;
 pub mod retention;
 mod revive;
@@ -41,7 +42,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::{Failure, FailureReport, Result};
 use answer::Answer;
 use render::{lines, with_flags};
-use sanitize::{sanitize, sanitize_for_terminal};
+use sanitize::{sanitize, sanitize_for_terminal, sanitize_lines};
 pub use stream::{
     is_terminal, print, print_bytes, print_error_bytes, print_final_json, print_indented_json, print_json, print_plain,
 };
@@ -137,16 +138,25 @@ pub fn print_failure(failure: &Failure) {
     let key = report.key.as_deref().filter(|key| !report.remediation.contains(key));
     let further = [
         ("cause", report.cause.as_ref().map(ToString::to_string)),
-        ("help", Some(with_flags(&report.remediation)).filter(|help| !help.is_empty())),
+        ("help", Some(remediation(report)).filter(|help| !help.is_empty())),
         ("note", key.map(|key| format!("repeat the same command with `--idempotency-key {key}` to get its answer"))),
         ("correlation id", report.correlation_id.clone()),
     ];
     let line = |(name, text): (&str, String)| {
-        format!("{}: {}", style::styled(style::STRONG, name), sanitize_for_terminal(&text))
+        format!("{}: {}", style::styled(style::STRONG, name), sanitize_lines(&text, INDENT))
     };
     let further = further.into_iter().filter_map(|(name, text)| Some(line((name, text?))));
-    let first = format!("{error}: {}", sanitize_for_terminal(&message(report)));
+    let first = format!("{error}: {}", sanitize_lines(&message(report), INDENT));
     print_note(&lines(std::iter::once(first).chain(further)));
+}
+
+/// The begin of each further line of a text.
+const INDENT: &str = "    ";
+
+/// Returns the remediation of a failure, with the flags of this program and the complete addresses of the server's pages.
+fn remediation(report: &FailureReport) -> String {
+    let text = with_flags(&report.remediation);
+    report.server.as_ref().map_or_else(|| text.clone(), |server| text.replace(" /docs/", &format!(" {server}/docs/")))
 }
 
 /// Returns the message of a failure, with the flags of this program. An answer that can't be decoded has fields, not options.

@@ -71,8 +71,9 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 8] = [
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
+    ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
     ("`image: null`", "`--default-image`"),
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
@@ -152,7 +153,7 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use sandbox_snapshotter_client::model::named::Address;
-    use sandbox_snapshotter_client::model::{Error, SandboxId};
+    use sandbox_snapshotter_client::model::{Error, SandboxId, SnapshotId};
 
     use super::*;
 
@@ -178,8 +179,17 @@ mod tests {
     fn remediations_of_the_server_name_commands() {
         let id = SandboxId::parse("agent-42").unwrap();
         let address = Address::parse("default/notebook").unwrap();
+        let snapshot = SnapshotId::parse("snap-9rbk8d2dduhnwf6u").unwrap();
         for (error, expected) in [
             (Error::revive_of_workspace(&id, &address), "with `snapshotter workspace start`."),
+            (
+                Error::snapshot_has_dependents(&snapshot, true, &[]),
+                "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`, or pass `--force` to delete it anyway.",
+            ),
+            (
+                Error::snapshot_has_dependents(&snapshot, true, &[SandboxId::parse("agent-43").unwrap()]),
+                "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`, and take a snapshot",
+            ),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
             (Error::nothing_restorable(&id), "Use `snapshotter workspace start --allow-empty` to start"),
             (Error::platform_snapshot_lost(&id, "x", None), "Use `snapshotter workspace start --allow-empty` to start"),

@@ -19,6 +19,11 @@ pub fn sanitize_for_terminal(text: &str) -> Cow<'_, str> {
     if plain.contains(is_right_to_left) { Cow::Owned(format!("\u{2068}{plain}\u{2069}")) } else { plain }
 }
 
+/// Sanitizes the lines of a text for a terminal. `indent` begins each line but the first, so that it can't imitate other output.
+pub fn sanitize_lines(text: &str, indent: &str) -> String {
+    text.trim_end().lines().map(sanitize_for_terminal).collect::<Vec<_>>().join(&format!("\n{indent}"))
+}
+
 /// Returns whether a character belongs to a right-to-left script.
 fn is_right_to_left(c: char) -> bool {
     matches!(

@@ -1,13 +1,16 @@
 //! The text output of snapshots.
 
+use std::collections::{HashMap, HashSet};
+
 use sandbox_snapshotter_client::model::answer::{
     Deletion, Manifest, Page, Restorability, SnapshotState, Summary, Verification,
 };
 use sandbox_snapshotter_client::model::freeze::FreezeReport;
 use sandbox_snapshotter_client::model::{
-    DerivationKind, Provenance, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, TakenSnapshot, Timestamp,
-    WorkspaceRef,
+    DerivationKind, FullReason, Label, Provenance, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, TakenSnapshot,
+    Timestamp, WorkspaceRef,
 };
+use serde::Deserialize;
 
 use super::Show;
 use super::render::{exact_time, lines, relative_time, size, time_limit};
@@ -31,7 +34,7 @@ impl Show for TakenSnapshot {
             ("size", size(capture.size_bytes)),
             ("form", if capture.form.is_full() { "full" } else { "delta" }.to_owned()),
             ("based on", capture.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
-            ("full because", capture.reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
+            ("full because", capture.reason.map_or("", FullReason::words).to_owned()),
             ("taken", exact_time(snapshot.created_at(), now)),
             (
                 "changed",
@@ -89,13 +92,58 @@ impl Show for Page {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        if self.snapshots.is_empty() {
+        SnapshotList::text_of(self, |snapshot| snapshot.label.to_string(), now)
+    }
+}
+
+/// Snapshots of several sandboxes of a workspace.
+#[derive(Debug, Deserialize)]
+pub struct SnapshotList {
+    /// The snapshots.
+    #[serde(flatten)]
+    pub page: Page,
+    /// The snapshots of the workspace's former sandboxes.
+    #[serde(skip)]
+    pub former: HashSet<SnapshotId>,
+}
+
+impl Show for SnapshotList {
+    fn ids(&self) -> Vec<String> {
+        self.page.ids()
+    }
+
+    /// Marks the labels that select another snapshot of the list.
+    fn text(&self, now: Timestamp) -> String {
+        let mut selected = HashMap::<&Label, &Summary>::new();
+        // The newest one is first. A capture in progress gets the label once it is complete.
+        for snapshot in self.page.snapshots.iter().rev() {
+            let other = selected.get(&snapshot.label).map(|other| other.state);
+            if snapshot.state == SnapshotState::Ready || other != Some(SnapshotState::Ready) {
+                selected.insert(&snapshot.label, snapshot);
+            }
+        }
+        let label = |snapshot: &Summary| {
+            let is_selected = selected.get(&snapshot.label).is_none_or(|it| it.snapshot_id == snapshot.snapshot_id);
+            let mark = match self.former.contains(&snapshot.snapshot_id) {
+                _ if is_selected => "",
+                true => " (former sandbox)",
+                false => " (older)",
+            };
+            format!("{}{mark}", snapshot.label)
+        };
+        Self::text_of(&self.page, label, now)
+    }
+}
+
+impl SnapshotList {
+    fn text_of(page: &Page, label: impl Fn(&Summary) -> String, now: Timestamp) -> String {
+        if page.snapshots.is_empty() {
             return "There are no snapshots.\n".to_owned();
         }
         let row = |snapshot: &Summary| {
             [
                 snapshot.snapshot_id.to_string(),
-                snapshot.label.to_string(),
+                label(snapshot),
                 snapshot.size_bytes.map_or_else(String::new, size),
                 relative_time(snapshot.created_at, now),
                 snapshot.cause.map_or("", SnapshotCause::words).to_owned(),
@@ -104,11 +152,11 @@ impl Show for Page {
             ]
         };
         let image = |snapshot: &Summary| snapshot.provenance.as_ref().map_or_else(String::new, Provenance::summary);
-        let first = self.snapshots.first().map(image);
+        let first = page.snapshots.first().map(image);
         let header = ["ID", "LABEL", "SIZE", "TAKEN", "CAUSE", "EXPIRES", "STATE"];
         // The image is shown where it makes a difference. `snapshot show` shows it always.
-        let rows = if self.snapshots.iter().all(|snapshot| Some(image(snapshot)) == first) {
-            table_with_numbers(2, header, self.snapshots.iter().map(row))
+        let rows = if page.snapshots.iter().all(|snapshot| Some(image(snapshot)) == first) {
+            table_with_numbers(2, header, page.snapshots.iter().map(row))
         } else {
             let [id, label, size, taken, cause, expires, state] = header;
             let with_image = |snapshot: &Summary| {
@@ -116,9 +164,9 @@ impl Show for Page {
                 [id, label, size, taken, cause, expires, image(snapshot), state]
             };
             let header = [id, label, size, taken, cause, expires, "IMAGE", state];
-            table_with_numbers(2, header, self.snapshots.iter().map(with_image))
+            table_with_numbers(2, header, page.snapshots.iter().map(with_image))
         };
-        format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
+        format!("{rows}{}", next_page_hint(page.cursor.as_deref()))
     }
 }
 
@@ -244,7 +292,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
         ("form", form_word(snapshot).to_owned()),
-        ("full because", snapshot.full_reason.map_or_else(String::new, |reason| reason.as_str().to_owned())),
+        ("full because", snapshot.full_reason.map_or("", FullReason::words).to_owned()),
         ("based on", snapshot.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
         ("restored bytes", snapshot.total_bytes.map_or_else(String::new, size)),
         ("only its own", snapshot.own_bytes.filter(|_| is_shared).map_or_else(String::new, size)),
@@ -312,4 +360,23 @@ fn summary_state(snapshot: &Summary) -> String {
 /// Joins the ids of sandboxes.
 pub fn names(sandboxes: &[SandboxId]) -> String {
     sandboxes.iter().map(SandboxId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_for_a_full_archive_is_plain_text() {
+        let time = "2026-11-20T05:00:00.000Z";
+        let summary = serde_json::json!({
+            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "label": "first", "state": "ready", "dir": "/workspace", "createdAt": time,
+            "ageSeconds": 0, "fullReason": "fileSystem", "lastUsedAt": time, "pinned": false, "dependents": [],
+            "restorable": "yes",
+        });
+        let text = json::from_value::<Summary>(&summary).unwrap().text(Timestamp::from_millis(0));
+        assert!(text.contains("full because  the file system may not record all changes\n"), "{text}");
+    }
 }

@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 use super::render::lines;
-use super::sanitize::sanitize_for_terminal;
+use super::sanitize::{sanitize_for_terminal, sanitize_lines};
 
 /// Formats a table with a header. Cells are sanitized.
 pub fn table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
@@ -33,11 +33,11 @@ fn build_table<const N: usize>(header: [&str; N], rows: impl IntoIterator<Item =
     table
 }
 
-/// Formats the details of one object, with their names. Empty details are omitted.
+/// Formats the details of one object, with their names. Empty details are omitted. The lines of a detail are in its column.
 pub fn details<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut table = new_table();
     for (name, text) in rows.into_iter().filter(|(_, text)| !text.is_empty()) {
-        table.add_row([name, &sanitize_for_terminal(&text)]);
+        table.add_row([name, &sanitize_lines(&text, "")]);
     }
     finish(&mut table)
 }
@@ -69,6 +69,12 @@ mod tests {
     #[test]
     fn line_breaks_in_a_cell_are_escaped() {
         assert_eq!(table(["ID"], [["a\nb\u{1b}[0m".into()]]), "ID\na\\nb\\u{1b}[0m\n");
+    }
+
+    #[test]
+    fn lines_of_a_detail_are_below_each_other() {
+        let rows = || [("problem", "one\ntwo\u{1b}[0m\r\n\n  three\n".to_owned()), ("next", "x".to_owned())];
+        assert_eq!(details(rows()), "problem  one\n         two\\u{1b}[0m\n\n           three\nnext     x\n");
     }
 
     #[test]

@@ -1,22 +1,22 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter_client::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, HookRun, RestoredFrom, StartOutcome, StartedWorkspace, StoppedWorkspace,
+    DeletedWorkspace, ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, StoppedWorkspace,
     WorkspaceDescription, WorkspaceEntry, WorkspacePage, WorkspaceProblem,
 };
-use sandbox_snapshotter_client::model::named::settings::{Hook, OnFailure};
 use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use serde::Deserialize;
 
 use super::Show;
+use super::hooks::{hook, hooks};
 use super::render::{
     count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
 };
 use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
-use super::snapshots::{check_mark, names, next_page_hint};
+use super::snapshots::{names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
 
@@ -299,28 +299,6 @@ pub fn policy(policy: &Policy) -> String {
 
 fn after(seconds: u64) -> String {
     if seconds == 0 { "never".to_owned() } else { format!("{} after the last use", duration(seconds)) }
-}
-
-fn hook(hook: &Hook) -> String {
-    let failure = match hook.on_failure {
-        OnFailure::Fail => "must succeed",
-        OnFailure::Warn => "may fail",
-    };
-    format!("{} ({}, {failure})", hook.command, duration(hook.timeout_seconds.into()))
-}
-
-/// Formats the results of hooks, with their output.
-fn hooks(runs: &[HookRun]) -> String {
-    let show = |run: &HookRun| {
-        let result = match run.exit_code {
-            _ if run.timed_out => "timed out".to_owned(),
-            Some(code) => format!("exit {code}"),
-            None => "no exit code".to_owned(),
-        };
-        let output = lines(run.output.lines().map(|line| format!("    {}", sanitize_for_terminal(line))));
-        format!("{} {} ({result})\n{output}", check_mark(Some(run.ok)), sanitize_for_terminal(&run.hook))
-    };
-    runs.iter().map(show).collect()
 }
 
 /// Returns the name, with the tenant if it is not the default one.

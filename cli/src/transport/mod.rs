@@ -61,7 +61,7 @@ impl Server {
         let call = self.begin_call();
         let foreign_answer = call.foreign_answer.clone();
         block_on(Client::new(call).call(operation, options))
-            .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
+            .map_err(|error| self.to_failure(error, foreign_answer.borrow().as_deref()))
     }
 
     /// Downloads a file of a snapshot. The time limit is that of the begin of the response.
@@ -69,7 +69,7 @@ impl Server {
         let call = self.begin_call();
         let foreign_answer = call.foreign_answer.clone();
         block_on(Client::new(call).files().download(request))
-            .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
+            .map_err(|error| self.to_failure(error, foreign_answer.borrow().as_deref()))
     }
 
     /// Downloads a directory of a snapshot as a tar. The time limit is that of the begin of the response.
@@ -77,7 +77,7 @@ impl Server {
         let call = self.begin_call();
         let foreign_answer = call.foreign_answer.clone();
         block_on(Client::new(call).files().export(request))
-            .map_err(|error| to_failure(error, foreign_answer.borrow().as_deref()))
+            .map_err(|error| self.to_failure(error, foreign_answer.borrow().as_deref()))
     }
 
     /// Starts a command, with the input as its standard input, and returns the text of its events. Each event has as much
@@ -87,14 +87,14 @@ impl Server {
         if describe_response(&response).starts_with(EVENTS) && response.status().is_success() {
             return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
         }
-        Err(read_failure(response))
+        Err(self.read_failure(response))
     }
 
     /// Writes a file of a running sandbox, whose content is the input.
     pub fn write_file(&self, options: &Value, input: impl Read) -> Result<Value> {
         let mut response = self.post_input("files/write", options, Some(input), JSON)?;
         if !response.status().is_success() {
-            return Err(read_failure(response));
+            return Err(self.read_failure(response));
         }
         let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_string();
         let answer = body.ok().and_then(|body| serde_json::from_str(&body).ok());
@@ -124,7 +124,7 @@ impl Server {
             None => request.content_type(JSON).send(options.to_string()),
         };
         let to_error = |error: &Error| transport_error(error, self.sent.is_sent());
-        response.map_err(|error| to_failure(client::Error::from_transport(to_error(&error), false), None))
+        response.map_err(|error| self.to_failure(client::Error::from_transport(to_error(&error), false), None))
     }
 
     /// Removes the time limit of calls.
@@ -150,15 +150,27 @@ impl Server {
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         Call { server: self, deadline, foreign_answer: ForeignAnswer::default() }
     }
-}
 
-/// Reads the failure in a response.
-fn read_failure(mut response: Response<Body>) -> Failure {
-    let described = describe_response(&response);
-    let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string();
-    let error = body.ok().and_then(|body| serde_json::from_str(&body).ok());
-    let error = error.as_ref().and_then(client::Error::from_json);
-    error.map_or_else(|| Failure::foreign_answer(&format!("the response was {described}")), Into::into)
+    /// Reads the failure in a response.
+    fn read_failure(&self, mut response: Response<Body>) -> Failure {
+        let described = describe_response(&response);
+        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).lossy_utf8(true).read_to_string();
+        let error = body.ok().and_then(|body| serde_json::from_str(&body).ok());
+        match error.as_ref().and_then(client::Error::from_json) {
+            Some(error) => self.to_failure(error, None),
+            None => Failure::foreign_answer(&format!("the response was {described}")),
+        }
+    }
+
+    /// Converts the error of a call. If the answer is not from a snapshotter, the failure describes the response.
+    fn to_failure(&self, error: client::Error, foreign_answer: Option<&str>) -> Failure {
+        match foreign_answer {
+            Some(description) if *error.code() == ErrorCode::ForeignAnswer => {
+                Failure::foreign_answer(&format!("the response was {description}"))
+            }
+            _ => Failure::from(error).of_server(&self.address),
+        }
+    }
 }
 
 /// The media type of answers.
@@ -280,16 +292,6 @@ impl Transport for Call<'_> {
         getrandom::fill(&mut bytes)
             .map_err(|error| TransportError::Unreachable(format!("the platform returned no random bytes: {error}")))?;
         Ok(bytes)
-    }
-}
-
-/// Converts the error of a call. If the answer is not from a snapshotter, the failure describes the response.
-fn to_failure(error: client::Error, foreign_answer: Option<&str>) -> Failure {
-    match foreign_answer {
-        Some(description) if *error.code() == ErrorCode::ForeignAnswer => {
-            Failure::foreign_answer(&format!("the response was {description}"))
-        }
-        _ => error.into(),
     }
 }
 

@@ -152,8 +152,8 @@ impl Error {
                 ErrorCode::Known(Code::Aborted),
                 Kind::Transient,
                 "The caller's AbortSignal fired.".to_owned(),
-                "The snapshotter rolls back the operation where possible, and ends a command. Check what changed before you \
-                 repeat the call.",
+                "Repeat the call if you still need it: the snapshotter rolls back the operation where possible. It ends a \
+                 command, whose changes stay.",
             ),
         }
     }

@@ -1,7 +1,7 @@
 //! The result of a tool, as text.
 //!
 //! Not every program shows the structured content to the model, so the text contains everything that the model needs to
-//! continue. The texts of checkpoints have the form that other sandbox products use.
+//! continue. Except for the word "checkpoint", the texts of checkpoints have the form that other sandbox products use.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub(super) fn render(tool: Tool, answer: &Value) -> String {
         Tool::Restore | Tool::Branch => render_created(member(answer, "ref")),
         Tool::List => snapshots(answer),
         Tool::Delete => deleted(answer),
-        Tool::CheckpointCreate => format!("snapshot {} created: {}", text(answer, "name"), text(answer, "commit")),
+        Tool::CheckpointCreate => format!("checkpoint {} created: {}", text(answer, "name"), text(answer, "commit")),
         Tool::CheckpointList => checkpoints(answer),
         Tool::CheckpointRestore => restored(answer),
         Tool::CheckpointDiff => diff(answer),
@@ -207,15 +207,15 @@ fn checkpoints(answer: &Value) -> String {
     if flag(answer, "more") {
         rows.push(older_note());
     }
-    if rows.is_empty() { "no snapshots".to_owned() } else { rows.join("\n") }
+    if rows.is_empty() { "no checkpoints".to_owned() } else { rows.join("\n") }
 }
 
 fn restored(answer: &Value) -> String {
     let (name, count) = (text(answer, "name"), number(answer, "changedCount"));
     if count == 0 {
-        return format!("restored snapshot {name} (no files changed)");
+        return format!("restored checkpoint {name} (no files changed)");
     }
-    let mut lines = vec![format!("restored snapshot {name} ({count} file(s) changed):")];
+    let mut lines = vec![format!("restored checkpoint {name} ({count} file(s) changed):")];
     lines.extend(list(answer, "changed").iter().filter_map(Value::as_str).map(str::to_owned));
     let listed = lines.len() as u64 - 1;
     if listed < count {

@@ -8,7 +8,7 @@ use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::CheckImageRequest;
 use crate::model::named::{NamedRecord, Settings};
 use crate::model::request::UpdateRequest;
-use crate::model::{Result, Runtime, SandboxId, SnapshotCause};
+use crate::model::{Code, Result, Runtime, SandboxId, SnapshotCause};
 use crate::ports::{Ports, SandboxLedgerClient};
 use crate::service::CancellationToken;
 
@@ -93,16 +93,25 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(())
     }
 
-    /// Changes the settings in the record.
+    /// Changes the settings in the record. A change of the hooks ends the problem of a hook that failed.
     pub(super) fn save_settings(&self, settings: Settings) -> Result<NamedRecord> {
         let now = self.now();
-        self.update_record(|record| {
+        let mut is_news = false;
+        let record = self.update_record(|record| {
             if record.settings.env != settings.env {
                 // A repeated fork call would copy environment variables that this update may have removed.
                 record.fork_calls.retain(|fork_call| fork_call.settings.env.is_empty());
             }
+            if record.settings.hooks != settings.hooks {
+                is_news = record.problem.take_if(|problem| problem.code == Code::HookFailed).is_some();
+                record.version += u64::from(is_news);
+            }
             record.settings = settings;
             record.active_at = now;
-        })
+        })?;
+        if is_news {
+            self.notify_directory();
+        }
+        Ok(record)
     }
 }

@@ -41,7 +41,12 @@ fn sdk_error_class_is_not_mistaken_for_platform_error_by_its_message() {
 #[test]
 fn each_sdk_error_has_message_and_remediation() {
     for (sdk, code, happened, to_do) in [
-        ("VALIDATION_FAILED", Code::BackupConfigInvalid, "The sandbox rejected the backup's options", "BACKUP_BUCKET"),
+        (
+            "VALIDATION_FAILED",
+            Code::BackupConfigInvalid,
+            "The sandbox rejected the backup's options",
+            "needs the binding BACKUP_BUCKET in [[r2_buckets]]; the runtime `container` needs no more. ",
+        ),
         ("BACKUP_NOT_FOUND", Code::BackupNotFound, "The sandbox did not find the backup", "the same bucket"),
         ("BACKUP_EXPIRED", Code::BackupExpired, "The backup has expired", "Use another snapshot."),
         ("BACKUP_INTEGRITY", Code::BackupIncomplete, "The backup in R2 is damaged", "Use another snapshot."),

@@ -80,7 +80,7 @@ fn snapshot_without_a_freeze_runs_no_command() {
 fn freeze_that_fails_takes_no_snapshot() {
     for fixture in sandboxes() {
         for (result, how) in [
-            (CommandResult::exit(3, "locked"), "failed with exit code 3. No snapshot was taken. Output:\nlocked"),
+            (CommandResult::exit(3, "locked\n"), "failed with exit code 3. No snapshot was taken. Output: \"locked\"."),
             (CommandResult::timeout(), "exceeded its time limit"),
         ] {
             fixture.world.plan_command("db freeze", move |_, _| result.clone());

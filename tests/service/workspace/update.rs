@@ -51,6 +51,34 @@ fn updated_dependencies_are_recorded_in_the_next_snapshot() {
 }
 
 #[test]
+fn update_of_hooks_removes_the_problem_of_a_failed_hook() {
+    let problem = |described: &Value| described.pointer("/problem/code").cloned();
+    let hooks = json!({ "beforeStop": { "command": "exit 1" } });
+    for other in [json!({}), json!({ "beforeStop": { "command": "exit 0" } })] {
+        let fixture = Fixture::with_workspace_options(&json!({ "hooks": hooks }));
+        fixture.stop_workspace(WORKSPACE).expect_code(Code::HookFailed);
+        for unchanged in [json!({ "persistent": false }), json!({ "hooks": hooks })] {
+            let described = fixture.update_workspace(WORKSPACE, &unchanged).unwrap();
+            assert_eq!(problem(&described), Some(json!("HOOK_FAILED")), "{unchanged}");
+        }
+        let described = fixture.update_workspace(WORKSPACE, &json!({ "hooks": other })).unwrap();
+        assert_eq!(problem(&described), None);
+        let listed = fixture.run(Operation::ListWorkspaces, &json!({})).unwrap();
+        assert_eq!(listed["workspaces"][0].get("problemCode"), None, "{listed}");
+    }
+}
+
+#[test]
+fn update_of_hooks_keeps_another_problem() {
+    let fixture = Fixture::with_workspace();
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));
+    fixture.stop_workspace(WORKSPACE).expect_code(Code::BackupFailed);
+    let hooks = json!({ "beforeStop": { "command": "exit 0" } });
+    let described = fixture.update_workspace(WORKSPACE, &json!({ "hooks": hooks })).unwrap();
+    assert_eq!(described["problem"]["code"], "BACKUP_FAILED");
+}
+
+#[test]
 fn update_of_dependencies_starts_no_container() {
     for prepare in [Fixture::with_stopped_workspace, Fixture::with_diverged_workspace] {
         let fixture = prepare();

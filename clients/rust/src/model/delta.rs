@@ -52,6 +52,34 @@ impl FullReason {
             Self::Failed => "failed",
         }
     }
+
+    /// Returns the reason in words, for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NoBase => "the container has no full snapshot to compare with",
+            Self::Container => "the container is another one than that of the base",
+            Self::Inventory => "the inventory of the base is missing, damaged or of another base",
+            Self::Directory => "the base is of another directory, or the directory is reached through a symbolic link",
+            Self::Excludes => "files are excluded",
+            Self::Rescue => "it is a rescue snapshot",
+            Self::BaseUnusable => "the base is deleted, damaged or about to expire",
+            Self::BaseSmall => "the files or the base are smaller than 5 MB",
+            Self::BaseOld => "the base is older than 7 days",
+            Self::BaseFull => "the base has 32 deltas already",
+            Self::Large => "more than 25 % of the bytes changed",
+            Self::Entries => "the directory has more than 500,000 entries",
+            Self::Overlay => "the files are in an overlay over a mounted archive",
+            Self::Mount => "a file system is mounted in the directory",
+            Self::FileSystem => "the file system may not record all changes",
+            Self::Tools => "the image lacks a program",
+            Self::Special => "the directory contains devices, FIFOs or symbolic links with several names",
+            Self::Attributes => "a directory has extended attributes or an access control list",
+            Self::Changing => "files changed while they were read",
+            Self::Clock => "the clock of the container was set",
+            Self::Disk => "the disk of the container is full",
+            Self::Failed => "the comparison failed",
+        }
+    }
 }
 
 /// What a deletion does with the deltas that are based on the snapshot.

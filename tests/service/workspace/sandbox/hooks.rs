@@ -98,6 +98,21 @@ fn start_fails_with_hook_output_when_after_start_hook_fails() {
 }
 
 #[test]
+fn message_of_a_failed_hook_ends_with_its_output_in_quotes() {
+    for (output, end) in [
+        ("", "failed with exit code 7."),
+        (" \n", "failed with exit code 7."),
+        ("boo\n", "failed with exit code 7. Output: \"boo\"."),
+        ("one\ntwo\n\n", "failed with exit code 7. Output: \"one\ntwo\"."),
+    ] {
+        let fixture = Fixture::with_workspace_options(&hook_settings(&json!({ "beforeStop": { "command": "build" } })));
+        fixture.world.plan_command("build", move |_, _| CommandResult::exit(7, output));
+        let error = fixture.stop_workspace(WORKSPACE).expect_code(Code::HookFailed);
+        assert!(error.message().ends_with(end), "{error}");
+    }
+}
+
+#[test]
 fn stop_fails_and_workspace_stays_active_when_before_stop_hook_fails() {
     let fixture = Fixture::with_workspace_options(&hook_settings(&json!({ "beforeStop": { "command": "exit 1" } })));
     fixture.stop_workspace(WORKSPACE).expect_code(Code::HookFailed);

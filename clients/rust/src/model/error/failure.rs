@@ -92,9 +92,10 @@ fn describe_failure(code: Code) -> &'static str {
 fn remediation(code: Code) -> &'static str {
     match code {
         Code::BackupConfigInvalid => {
-            "Check the cause. The Worker that exports the sandbox's class needs the R2 binding BACKUP_BUCKET and, in \
-             production, BACKUP_BUCKET_NAME, CLOUDFLARE_R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY. In \
-             development, set LOCAL_BUCKET = \"true\" on this Worker."
+            "Check the cause. The Worker that exports the sandbox's class needs the binding BACKUP_BUCKET in \
+             [[r2_buckets]]; the runtime `container` needs no more. The runtime `sdk-0.12` also needs BACKUP_BUCKET_NAME, \
+             CLOUDFLARE_R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY in production, and LOCAL_BUCKET = \
+             \"true\" on this Worker in development."
         }
         Code::BackupNotFound => {
             "Bind the sandbox's Worker to the same bucket as this Worker. If the backup was deleted, use another \

@@ -88,6 +88,14 @@ impl<'de> Deserialize<'de> for Error {
     }
 }
 
+/// Returns the sentence about the output of a command that failed; empty if there is no output.
+fn output_note(output: &str) -> String {
+    match output.trim() {
+        "" => String::new(),
+        output => format!(" Output: \"{output}\"."),
+    }
+}
+
 impl Error {
     /// Creates a failure with `code`. `message` says what failed for which object, `remediation` what to do about it.
     fn new(code: Code, message: impl Into<String>, remediation: impl Into<String>) -> Self {

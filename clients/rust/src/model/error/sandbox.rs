@@ -1,5 +1,6 @@
 //! Errors about the state of a sandbox and of its container.
 
+use super::output_note;
 use crate::model::{Code, Directory, Error, SandboxId};
 
 impl Error {
@@ -137,7 +138,7 @@ impl Error {
 
     /// [`Code::HookFailed`], for a hook whose failure fails the operation.
     pub fn hook_failed(id: &SandboxId, hook: &str, how: &str, output: &str) -> Self {
-        let output = if output.is_empty() { String::new() } else { format!(" Output:\n{output}") };
+        let output = output_note(output);
         Self::new(
             Code::HookFailed,
             format!("The hook `{hook}` of the sandbox {:?} {how}.{output}", id.as_str()),

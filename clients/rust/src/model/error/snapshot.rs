@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::output_note;
 use crate::model::answer::Removal;
 use crate::model::named::WorkspaceName;
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
@@ -18,7 +19,7 @@ impl Error {
             Some(code) => format!("failed with exit code {code}"),
             None => "exceeded its time limit and was killed".to_owned(),
         };
-        let output = if output.is_empty() { String::new() } else { format!(" Output:\n{output}") };
+        let output = output_note(output);
         Self::new(
             Code::HookFailed,
             format!("The command `freeze` in the sandbox {:?} {how}. No snapshot was taken.{output}", id.as_str()),
@@ -134,14 +135,14 @@ impl Error {
     pub fn snapshot_has_dependents(id: &SnapshotId, pinned: bool, dependents: &[SandboxId]) -> Self {
         let names: Vec<_> = dependents.iter().map(|dependent| format!("{:?}", dependent.as_str())).collect();
         let (reason, remediation) = match (pinned, names.as_slice()) {
-            (true, []) => ("is pinned".to_owned(), "Unpin the snapshot, or pass `force: true` to delete it anyway."),
+            (true, []) => ("is pinned".to_owned(), "Unpin it with unpin(), or pass `force: true` to delete it anyway."),
             (false, names) => (
                 format!("is needed by {}", names.join(", ")),
                 "Take a snapshot of each sandbox that depends on it, or pass `force: true` to delete it anyway.",
             ),
             (true, names) => (
                 format!("is pinned and needed by {}", names.join(", ")),
-                "Unpin the snapshot, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
+                "Unpin it with unpin(), and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
                  delete it anyway.",
             ),
         };

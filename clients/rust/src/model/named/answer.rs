@@ -263,7 +263,9 @@ pub struct WorkspaceEntry {
     /// Whether the files of the running workspace are saved automatically.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,
-    /// When the newest snapshot of the workspace's files was taken, by whatever means. Absent if there is none yet.
+    /// When the newest snapshot of the workspace's files was taken that the list counts: by a stop or an automatic save, or the
+    /// one that the workspace was last started from. The description of the workspace also counts snapshots that a caller
+    /// took since. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_saved_at: Option<Timestamp>,
     /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.

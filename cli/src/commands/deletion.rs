@@ -1,0 +1,100 @@
+//! `workspace delete`: deletes one or several named workspaces.
+
+use sandbox_snapshotter_client::Options;
+use sandbox_snapshotter_client::model::Error;
+use sandbox_snapshotter_client::model::named::Address;
+use sandbox_snapshotter_client::model::named::answer::DeletedWorkspace;
+use serde_json::{Value, json};
+
+use super::confirm::confirm;
+use super::context::Context;
+use super::snapshot;
+use super::target::{parse_address, to_target};
+use crate::args::workspace::Delete;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::answer::Answer;
+use crate::output::render::count;
+use crate::output::workspaces::Deleted;
+use crate::output::{print_failure, print_json};
+
+/// Runs the command. Of several workspaces, each is deleted in order, also after another one failed. The exit status is that of
+/// the first failure.
+pub fn run(context: &Context, command: &Delete) -> Result<Exit> {
+    let addresses = command.names.iter().map(|name| parse_address(name)).collect::<Result<Vec<_>>>()?;
+    confirm(&command.confirmation, || {
+        let effects = addresses.iter().map(|address| effect(context, address)).collect::<Result<Vec<_>>>()?;
+        Ok(Some(effects.join(" ")))
+    })?;
+    if let [address] = addresses.as_slice() {
+        return context.show(&delete(context, address)?);
+    }
+    let (mut exit, mut results) = (Exit::Done, Vec::new());
+    for address in &addresses {
+        let deleted = delete(context, address);
+        results.push(result(address, &deleted));
+        match deleted {
+            Ok(answer) if !context.output.json => context.output.show(&answer)?,
+            Ok(_) => {}
+            Err(failure) => {
+                if !context.output.json {
+                    print_failure(&failure);
+                }
+                exit = if exit == Exit::Done { failure.exit() } else { exit };
+            }
+        }
+    }
+    if context.output.json {
+        print_json(&json!({ "workspaces": results }))?;
+    }
+    Ok(exit)
+}
+
+/// Returns the JSON of one deletion: the answer of the API, or the error.
+fn result(address: &Address, deleted: &Result<Answer<Deleted>>) -> Value {
+    let name = name(address);
+    match deleted {
+        Ok(answer) => json!({ "name": name, "value": answer.raw }),
+        Err(Failure::Reported(report)) => json!({ "name": name, "error": report.to_json() }),
+        Err(Failure::OutputClosed) => json!({ "name": name }),
+    }
+}
+
+/// Describes the deletion of a workspace.
+fn effect(context: &Context, address: &Address) -> Result<String> {
+    let described = context.workspace(address)?;
+    let mut snapshots = 0;
+    for sandbox_id in std::iter::once(&described.sandbox_id).chain(&described.former_sandbox_ids) {
+        snapshots += snapshot::count(context, sandbox_id)?;
+    }
+    let (sandbox, snapshots) = (&described.sandbox_id, count(snapshots, "snapshot", "snapshots"));
+    Ok(format!(
+        "This permanently deletes the workspace {address}, its sandbox {sandbox} and its {snapshots}, except \
+         snapshots that are pinned or needed by other sandboxes."
+    ))
+}
+
+fn delete(context: &Context, address: &Address) -> Result<Answer<Deleted>> {
+    let mut answer = context.call_mutating::<Deleted>("workspaces/delete", address)?;
+    if !existed(&answer.value.workspace) {
+        // A misspelled name would leave the workspace in place.
+        let failure = Failure::from(Error::workspace_not_found(address)).with_sentence("Nothing was deleted.");
+        return Err(context.suggest_workspace(failure, &address.to_json()));
+    }
+    answer.value.name = name(address);
+    Ok(answer)
+}
+
+/// Returns the name, with the tenant if it is not the default one.
+fn name(address: &Address) -> String {
+    to_target(address).trim_start_matches('@').to_owned()
+}
+
+/// Returns whether the workspace existed: this call deleted it, or an earlier one did.
+fn existed(deleted: &DeletedWorkspace) -> bool {
+    deleted.removed
+        || deleted.deleted_at.is_some()
+        || deleted.removed_snapshots > 0
+        || !deleted.kept.is_empty()
+        || !deleted.pending.is_empty()
+}

@@ -1,0 +1,172 @@
+// What the text output says where the JSON has a code, a relative address, or nothing.
+
+import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { Cli, fakeServer, start, withServer } from './cli.ts';
+import type { World } from '../world.ts';
+
+let world: World;
+let cli: Cli;
+let names = 0;
+let name: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  name = `texts-${++names}`;
+});
+
+/** Returns the row of the workspace in the list, in both output modes. */
+async function listed(): Promise<{ row: string; entry: any }> {
+  const list = ['workspace', 'list', '--prefix', name];
+  const [, row = ''] = (await cli.print(...list)).split('\n');
+  return { row, entry: (await cli.json(...list)).workspaces[0] };
+}
+
+describe('`workspace list`', () => {
+  test('has the snapshots that a caller took of an active workspace', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    const never = await listed();
+    assert.deepEqual([/ never /.test(never.row), never.entry.lastSavedAt], [true, undefined], never.row);
+
+    await world.exec(sandbox, 'echo x > file');
+    await cli.print('workspace', 'stop', name);
+    await cli.print('workspace', 'start', name);
+    await world.exec(sandbox, 'echo y > file');
+    const { capture, ...taken } = await cli.json('snapshot', 'create', `@${name}`);
+    const { lastSavedAt } = await cli.json('workspace', 'show', name);
+    assert.equal(lastSavedAt, taken.ref.createdAt, JSON.stringify(capture));
+    assert.equal((await listed()).entry.lastSavedAt, lastSavedAt);
+  });
+
+  test('prints the same times as text and as JSON', async () => {
+    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const entry = (state: string, index: number, saved?: string) => ({
+      ...{
+        name: `w${index}`,
+        state,
+        sandboxId: `s${index}`,
+        version: 1,
+        createdAt: at(90),
+        updatedAt: at(90),
+      },
+      ...(saved && { lastSavedAt: saved }),
+    });
+    const workspaces = [entry('active', 0, at(30)), entry('active', 1), entry('stopped', 2, at(30))];
+    const asked: string[] = [];
+    const described = { ...DESCRIBED, lastSavedAt: at(5) };
+    const listen: RequestListener = async (request, response) => {
+      let body = '';
+      for await (const part of request) body += part;
+      const isList = request.url?.endsWith('/list');
+      if (!isList) asked.push(JSON.parse(body).name);
+      response.end(JSON.stringify(isList ? { workspaces } : described));
+    };
+    await withServer(fakeServer(listen), async (server) => {
+      const text = await cli.print('workspace', 'list', '--address', server);
+      const saved = text.split('\n').map((row) => / (\d+) min ago /.exec(row)?.[1]);
+      assert.deepEqual(saved, [undefined, '5', '5', '30', undefined], text);
+      const json = await cli.json('workspace', 'list', '--address', server);
+      assert.deepEqual(
+        json.workspaces.map(({ lastSavedAt }: { lastSavedAt: string }) => lastSavedAt),
+        [described.lastSavedAt, described.lastSavedAt, workspaces[2]!.lastSavedAt],
+      );
+      assert.deepEqual(asked, ['w0', 'w1', 'w0', 'w1']);
+    });
+  });
+});
+
+test('`snapshot list` marks a label that selects a newer snapshot', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'echo 1 > file');
+  const old = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep');
+  await cli.print('workspace', 'rollback', name, 'keep');
+  const list = async () => (await cli.print('snapshot', 'list', `@${name}`)).split('\n');
+  const rowOf = (rows: string[], id: string) => rows.find((row) => row.startsWith(id));
+  assert.match(rowOf(await list(), old)!, /^snap-\w+ +keep  /);
+  const present = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep', '--fresh');
+  const rows = await list();
+  assert.match(rowOf(rows, old)!, /^snap-\w+ +keep \(former sandbox\)  /);
+  assert.match(rowOf(rows, present)!, /^snap-\w+ +keep  /);
+  assert.equal((await cli.json('snapshot', 'show', `@${name}`, 'keep')).snapshotId, present);
+  const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
+  const labels = snapshots.map(({ label }: { label: string }) => label);
+  assert.equal(labels.filter((label: string) => label === 'keep').length, 2, labels.join());
+});
+
+test('`restore-files` says that an existing file was skipped and may differ', async () => {
+  await world.exec(name, 'echo old > file; echo x > other');
+  await cli.print('snapshot', 'create', name, '--label', 'before');
+  await world.exec(name, 'echo new > file; rm other');
+  const printed = await cli.print('restore-files', name, 'before', 'file', 'other');
+  assert.match(printed, /^RESULT +PATH\nrestored +other\nskipped +file\n/);
+  assert.match(
+    printed,
+    /\n1 file exists and was not replaced; it may differ from the snapshot\. .*--overwrite/,
+  );
+  const again = await cli.print('restore-files', name, 'before', 'file', '--overwrite');
+  assert.match(again, /^RESULT +PATH\nrestored +file\n$/);
+  assert.equal(await world.exec(name, 'cat file'), 'old\n');
+});
+
+test('the output of a failed hook is readable', async () => {
+  await cli.print('workspace', 'create', name, '--before-stop', 'echo one; echo two; exit 3');
+  const stop = ['workspace', 'stop', name];
+  const { stderr } = await cli.run(stop);
+  assert.match(
+    stderr,
+    /^error\[HOOK_FAILED\]: .* failed with exit code 3\. Output: "one\n    two"\.\nhelp: /,
+  );
+  const { error } = await cli.failure(...stop);
+  assert.match(error.message, / failed with exit code 3\. Output: "one\ntwo"\.$/);
+  const shown = await cli.print('workspace', 'show', name);
+  assert.match(shown, /^problem +HOOK_FAILED: .* Output: "one\n +two"\.\n/m);
+  await cli.print('workspace', 'update', name, '--before-stop', 'echo three');
+  assert.doesNotMatch(await cli.print('workspace', 'show', name), /^problem/m);
+  assert.match(await cli.print(...stop), /^✓ before stop \(exit 0\)\n    three\n/m);
+});
+
+test('an error names the complete address of its page', async () => {
+  const message = { code: 'INVALID_ARGUMENT', kind: 'permanent', message: 'No.', retryable: false };
+  const remediation = 'Did you mean `label`? /docs/snapshots#v1-snapshot describes the options.';
+  const refuse: RequestListener = (_, response) => {
+    response.writeHead(400, { 'content-type': 'application/problem+json' });
+    response.end(JSON.stringify({ ...message, remediation }));
+  };
+  await withServer(fakeServer(refuse), async (server) => {
+    const address = ['--address', `${server}/prefix`];
+    const create = ['snapshot', 'create', 'origin', ...address];
+    for (const command of [create, ['exec', ...address, 'origin', 'true']]) {
+      const { stderr } = await cli.run(command);
+      const page = `${server}/prefix/docs/snapshots#v1-snapshot describes the options.`;
+      assert.ok(stderr.includes(`? ${page}\n`), stderr);
+    }
+    assert.equal((await cli.failure(...create)).error.remediation, remediation);
+  });
+});
+
+/** The description of an active workspace. */
+const DESCRIBED = {
+  ...{
+    name: 'w',
+    tenant: 'default',
+    state: 'active',
+    sandboxId: 's',
+    formerSandboxIds: [],
+    dir: '/workspace',
+  },
+  ...{ persistent: true, retention: { expirationSeconds: 0 }, hooks: {}, expiry: {}, dependsOn: {} },
+  ...{
+    envNames: [],
+    createdAt: '2026-11-20T05:00:00.000Z',
+    activeAt: '2026-11-20T05:00:00.000Z',
+    history: [],
+  },
+};
