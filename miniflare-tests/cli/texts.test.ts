@@ -91,7 +91,7 @@ test('`snapshot list` marks a label that selects a newer snapshot', async () => 
   const list = async () => (await cli.print('snapshot', 'list', `@${name}`)).split('\n');
   const rowOf = (rows: string[], id: string) => rows.find((row) => row.startsWith(id));
   assert.match(rowOf(await list(), old)!, /^snap-\w+ +keep  /);
-  const present = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep', '--fresh');
+  const present = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep', '--fresh', '--replace');
   const rows = await list();
   assert.match(rowOf(rows, old)!, /^snap-\w+ +keep \(former sandbox\)  /);
   assert.match(rowOf(rows, present)!, /^snap-\w+ +keep  /);
