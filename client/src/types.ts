@@ -350,7 +350,7 @@ export interface SnapshotOptions extends LineageScope {
    * @default "reported"
    */
   consistency?: 'reported' | 'settled';
-  /** The directory to capture; the deployment's default directory if absent. */
+  /** The directory to capture; if absent, that of the sandbox's workspace, or the deployment's default. */
   dir?: string;
   /**
    * The patterns of names to exclude, at any depth: `node_modules`, `*.log`. The Worker refuses patterns
@@ -2529,7 +2529,7 @@ export interface CreateCheckpointOptions extends CheckpointsOptions {
 export interface CheckpointsOptions extends LineageScope {
   /** The id of the sandbox. */
   sandboxId: string;
-  /** The directory; the deployment's default directory if absent. */
+  /** The directory; if absent, that of the sandbox's workspace, or the deployment's default. */
   dir?: string;
   /**
    * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
@@ -3027,7 +3027,10 @@ export type RestoreFilesOptions = Selection & {
   paths: string[];
   /** The sandbox to write the files to. It must be running. */
   to: string;
-  /** The directory to write the files to, at their paths; the deployment's default directory if absent. */
+  /**
+   * The directory to write the files to, at their paths; if absent, that of the sandbox's workspace, or
+   * the deployment's default.
+   */
   dir?: string;
   /**
    * Whether to replace existing files.

@@ -6,10 +6,20 @@ use crate::model::record::{SandboxRecord, SnapshotRecord};
 use crate::model::request::SnapshotCursor;
 use crate::model::retention::expires_at;
 use crate::model::usage::OperationCounts;
-use crate::model::{Policy, Result, SigningKey, Timestamp, root_of};
+use crate::model::{Directory, Policy, Result, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Returns the directory of a call: the one that it names, or else that of the sandbox's named workspace, or else the default one
+    /// of the deployment.
+    pub(super) fn directory(&self, named: Option<Directory>) -> Result<Directory> {
+        if let Some(dir) = named {
+            return Ok(dir);
+        }
+        let binding = self.ledger.sandbox()?.and_then(|sandbox| sandbox.binding);
+        Ok(binding.map_or_else(|| self.config.default_dir.clone(), |binding| binding.start.dir))
+    }
+
     /// Returns the row of the sandbox itself; a new one with defaults, which is not stored yet, when there is none.
     ///
     /// # Errors

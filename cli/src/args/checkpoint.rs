@@ -43,7 +43,7 @@ pub struct LocationArgs {
     /// The sandbox, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The directory [default: the deployment's default directory, usually /workspace]
+    /// The directory [default: that of the workspace, or else the deployment's, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
     /// The lineage scope of the caller.

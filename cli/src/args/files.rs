@@ -105,7 +105,7 @@ pub struct RestoreFiles {
     /// The running sandbox to write the files to, or @NAME for a named workspace [default: that of the snapshot]
     #[arg(long, value_name = "SANDBOX|@NAME")]
     pub to: Option<String>,
-    /// The directory to write the files to [default: the deployment's default directory, usually /workspace]
+    /// The directory to write the files to [default: that of the workspace, or else the deployment's, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
     /// Replace existing files

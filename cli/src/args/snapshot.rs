@@ -80,7 +80,7 @@ pub struct Create {
     /// Take the label from another snapshot that has it
     #[arg(long, requires = "label")]
     pub replace: bool,
-    /// The directory to capture [default: the deployment's default directory, usually /workspace]
+    /// The directory to capture [default: that of the workspace, or else the deployment's, usually /workspace]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<String>,
     /// The snapshot expires this long after its last use; 0 means never [default: the retention policy decides]

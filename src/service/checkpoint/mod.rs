@@ -104,7 +104,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.check_lineage_scope(&location.lineage_scope).await?;
         self.ensure_not_decommissioned()?;
         abort.check()?;
-        let dir = location.dir.unwrap_or_else(|| self.config.default_dir.clone());
+        let dir = self.directory(location.dir)?;
         let what = format!("checkpoint calls for the sandbox {:?}", self.id.as_str());
         let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
         let snapshotter = self.in_runtime(location.runtime)?;

@@ -56,7 +56,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Some(ObservedForExec { last_change: status.last_change, observed_at: since, number, runs: false });
             ExecContainer::OlderThan { millis: this.now().millis_since(unverified_since) }
         };
-        let dir = sandbox.binding.map_or_else(|| this.config.default_dir.clone(), |binding| binding.start.dir);
+        let dir = this.directory(None)?;
         Ok(PreparedExec { container, runtime: this.runtime()?, dir, observed })
     }
 

@@ -41,7 +41,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::restored_files_too_large(total, RestoreFilesRequest::MAX_BYTES));
         }
         abort.check()?;
-        let dir = request.dir.unwrap_or_else(|| self.config.default_dir.clone());
+        let dir = self.directory(request.dir)?;
         let what = format!("calls that write files in the sandbox {:?}", self.id.as_str());
         let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
         let overwrite = request.overwrite;

@@ -78,7 +78,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
         id: &OnceCell<SnapshotId>,
     ) -> Result<TakenSnapshot> {
-        let dir = request.dir.clone().unwrap_or_else(|| self.config.default_dir.clone());
+        let dir = self.directory(request.dir.clone())?;
         check_patterns(&request.excludes)?;
         dir.check_restorable()?;
         abort.check()?;

@@ -90,7 +90,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
     ) -> Result<TakenSnapshot> {
         abort.check()?;
-        let dir = request.dir.unwrap_or_else(|| self.config.default_dir.clone());
+        let dir = self.directory(request.dir)?;
         let request = SnapshotRequest { dir: Some(dir), ..request };
         let joined = self.in_process.coalescer.find_in_flight(&request);
         let shared = joined.is_some();

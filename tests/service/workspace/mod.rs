@@ -18,6 +18,7 @@ mod labels;
 mod loss;
 mod loss_elsewhere;
 mod migrate;
+mod own_directory;
 mod platform;
 mod platform_loss;
 mod platform_moves;

@@ -19,7 +19,7 @@ request! {
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
-        /// The directory; the deployment's default directory if absent.
+        /// The directory; if absent, that of the sandbox's workspace, or the deployment's default.
         pub dir: Option<Directory>,
         /// The lineage that the caller works in.
         #[serde(flatten)]

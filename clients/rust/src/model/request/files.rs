@@ -130,7 +130,7 @@ request! {
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
-        /// The directory to write the files to, at their paths; the deployment's default directory if absent.
+        /// The directory to write the files to, at their paths; if absent, that of the sandbox's workspace, or the deployment's default.
         pub dir: Option<Directory>,
         /// Whether to replace existing files.
         pub overwrite: bool,

@@ -28,7 +28,7 @@ request! {
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
-        /// The directory to capture; the deployment's default directory if absent.
+        /// The directory to capture; if absent, that of the sandbox's workspace, or the deployment's default.
         pub dir: Option<Directory>,
         /// The label of the snapshot, a name for people; derived from the time if absent.
         pub label: Option<Label>,
