@@ -14,16 +14,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Changes the label of a snapshot.
     pub async fn label(&self, request: LabelRequest) -> Result<Summary> {
         self.prepare_call().await?;
+        // The rows are read afterwards, because they may change while the other sandboxes answer.
+        let elsewhere = if request.replace { None } else { self.find_in_workspace(&request.new_label).await? };
         let Selected { sandbox, mut snapshot } = self.select(&request.selection).await?;
         require_ready(&snapshot)?;
         if snapshot.label != request.new_label {
-            self.check_label(&request.new_label, request.replace).await?;
+            if !request.replace {
+                self.ensure_label_free(&request.new_label)?;
+            }
+            if let Some((sandbox_id, snapshot_id)) = elsewhere {
+                return Err(Error::label_taken(&request.new_label, &snapshot_id, &sandbox_id));
+            }
             self.assign_label(&mut snapshot, request.new_label.clone())?;
         }
         self.summary(&sandbox, &snapshot)
     }
 
-    /// Verifies that a snapshot can get a label.
+    /// Verifies that a new snapshot can get a label.
     ///
     /// # Errors
     /// [`Code::LabelTaken`] if another snapshot has the label and `replace` is false: one of this sandbox, or of

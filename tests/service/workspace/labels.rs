@@ -65,6 +65,25 @@ fn snapshot_of_a_former_sandbox_cannot_be_renamed_to_a_label_of_the_present_one(
 }
 
 #[test]
+fn snapshot_that_is_deleted_while_the_other_sandboxes_are_asked_gets_no_label() {
+    let (fixture, _) = rolled_back();
+    let taken = snapshot(&fixture, WORKSPACE, &json!({ "label": "other" })).unwrap();
+    snapshot(&fixture, WORKSPACE, &json!({ "fresh": true })).unwrap();
+    let selected = selection(&fixture, &taken);
+    let mut arguments = selected.clone();
+    arguments["newLabel"] = json!("unused");
+    fixture.world.reset_calls();
+    let gate = fixture.world.before(Method::Describe).nth(1).block();
+    let pending = fixture.begin(Operation::Label, &arguments);
+    assert!(gate.is_reached());
+    fixture.run(Operation::Delete, &selected).unwrap();
+    gate.open();
+    pending.answer().expect_code(Code::SnapshotNotFound);
+    let left = fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE));
+    assert!(!left.iter().any(|id| taken["snapshotId"] == id.as_str()), "{left:?}");
+}
+
+#[test]
 fn stop_with_a_label_of_a_former_sandbox_is_refused_before_its_hooks_run() {
     let (fixture, _) = rolled_back();
     fixture.update_workspace(WORKSPACE, &json!({ "hooks": { "beforeStop": { "command": "exit 0" } } })).unwrap();
