@@ -177,6 +177,15 @@ describe('with the fetch of the platform', () => {
     );
   });
 
+  test('a port that fetch refuses is SERVICE_UNREACHABLE', async () => {
+    const client = new SnapshotterClient(http({ url: 'http://127.0.0.1:9', token: 'x' }));
+    assert.equal((await failure(client.list({ sandboxId: 'x' }))).code, 'SERVICE_UNREACHABLE');
+    assert.equal(
+      (await failure(client.exec({ sandboxId: 'x', command: 'true' }))).code,
+      'SERVICE_UNREACHABLE',
+    );
+  });
+
   test('a closed port is SERVICE_UNREACHABLE', async () => {
     let unreachable: SnapshotterClient | undefined;
     await served(never, async (client) => {

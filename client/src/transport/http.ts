@@ -25,6 +25,12 @@ const NEVER_CONNECTED: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** Returns whether a request may have been sent before its `fetch` threw. `fetch` refuses the ports of some other protocols. */
+function wasSent(thrown: unknown): boolean {
+  const { cause } = Object(thrown) as { cause?: { code?: unknown; message?: unknown } };
+  return !NEVER_CONNECTED.has(cause?.code) && cause?.message !== 'bad port';
+}
+
 /**
  * Creates a transport over the HTTP API: each operation is `POST <url>/v1/<operation>`.
  *
@@ -53,8 +59,7 @@ export function http({
     try {
       return await fetch(url, signal ? { ...init, signal } : init);
     } catch (thrown) {
-      const { cause } = Object(thrown) as { cause?: { code?: unknown } };
-      throw NEVER_CONNECTED.has(cause?.code) ? unreachable(base, thrown) : answerLost(thrown, repeatable);
+      throw wasSent(thrown) ? answerLost(thrown, repeatable) : unreachable(base, thrown);
     }
   }
 
@@ -63,8 +68,7 @@ export function http({
     try {
       return await fetch(`${base}/v1/${download}?${query(options)}`, signal ? { ...init, signal } : init);
     } catch (thrown) {
-      const { cause } = Object(thrown) as { cause?: { code?: unknown } };
-      throw NEVER_CONNECTED.has(cause?.code) ? unreachable(base, thrown) : answerLost(thrown, true);
+      throw wasSent(thrown) ? answerLost(thrown, true) : unreachable(base, thrown);
     }
   }
 
@@ -85,7 +89,7 @@ export function http({
     const all = new Headers(given);
     all.set('accept', 'text/event-stream');
     return fetch(url, { ...init, headers: all, ...(signal && { signal }) }).catch((thrown: unknown) => {
-      throw answerLost(thrown, false);
+      throw wasSent(thrown) ? answerLost(thrown, false) : unreachable(base, thrown);
     });
   }
 
