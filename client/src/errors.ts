@@ -9,6 +9,8 @@ export interface SnapshotterFailure {
   readonly kind: Kind;
   /** What failed, and for which object. */
   readonly message: string;
+  /** What failed, alone, in errors of this package, whose `message` has the code and the remediation too. */
+  readonly detail?: string;
   /** How to correct the failure; empty if it was lost over RPC. */
   readonly remediation: string;
   /** Whether the same call may succeed when it is repeated without a change. */
