@@ -124,11 +124,12 @@ impl Failure {
         self
     }
 
-    /// Replaces a term in the message with that of the user.
+    /// Replaces a term in the message and in the remediation with that of the user.
     #[must_use]
     pub fn with_term(mut self, term: &str, of_user: &str) -> Self {
         if let Self::Reported(report) = &mut self {
             report.message = report.message.replace(term, of_user);
+            report.remediation = report.remediation.replace(term, of_user);
         }
         self
     }

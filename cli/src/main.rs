@@ -6,7 +6,8 @@
 //! - [`commands`]: the implementation of the commands
 //! - [`output`]: the printing of answers and failures
 //! - [`failure`], [`exit`], [`interrupt`]: failures, exit statuses and signals
-//! - [`suggestion`]: suggestions for a command without its group, and for an unknown option
+//! - [`suggestion`]: suggestions for a command without its group, and for an unknown option or a name without one
+//! - [`quoting`]: commands in suggestions
 
 mod args;
 mod commands;
@@ -15,6 +16,7 @@ mod failure;
 mod input;
 mod interrupt;
 mod output;
+mod quoting;
 mod settings;
 mod suggestion;
 mod transport;

@@ -1,11 +1,13 @@
-//! Suggestions for a command without its group, such as `snapshotter fork` instead of `snapshotter workspace fork`, and for
-//! an unknown option, such as `--name` instead of `--new-name`; and for commands that have another name in other products.
+//! Suggestions for a command without its group, such as `snapshotter fork` instead of `snapshotter workspace fork`; for an
+//! unknown option, such as `--name` instead of `--new-name`; for a name without its option; and for commands that have another
+//! name in other products.
 
-use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 
 use crate::args::help;
+use crate::quoting::shell_words;
 
 /// Commands of other programs, and the commands here that do the same.
 const SYNONYMS: [(&str, &str); 4] = [
@@ -59,9 +61,14 @@ fn suggest_option(error: &mut clap::Error, root: &Command, words: &[String]) {
         replace_tip(error, RECURSIVE_TIP);
         return;
     }
-    let Some(name) = unknown.strip_prefix("--") else { return };
     let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
     let Some(command) = command else { return };
+    let Some(name) = unknown.strip_prefix("--") else {
+        if let Some(tip) = option_for(command, unknown) {
+            replace_tip(error, &tip);
+        }
+        return;
+    };
     let ending = format!("-{name}");
     let longer = command.get_opts().filter_map(|option| option.get_long()).find(|long| long.ends_with(&ending));
     let value_name = name.to_uppercase();
@@ -75,6 +82,18 @@ fn suggest_option(error: &mut clap::Error, root: &Command, words: &[String]) {
     } else if is_argument {
         replace_tip(error, &tip);
     }
+}
+
+/// Returns the tip for a word too many: the option of the command that takes a name, if the user may have left it out.
+fn option_for(command: &Command, word: &str) -> Option<String> {
+    let takes_name = |option: &&Arg| {
+        let names = option.get_value_names().unwrap_or_default();
+        matches!(names, [name] if !name.contains("SANDBOX") && (name.contains("NAME") || name.contains("LABEL")))
+    };
+    let own = || command.get_opts().filter(|option| !option.is_global_set());
+    let option = own().find(|option| option.is_required_set()).or_else(|| own().find(takes_name))?;
+    (!word.starts_with('-'))
+        .then(|| format!("you may mean '--{} {}'", option.get_long().unwrap_or_default(), shell_words([word])))
 }
 
 /// Replaces the tips of an error.
@@ -107,6 +126,23 @@ mod tests {
         let fork = suggested("snapshotter workspace fork notebook --name attempt");
         assert!(fork.contains("exists: '--new-name'"), "{fork}");
         assert!(!fork.contains("as a value"), "{fork}");
+    }
+
+    #[test]
+    fn a_name_without_its_option_suggests_the_option() {
+        for (line, option) in [
+            ("workspace fork notebook try-1", "'--new-name try-1'"),
+            ("snapshot label @notebook snap-9rbk8d2dduhnwf6u keep", "'--to keep'"),
+            ("snapshot create @notebook before", "'--label before'"),
+            ("workspace promote notebook @try-1", "'--from @try-1'"),
+            ("workspace start notebook before", "'--from before'"),
+            ("workspace stop notebook before", "'--label before'"),
+        ] {
+            let text = suggested(&format!("snapshotter {line}"));
+            assert!(text.contains(&format!("tip: you may mean {option}")), "{line}: {text}");
+        }
+        let delete = suggested("snapshotter snapshot delete agent-42 before after");
+        assert!(!delete.contains("tip"), "{delete}");
     }
 
     #[test]

@@ -209,6 +209,15 @@ describe('one snapshot', () => {
     assert.equal(await cli.id('snapshot', 'delete', origin, id, '--force', '--yes'), id);
   });
 
+  test('that is pinned is not deleted, and the command that unpins it is named', async () => {
+    await cli.print('snapshot', 'pin', origin, 'first');
+    const { error } = await cli.failure('snapshot', 'delete', origin, 'first', '--yes');
+    const [, unpin = ''] = /`snapshotter ([^`]*)`/.exec(error.remediation) ?? [];
+    assert.equal(unpin, `snapshot unpin ${origin} first`);
+    await cli.print(...unpin.split(' '));
+    assert.equal(await cli.id('snapshot', 'delete', origin, 'first', '--yes'), id);
+  });
+
   test('of another lineage is refused within a lineage scope', async () => {
     await world.exec('elsewhere', 'true');
     await cli.print('snapshot', 'create', 'elsewhere');

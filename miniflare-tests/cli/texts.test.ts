@@ -170,3 +170,20 @@ const DESCRIBED = {
     history: [],
   },
 };
+
+describe('`workspace rollback`', () => {
+  test('to the label of a fork names the command that continues with its files', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo first > file');
+    const { forks } = await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`);
+    await world.exec(forks[0].value.sandboxId, 'echo second > file');
+    await cli.print('snapshot', 'create', `@${name}-try`, '--label', 'tests pass');
+
+    const { error } = await cli.failure('workspace', 'rollback', name, 'tests pass');
+    const [, promote = ''] = /`snapshotter ([^`]*)`/.exec(error.remediation) ?? [];
+    assert.equal(promote, `workspace promote ${name} --from @${name}-try --snapshot 'tests pass'`);
+    await cli.print(...promote.replace(" 'tests pass'", '').split(' '), 'tests pass');
+    const { sandboxId } = await cli.json('workspace', 'show', name);
+    assert.equal(await world.exec(sandboxId, 'cat file'), 'second\n');
+  });
+});

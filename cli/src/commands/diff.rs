@@ -6,13 +6,13 @@ use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, Sandbo
 
 use super::context::Context;
 use super::lists;
-use super::snapshot_search::operands;
 use super::target::parse_target;
 use crate::args::common::Paging;
 use crate::args::diff::Diff;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::answer::Answer;
+use crate::quoting::shell_words;
 
 impl lists::Page for SnapshotDiff {
     const ROWS: &str = "changes";
@@ -38,22 +38,22 @@ pub fn run(context: &Context, command: Diff) -> Result<Exit> {
 /// Returns how to name the snapshots of two workspaces if the second one is in the place of a snapshot: `@` begins no label that
 /// people write.
 fn right_usage(Diff { target, from, to, .. }: &Diff) -> Option<String> {
-    let list = |target: &str| format!("`snapshotter snapshot list {}`", operands([target]));
+    let list = |target: &str| format!("`snapshotter snapshot list {}`", shell_words([target]));
     match (from.strip_prefix('@'), to) {
         _ if !target.starts_with('@') => None,
         (Some(_), _) => Some(format!(
             "Name a snapshot of each workspace by its id or label: `snapshotter diff {} FROM TO --to-sandbox {}`. Without TO, \
              the differences lead to the present files of {from}. {} and {} list the snapshots.",
-            operands([target.as_str()]),
-            operands([from.as_str()]),
+            shell_words([target.as_str()]),
+            shell_words([from.as_str()]),
             list(target),
             list(from),
         )),
         (None, Some(to)) if to.starts_with('@') => Some(format!(
             "For the present files of {to}: `snapshotter diff {} --to-sandbox {}`. For a snapshot of it, add its id or label \
              after {from:?}; {} lists them.",
-            operands([target.as_str(), from.as_str()]),
-            operands([to.as_str()]),
+            shell_words([target.as_str(), from.as_str()]),
+            shell_words([to.as_str()]),
             list(to),
         )),
         (None, _) => None,

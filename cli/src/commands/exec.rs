@@ -11,7 +11,6 @@ use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandReques
 use sandbox_snapshotter_client::{self as client, Options};
 
 use super::context::Context;
-use super::snapshot_search::operands;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::args::help;
@@ -19,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::sanitize::sanitize_for_terminal;
 use crate::output::{print_bytes, print_error_bytes};
+use crate::quoting::shell_words;
 
 /// The size of the parts in which the answer is read, in bytes.
 const PART_BYTES: usize = 64 * 1024;
@@ -112,8 +112,8 @@ fn line_of_missing_program(exit_code: i32, argv: &[String]) -> Option<String> {
     if exit_code != NOT_FOUND || !is_of_shell {
         return None;
     }
-    let line = format!("{program} {}", operands(arguments.iter().map(String::as_str)));
-    Some(operands([line.trim_end()]))
+    let line = format!("{program} {}", shell_words(arguments.iter().map(String::as_str)));
+    Some(shell_words([line.trim_end()]))
 }
 
 /// Verifies that no option of this program follows a command line, which takes no arguments.

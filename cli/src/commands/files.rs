@@ -11,13 +11,13 @@ use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::lists;
-use super::snapshot_search::operands;
 use crate::args::common::{self, Paging};
 use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat, split_place};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::{is_terminal, print, print_bytes};
+use crate::quoting::shell_words;
 
 impl lists::Page for FilePage {
     const ROWS: &str = "files";
@@ -160,7 +160,7 @@ fn refuse_path_before_snapshot(file: &FileSelector) -> Result<()> {
     };
     let folder = folder.trim_end_matches('/');
     let path = file.path.as_ref().map_or_else(|| folder.to_owned(), |path| format!("{folder}/{path}"));
-    let right = operands([workspace, snapshot, &path]);
+    let right = shell_words([workspace, snapshot, &path]);
     let message = format!("{target:?} names present files, and {snapshot:?} a snapshot.");
     Err(Failure::invalid("INVALID_USAGE", message, format!("The path of a snapshot comes last: `{right}`.")))
 }

@@ -62,7 +62,7 @@ fn sandboxes_of(context: &Context, address: &Address) -> Option<Sandboxes> {
 }
 
 /// Calls `visit` with each sandbox of a tree.
-fn for_each_sandbox(sandbox: &mut TreeSandbox, visit: &mut impl FnMut(&mut TreeSandbox)) {
+pub(super) fn for_each_sandbox(sandbox: &mut TreeSandbox, visit: &mut impl FnMut(&mut TreeSandbox)) {
     visit(sandbox);
     for derived in sandbox.snapshots.iter_mut().flat_map(|node| &mut node.derived) {
         for_each_sandbox(derived, visit);

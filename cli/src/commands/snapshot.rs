@@ -19,7 +19,7 @@ use super::context::{Context, key_or_new};
 use super::documents;
 use super::lists;
 use super::target::{parse_label, parse_target};
-use crate::args::common::Paging;
+use crate::args::common::{Paging, SnapshotSelector};
 use crate::args::snapshot::{
     Compression, Create, Delete, DeltasOnDelete, Import, Label as LabelArgs, List, Restore, Snapshot,
 };
@@ -27,6 +27,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::snapshots::{SnapshotList, names};
+use crate::quoting::shell_words;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Snapshot) -> Result<Exit> {
@@ -218,7 +219,14 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
         Some(DeltasOnDelete::Keep) | None => model::DeltasOnDelete::Keep,
     };
     let request = DeleteRequest { deltas, ..DeleteRequest::of(selection, force) };
-    context.show::<Deletion>(&context.call_mutating("delete", &request)?)
+    let deletion = context.call_mutating("delete", &request).map_err(|failure| match &command.selector {
+        SnapshotSelector { target: Some(target), snapshot: Some(snapshot), .. } => {
+            let selected = shell_words([target.as_str(), snapshot]);
+            failure.with_term("unpin()", &format!("`snapshotter snapshot unpin {selected}`"))
+        }
+        _ => failure,
+    })?;
+    context.show::<Deletion>(&deletion)
 }
 
 /// Describes the deletion of a snapshot.

@@ -1,14 +1,17 @@
 //! The search of a snapshot by its id or label, and the report if it is not found.
 
-use sandbox_snapshotter_client::model::answer::{Page, SnapshotState};
-use sandbox_snapshotter_client::model::request::ListRequest;
+use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Tree, TreeSnapshot};
+use sandbox_snapshotter_client::model::request::{LineageRequest, ListRequest};
 use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, SandboxId};
 
 use super::context::Context;
+use super::lineage::for_each_sandbox;
+use super::target::to_target;
 use crate::args::files::split_place;
 use crate::failure::Failure;
 use crate::output::snapshots::names;
+use crate::quoting::shell_words;
 
 /// The search of a snapshot.
 pub(super) struct SnapshotSearch {
@@ -59,6 +62,9 @@ impl Context {
         if let Some(remediation) = self.workspace_without_at(target) {
             return remediation;
         }
+        if let Some(remediation) = self.workspace_with(search) {
+            return remediation;
+        }
         let labels: Vec<String> = sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
         match most_similar(snapshot, labels.iter().map(String::as_str)) {
             Some(label) => format!("Did you mean the snapshot {label:?}?"),
@@ -67,6 +73,28 @@ impl Context {
             ),
             None => format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones."),
         }
+    }
+
+    /// Returns the remediation if another workspace of the lineage has a snapshot with the label.
+    fn workspace_with(&self, search: &SnapshotSearch) -> Option<String> {
+        let SnapshotSearch { target, snapshot, sandboxes, .. } = search;
+        let of_user = target.strip_prefix('@')?;
+        let request = LineageRequest::of(sandboxes.first()?.clone());
+        let mut tree = self.call_without_suggestions::<Tree>("lineage", &request).ok()?.value;
+        let mut found = None;
+        for_each_sandbox(&mut tree.root, &mut |sandbox| {
+            let has =
+                |node: &TreeSnapshot| node.snapshot.label.as_ref().is_some_and(|label| label.as_str() == snapshot);
+            if !sandboxes.contains(&sandbox.sandbox_id) && sandbox.snapshots.iter().any(has) {
+                found = found.take().or_else(|| sandbox.workspace.clone());
+            }
+        });
+        let other = to_target(&found?);
+        let promote = shell_words([of_user, "--from", &other, "--snapshot", snapshot]);
+        Some(format!(
+            "It is a snapshot of {other}: name that workspace, or continue {target} with its files: \
+             `snapshotter workspace promote {promote}`."
+        ))
     }
 
     /// Returns the labels of the newest snapshots of a sandbox; none if the server does not return them.
@@ -87,22 +115,12 @@ fn right_order(target: &str, snapshot: &str) -> Option<String> {
 /// Returns the remediation for operands in the wrong order. A path after the workspace, as in `@name:path`, becomes the last one.
 fn exchanged(target: &str, snapshot: &str) -> String {
     match split_place(snapshot) {
-        Some((workspace, path)) => format!("{ORDER}: `{}`.", operands([workspace, target, path])),
-        None => format!("{ORDER}: `{}`.", operands([snapshot, target])),
+        Some((workspace, path)) => format!("{ORDER}: `{}`.", shell_words([workspace, target, path])),
+        None => format!("{ORDER}: `{}`.", shell_words([snapshot, target])),
     }
 }
 
 const ORDER: &str = "The sandbox or the workspace precedes the snapshot";
-
-/// Joins the operands of a command, quoted for a shell where that is necessary.
-pub(super) fn operands<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@/.:_-".contains(c);
-    let quote = |word: &str| {
-        let needs_quotes = word.is_empty() || !word.chars().all(is_plain);
-        if needs_quotes { format!("'{}'", word.replace('\'', "'\\''")) } else { word.to_owned() }
-    };
-    words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
-}
 
 #[cfg(test)]
 mod tests {
@@ -122,10 +140,5 @@ mod tests {
         for (target, snapshot) in [("@w1", "base"), ("agent-42", "base"), ("@w1", "@w2")] {
             assert_eq!(right_order(target, snapshot), None);
         }
-    }
-
-    #[test]
-    fn operands_are_quoted_for_a_shell() {
-        assert_eq!(operands(["@w1", "it's", "$HOME", ""]), "@w1 'it'\\''s' '$HOME' ''");
     }
 }

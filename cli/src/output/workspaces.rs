@@ -262,7 +262,8 @@ impl Show for Deleted {
         let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
         let earlier =
             deleted_at.filter(|_| !removed).map_or_else(String::new, |at| format!(" {}", relative_time(at, now)));
-        let mut text = format!("{result} {}{earlier}, with {snapshots}.\n", self.name);
+        let with = if *removed || *removed_snapshots > 0 { format!(", with {snapshots}") } else { String::new() };
+        let mut text = format!("{result} {}{earlier}{with}.\n", self.name);
         if !kept.is_empty() {
             let rows = kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };
