@@ -186,4 +186,17 @@ describe('`workspace rollback`', () => {
     const { sandboxId } = await cli.json('workspace', 'show', name);
     assert.equal(await world.exec(sandboxId, 'cat file'), 'second\n');
   });
+
+  test('to the label of a deleted fork names no command, although its pinned snapshot exists', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo first > file');
+    await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`);
+    await cli.print('snapshot', 'create', `@${name}-try`, '--label', 'tests pass');
+    await cli.print('snapshot', 'pin', `@${name}-try`, 'tests pass');
+    await cli.print('workspace', 'delete', `${name}-try`, '--yes');
+
+    const { error } = await cli.failure('workspace', 'rollback', name, 'tests pass');
+    assert.equal(error.code, 'SNAPSHOT_NOT_FOUND');
+    assert.doesNotMatch(error.remediation, /-try/);
+  });
 });

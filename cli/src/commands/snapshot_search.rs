@@ -1,9 +1,9 @@
 //! The search of a snapshot by its id or label, and the report if it is not found.
 
-use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Tree, TreeSnapshot};
+use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::request::{LineageRequest, ListRequest};
 use sandbox_snapshotter_client::model::similar::most_similar;
-use sandbox_snapshotter_client::model::{Code, SandboxId};
+use sandbox_snapshotter_client::model::{Code, Label, SandboxId};
 
 use super::context::Context;
 use super::lineage::for_each_sandbox;
@@ -75,21 +75,27 @@ impl Context {
         }
     }
 
-    /// Returns the remediation if another workspace of the lineage has a snapshot with the label.
+    /// Returns the remediation if another workspace of the lineage has a snapshot with the label. The tree names deleted workspaces
+    /// too.
     fn workspace_with(&self, search: &SnapshotSearch) -> Option<String> {
         let SnapshotSearch { target, snapshot, sandboxes, .. } = search;
         let of_user = target.strip_prefix('@')?;
         let request = LineageRequest::of(sandboxes.first()?.clone());
         let mut tree = self.call_without_suggestions::<Tree>("lineage", &request).ok()?.value;
         let mut found = None;
-        for_each_sandbox(&mut tree.root, &mut |sandbox| {
-            let has =
-                |node: &TreeSnapshot| node.snapshot.label.as_ref().is_some_and(|label| label.as_str() == snapshot);
-            if !sandboxes.contains(&sandbox.sandbox_id) && sandbox.snapshots.iter().any(has) {
-                found = found.take().or_else(|| sandbox.workspace.clone());
+        for_each_sandbox(&mut tree.root, &mut |TreeSandbox { sandbox_id, workspace, snapshots: nodes, .. }| {
+            let is_meant = |TreeSnapshot { snapshot: node, .. }: &TreeSnapshot| {
+                let label = node.label.as_ref().map(Label::as_str);
+                node.state == SnapshotState::Ready && label == Some(snapshot.as_str())
+            };
+            if found.is_none() && !sandboxes.contains(sandbox_id) && nodes.iter().any(is_meant) {
+                found = workspace.as_ref().map(|address| (to_target(address), sandbox_id.clone()));
             }
         });
-        let other = to_target(&found?);
+        let (other, sandbox_id) = found?;
+        if !self.sandboxes(&other).is_ok_and(|own| own.contains(&sandbox_id)) {
+            return None;
+        }
         let promote = shell_words([of_user, "--from", &other, "--snapshot", snapshot]);
         Some(format!(
             "It is a snapshot of {other}: name that workspace, or continue {target} with its files: \
