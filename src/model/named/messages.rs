@@ -113,6 +113,9 @@ pub struct StopSandboxRequest {
     /// Where the files are stored.
     #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
     pub storage: StoragePolicy,
+    /// The name of the image from which the next start makes a container; the default of the class if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// The hooks that run in the sandbox before the snapshot, in this order, each with its name.
     #[serde(default)]
     pub hooks: Vec<(String, Hook)>,
@@ -142,6 +145,7 @@ impl StopSandboxRequest {
             snapshot: true,
             options: None,
             storage: StoragePolicy::Archive,
+            image: None,
             hooks: Vec::new(),
             env: BTreeMap::new(),
             version: 0,

@@ -75,6 +75,9 @@ pub struct StartState {
     /// The image with which the class of the sandbox started the container, if it has platform snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_image: Option<String>,
+    /// The name of the image that the class of the sandbox was last told to start its containers from; its default if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_image: Option<String>,
     /// A hash of the directory in the platform snapshot that a start last began to restore. A container without a marker that
     /// has exactly this content has no files of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +104,7 @@ impl StartState {
             baseline: None,
             env_names: Vec::new(),
             class_image: None,
+            chosen_image: None,
             platform_content: None,
         }
     }

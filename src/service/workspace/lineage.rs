@@ -1,8 +1,8 @@
 //! Finds the snapshot from which a workspace continues: one of its own, or one of another sandbox of its lineage.
 
 use super::NamedWorkspace;
-use crate::model::named::NamedRecord;
 use crate::model::named::messages::SnapshotKey;
+use crate::model::named::{NamedRecord, PlatformSnapshot};
 use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::lineage::locate::find_origin;
@@ -60,12 +60,17 @@ impl<P: Ports> NamedWorkspace<P> {
     /// # Errors
     /// [`Code::Unsupported`].
     pub(super) async fn ensure_in_archive(&self, record: &NamedRecord) -> Result<()> {
-        match self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await? {
-            Some(platform) if platform.same_archive().is_none() => {
-                Err(Error::platform_snapshot_is_only_copy(&record.sandbox_id, &platform.id))
-            }
-            _ => Ok(()),
+        match self.only_copy(record).await? {
+            Some(platform) => Err(Error::platform_snapshot_is_only_copy(&record.sandbox_id, &platform.id)),
+            None => Ok(()),
         }
+    }
+
+    /// Returns the platform snapshot that has the newest stored files of the workspace's sandbox, if no archive has them. The record
+    /// does not know of it if the answer to its stop was lost.
+    pub(super) async fn only_copy(&self, record: &NamedRecord) -> Result<Option<PlatformSnapshot>> {
+        let platform = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await?;
+        Ok(platform.filter(|platform| platform.same_archive().is_none()))
     }
 
     /// Verifies that the sandbox `id` is of the lineage of this workspace.

@@ -80,6 +80,7 @@ impl<P: Ports> NamedWorkspace<P> {
             snapshot: record.settings.persistent || options.is_some() || reason == StopReason::Migration,
             options,
             storage,
+            image: record.settings.image.clone(),
             hooks: hooks_to_run(&record, &reason),
             env: record.settings.env.clone(),
             version: self.existing()?.version,

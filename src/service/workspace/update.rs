@@ -64,7 +64,10 @@ impl<P: Ports> NamedWorkspace<P> {
     /// present image.
     async fn prepare_image(&self, record: &NamedRecord, image: Option<String>) -> Result<()> {
         self.check_image(&record.sandbox_id, image, None).await?;
-        if record.started_at.is_some() && !record.stored_in().has_archive() {
+        if record.started_at.is_none() {
+            return Ok(());
+        }
+        if !record.settings.storage.has_archive() || self.only_copy(record).await?.is_some() {
             let is_running = self.is_running_to_leave(record).await?;
             self.save_files(record, is_running, SnapshotCause::BeforeImage).await?;
         }

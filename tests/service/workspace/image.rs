@@ -4,7 +4,7 @@ use sandbox_snapshotter::model::{Code, Runtime};
 use serde_json::{Value, json};
 
 use super::platform::{start, with_storage};
-use crate::support::{ExpectError, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
+use crate::support::{DAY, ExpectError, Fixture, MINUTE, Method, WORKSPACE, no_expiry};
 
 /// The active workspace `work` with a file, whose class has the images `base`, its default, and `python`.
 fn active(options: &Value) -> Fixture {
@@ -314,5 +314,52 @@ fn files_of_a_start_without_an_answer_are_restored_with_another_image() {
     assert!(!fixture.has_container(WORKSPACE));
     start(&fixture);
     assert_eq!(image(&fixture, WORKSPACE).unwrap(), "python");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+}
+
+#[test]
+fn image_is_kept_while_only_the_platform_has_the_files_of_a_stop_without_an_answer() {
+    let fixture = active(&with_storage("platform"));
+    fixture.world.after(Method::StopSandbox).fail_transiently();
+    fixture.stop_workspace(WORKSPACE).unwrap_err();
+    fixture.world.clear_faults();
+    fixture.update_workspace(WORKSPACE, &json!({ "storage": "archive" })).unwrap();
+    let error = fixture.update_workspace(WORKSPACE, &json!({ "image": "python" })).expect_code(Code::Unsupported);
+    assert!(error.message().contains("only in the platform snapshot"), "{error}");
+    start(&fixture);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+}
+
+#[test]
+fn stop_stores_an_archive_if_the_class_knows_the_image_of_an_update_that_failed() {
+    let fixture = active(&with_storage("platform"));
+    fixture.update_workspace(WORKSPACE, &json!({ "image": "python" })).unwrap();
+    fixture.world.after(Method::EnsureRunning).fail_transiently();
+    fixture.update_workspace(WORKSPACE, &json!({ "image": null })).unwrap_err();
+    fixture.world.clear_faults();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    start(&fixture);
+    assert_eq!(image(&fixture, WORKSPACE).unwrap(), "python");
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+}
+
+#[test]
+fn refresh_of_an_adopted_container_whose_image_is_not_certain_takes_an_archive() {
+    let fixture = stopped(&with_storage("platform"));
+    start(&fixture);
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.end_container(&id);
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.world.advance_clock(MINUTE);
+    fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap();
+    fixture.world.reset_calls();
+    fixture.advance_with_alarms(21 * DAY);
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 1);
+    fixture.world.end_container(&id);
+    fixture.world.advance_clock(MINUTE);
+    assert_eq!(start(&fixture)["restoredFrom"]["storage"], "archive");
     assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
 }

@@ -2,7 +2,7 @@
 //! (`snapshot/settle.rs`).
 
 use crate::model::named::answer::LastSnapshot;
-use crate::model::named::messages::SandboxStopped;
+use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::named::{ContainerMarker, StoragePolicy};
 use crate::model::request::{CapturePurpose, StopSnapshot};
 use crate::model::{ChangeCursor, Result, SnapshotCause, SnapshotId, SnapshotRequest};
@@ -26,11 +26,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) async fn capture_for_stop(
         &self,
         marker: &ContainerMarker,
-        storage: StoragePolicy,
-        (options, cause): (Option<&StopSnapshot>, SnapshotCause),
+        request: &StopSandboxRequest,
         stopped: &mut SandboxStopped,
     ) -> Result<()> {
-        let has_archive = storage.has_archive() || self.image_will_change().await?;
+        let (storage, options, cause) = (request.storage, request.options.as_ref(), request.cause());
+        let has_archive = storage.has_archive() || self.image_will_change(request.image.as_ref()).await?;
         let mut is_repeated = false;
         let capture = async || {
             let is_repeated = std::mem::replace(&mut is_repeated, true);
@@ -51,7 +51,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    async fn capture_archive(
+    pub(super) async fn capture_archive(
         &self,
         options: Option<&StopSnapshot>,
         cause: SnapshotCause,

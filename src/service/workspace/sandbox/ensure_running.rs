@@ -285,6 +285,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             };
             return self.retry(set_name).await;
         }
+        self.update_start(|start| start.chosen_image.clone_from(&request.settings.image))?;
         let idle = request.settings.expiry.idle_seconds;
         let idle_timeout = (idle > 0).then(|| idle.saturating_add(SLEEP_MARGIN_SECONDS));
         self.retry(async || {

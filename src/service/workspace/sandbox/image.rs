@@ -42,10 +42,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.update_start(|start| start.class_image = image)
     }
 
-    /// Returns whether the class of the sandbox would start its next container from another image than the present one, which
-    /// cannot start from a platform snapshot of the present container; or whether the present image is not certain.
-    pub(super) async fn image_will_change(&self) -> Result<bool> {
+    /// Returns whether the next container starts from another image than the present one, and so not from a platform snapshot of
+    /// the present container; or whether that is not certain. `chosen` is the image that the workspace has chosen.
+    pub(super) async fn image_will_change(&self, chosen: Option<&String>) -> Result<bool> {
         let start = self.start_state()?;
+        // The class was told of an update of the workspace that failed.
+        if start.chosen_image.as_ref() != chosen {
+            return Ok(true);
+        }
         // The class may have learned of another image between the start of an adopted container and its adoption.
         if start.adopted_at.is_some() && start.last_restore.is_none() {
             return Ok(true);

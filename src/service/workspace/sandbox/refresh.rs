@@ -1,14 +1,14 @@
 //! Refreshes a platform snapshot that is the only copy of the workspace's files, before the platform deletes it.
 //!
 //! A restore begins its lifetime again. If the sandbox has ended, the Worker starts a container from the snapshot, verifies
-//! it, and destroys it. If the sandbox runs, the Worker takes another platform snapshot. A snapshot whose files are also in
-//! an archive is not refreshed.
+//! it, and destroys it. If the sandbox runs, the Worker takes another platform snapshot, or an archive if the next container
+//! has another image. A snapshot whose files are also in an archive is not refreshed.
 
 use super::SandboxCondition;
 use crate::model::named::PlatformSnapshot;
 use crate::model::named::platform_snapshot::RefreshFailure;
 use crate::model::record::SandboxRecord;
-use crate::model::{Code, Error, Result, Timestamp};
+use crate::model::{Code, Error, Result, SnapshotCause, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -53,7 +53,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     async fn refresh(&self, snapshot: &PlatformSnapshot) -> Result<()> {
         match self.probe_condition().await? {
-            SandboxCondition::Running { marker, .. } => self.take_platform_snapshot(&marker, false).await,
+            SandboxCondition::Running { marker, .. } => {
+                if self.image_will_change(self.start_state()?.chosen_image.as_ref()).await? {
+                    self.capture_archive(None, SnapshotCause::BeforeImage, false).await?;
+                    return self.update_binding(|binding| binding.platform_snapshot = None);
+                }
+                self.take_platform_snapshot(&marker, false).await
+            }
             SandboxCondition::Ended => {
                 if let Some(reason) = snapshot.obstacle(self.platform_image().await?.as_deref(), self.now()) {
                     return Err(Error::platform_snapshot_not_refreshed(&self.id, &reason));

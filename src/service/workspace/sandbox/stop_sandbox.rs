@@ -73,8 +73,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                     stopped.hooks.push(self.run_hook(&marker, &dir, name, hook, &request.env).await?);
                 }
                 if request.snapshot {
-                    let capture = (request.options.as_ref(), request.cause());
-                    match self.capture_for_stop(&marker, request.storage, capture, &mut stopped).await {
+                    match self.capture_for_stop(&marker, &request, &mut stopped).await {
                         // The workspace continues elsewhere, and nothing is left to capture.
                         Err(error) if request.superseded && self.has_no_directory(&error).await? => {}
                         captured => captured?,
