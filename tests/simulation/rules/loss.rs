@@ -16,8 +16,11 @@ const STATUS_SETTLES_MILLIS: i64 = 4 * 60 * 1000;
 
 /// Notes the files of a container that is about to end: by itself, or because the service requested it at `requested_at`.
 pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<Simulation>, requested_at: Option<i64>) {
-    let Some(container) = &sandbox.container else { return };
     let since = simulation.busy_since(id);
+    if let Some(requested_at) = requested_at {
+        excuse_unchecked(sandbox, sandbox.notes.busy_since(since, requested_at));
+    }
+    let Some(container) = &sandbox.container else { return };
     let is_own = matches!(container.marker, Some(ContainerMarker::Ready(_)));
     if sandbox.notes.own_container.is_some_and(|own| own.started_at == container.started_at) {
         sandbox.notes.own_ended_at = Some(simulation.now());
@@ -34,8 +37,8 @@ pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<S
             || last_checked_at.is_some_and(|checked_at| at >= checked_at || (is_own && at >= container.watched_at))
     };
     let times = container.notes.write_times.iter().filter(|(_, at)| !is_excused(**at));
-    let written = times.map(|(file, _)| (file.clone(), container.files[file].clone()));
-    let written = written.filter(|(_, content)| !sandbox.notes.saved.contains(content)).collect();
+    let written = times.map(|(file, at)| (file.clone(), (container.files[file].clone(), *at)));
+    let written = written.filter(|(_, (content, _))| !sandbox.notes.saved.contains(content)).collect();
     let is_soon = simulation.now() - sandbox.notes.destroyed_at <= STATUS_SETTLES_MILLIS;
     if requested_at.is_some() {
         sandbox.notes.destroyed_at = simulation.now();
@@ -44,7 +47,17 @@ pub fn note_end(simulation: &Simulation, id: &SandboxId, sandbox: &mut Sandbox<S
     if is_soon && !is_own {
         return;
     }
-    sandbox.notes.ended_with.push(EndedContainer { at: simulation.now(), is_own, written });
+    let (at, checked_at) = (simulation.now(), container.watched_at);
+    sandbox.notes.ended_with.push(EndedContainer { at, is_own, checked_at, written });
+}
+
+/// Excuses the loss of files that were written after the last check of a stop that began at `since` and destroys the container,
+/// also if the container ended by itself before the request to destroy it.
+fn excuse_unchecked(sandbox: &mut Sandbox<Simulation>, since: i64) {
+    let checked = |ended: &&mut EndedContainer| ended.is_own && ended.at >= since && ended.checked_at >= since;
+    for ended in sandbox.notes.ended_with.iter_mut().filter(checked) {
+        ended.written.retain(|_, (_, at)| *at < ended.checked_at);
+    }
 }
 
 /// Notes the files of a finished snapshot.
@@ -57,7 +70,7 @@ pub fn note_saved_files(world: &World, id: &SandboxId, files: &Files) {
     let saved: Vec<String> = files.values().cloned().collect();
     world.with_sandbox(id, |sandbox, _| {
         for ended in &mut sandbox.notes.ended_with {
-            ended.written.retain(|_, content| !saved.contains(content));
+            ended.written.retain(|_, (content, _)| !saved.contains(content));
         }
         sandbox.notes.saved.extend(saved);
     });

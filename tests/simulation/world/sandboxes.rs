@@ -88,8 +88,10 @@ pub struct EndedContainer {
     pub at: i64,
     /// Whether it had the workspace's own files.
     pub is_own: bool,
-    /// The files that the application wrote, except during a start or an end.
-    pub written: Files,
+    /// When its files were last checked for changes.
+    pub checked_at: i64,
+    /// The contents of the files that the application wrote, except during a start or an end, each with its time.
+    pub written: BTreeMap<String, (String, i64)>,
 }
 
 /// What the rules need to know about a container.
