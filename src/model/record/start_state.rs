@@ -75,7 +75,10 @@ pub struct StartState {
     /// The image with which the class of the sandbox started the container, if it has platform snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_image: Option<String>,
-    /// The name of the image that the class of the sandbox was last told to start its containers from; its default if absent.
+    /// Whether the container may have another image than `class_image`, which was read while it ran already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub class_image_uncertain: bool,
+    /// The name of the image that the class of the sandbox last got for its next containers; the default of the class if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_image: Option<String>,
     /// A hash of the directory in the platform snapshot that a start last began to restore. A container without a marker that
@@ -104,6 +107,7 @@ impl StartState {
             baseline: None,
             env_names: Vec::new(),
             class_image: None,
+            class_image_uncertain: false,
             chosen_image: None,
             platform_content: None,
         }

@@ -252,6 +252,21 @@ fn platform_snapshot_of_a_container_that_started_for_archives_has_its_image() {
 }
 
 #[test]
+fn container_that_ran_across_a_deployment_of_its_image_is_stored_in_an_archive_too() {
+    let fixture = active(&no_expiry());
+    fixture.world.set_image_version("another");
+    fixture.update_workspace(WORKSPACE, &json!({ "storage": "platform", "durable": false })).unwrap();
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    let archive = stopped["lastSnapshot"]["id"].as_str().unwrap();
+    assert_eq!(stopped["platformSnapshot"]["archiveId"], archive);
+    start(&fixture);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    fixture.world.reset_calls();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 0, "the image of this container is known");
+}
+
+#[test]
 fn stopped_workspace_whose_only_copy_is_bound_to_its_image_keeps_it() {
     let fixture = stopped(&with_storage("platform"));
     let error = fixture.update_workspace(WORKSPACE, &json!({ "image": "python" })).expect_code(Code::Unsupported);

@@ -238,11 +238,16 @@ fn container_without_the_files_of_the_platform_snapshot_is_destroyed() {
     assert_eq!(fixture.state(WORKSPACE), "stopped");
 }
 
+/// Starts the stopped workspace in a container whose image is known, so that its stop takes only a platform snapshot.
+fn start_for_the_platform(fixture: &Fixture) {
+    fixture.update_workspace(WORKSPACE, &json!({ "storage": "platform", "durable": false })).unwrap();
+    start(fixture);
+}
+
 #[test]
 fn platform_snapshot_is_newer_than_the_archive_of_an_earlier_storage() {
     let fixture = stopped("archive");
-    start(&fixture);
-    fixture.update_workspace(WORKSPACE, &json!({ "storage": "platform", "durable": false })).unwrap();
+    start_for_the_platform(&fixture);
     fixture.write_workspace_file(WORKSPACE, "second");
     fixture.world.advance_clock(MINUTE);
     fixture.stop_workspace(WORKSPACE).unwrap();
@@ -258,8 +263,7 @@ fn platform_snapshot_is_newer_than_the_archive_of_an_earlier_storage() {
 fn older_archive_does_not_replace_a_lost_platform_snapshot() {
     let fixture = stopped("archive");
     let archive = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
-    start(&fixture);
-    fixture.update_workspace(WORKSPACE, &json!({ "storage": "platform", "durable": false })).unwrap();
+    start_for_the_platform(&fixture);
     fixture.write_workspace_file(WORKSPACE, "second");
     fixture.world.advance_clock(MINUTE);
     fixture.stop_workspace(WORKSPACE).unwrap();

@@ -32,26 +32,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Records the image with which the class started the running container, before the class learns of another choice. A later
-    /// change of the storage may have a platform snapshot taken of the container.
+    /// Records the image with which the class would start the running container now, before the class learns of another choice. A
+    /// later change of the storage may have a platform snapshot taken of the container.
     pub(super) async fn note_class_image(&self) -> Result<()> {
         if self.start_state()?.class_image.is_some() || self.runtime()? == Some(Runtime::Sdk012) {
             return Ok(());
         }
         let image = self.platform_image().await?;
-        self.update_start(|start| start.class_image = image)
+        // Another image may have been chosen or deployed since the container started.
+        self.update_start(|start| (start.class_image, start.class_image_uncertain) = (image, true))
     }
 
     /// Returns whether the next container starts from another image than the present one, and so not from a platform snapshot of
     /// the present container; or whether that is not certain. `chosen` is the image that the workspace has chosen.
     pub(super) async fn image_will_change(&self, chosen: Option<&String>) -> Result<bool> {
         let start = self.start_state()?;
-        // The class was told of an update of the workspace that failed.
-        if start.chosen_image.as_ref() != chosen {
-            return Ok(true);
-        }
-        // The class may have learned of another image between the start of an adopted container and its adoption.
-        if start.adopted_at.is_some() && start.last_restore.is_none() {
+        // The class may have learned of the image of an update of the workspace that failed.
+        if start.class_image_uncertain || start.chosen_image.as_ref() != chosen {
             return Ok(true);
         }
         let Some(present) = start.class_image else { return Ok(false) };

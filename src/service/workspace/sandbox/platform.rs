@@ -47,7 +47,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Records the image with which the class of the sandbox is about to start a container.
     pub(super) async fn record_class_image(&self, storage: StoragePolicy) -> Result<()> {
         let image = if storage.has_platform() { self.platform_image().await? } else { None };
-        self.update_start(|start| start.class_image = image)
+        self.update_start(|start| (start.class_image, start.class_image_uncertain) = (image, false))
     }
 
     /// Verifies that no other image was deployed while the container started: it may have either image.
@@ -210,7 +210,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (start.saved, start.saved_state, start.last_restore) = (None, None, Some(restore.clone()));
             start.image.clone_from(&snapshot.dependencies.image);
             start.baseline.clone_from(&snapshot.baseline);
-            start.class_image = Some(snapshot.image.clone());
+            (start.class_image, start.class_image_uncertain) = (Some(snapshot.image.clone()), false);
             start.restore_nonce = Some(nonce.clone());
             if let Some(own) = binding.platform_snapshot.as_mut().filter(|own| own.id == snapshot.id) {
                 (own.last_restored_at, own.attempted_at, own.refresh_failure) = (Some(restore.at), None, None);

@@ -67,7 +67,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             start.restore_nonce = None;
             start.saved = saved;
             (start.image, start.baseline) = (None, None);
-            (start.class_image, start.chosen_image, start.platform_content) = (None, None, None);
+            (start.class_image, start.class_image_uncertain) = (None, false);
+            (start.chosen_image, start.platform_content) = (None, None);
         }
         self.ledger.put_sandbox(&sandbox)?;
         Ok(sandbox.runtime)

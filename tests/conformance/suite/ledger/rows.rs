@@ -127,6 +127,7 @@ pub fn start_state() -> StartState {
         baseline: Some("ab".repeat(32)),
         env_names: vec!["A_NAME".to_owned()],
         class_image: Some("{\"image\":\"it's\"}".into()),
+        class_image_uncertain: true,
         chosen_image: Some("python".to_owned()),
         platform_content: Some("cd".repeat(32)),
     }
