@@ -117,6 +117,20 @@ describe('a workspace', () => {
     await workspace.delete();
   });
 
+  test('the first stop after a change of the storage also stores an archive, and the next one does not', async () => {
+    const workspace = world.workspace('changed');
+    await workspace.create();
+    await workspace.exec(install);
+    await workspace.update({ storage: 'platform', durable: false });
+    const first = await workspace.stop();
+    assert.equal(first.platformSnapshot?.archiveId, first.lastSnapshot!.id);
+    assert.equal((await workspace.start()).restoredFrom?.storage, 'platform');
+    assert.equal(await workspace.exec(print), '1\ninstalled\n');
+    const second = await workspace.stop();
+    assert.equal(second.platformSnapshot?.archiveId, undefined);
+    await workspace.delete();
+  });
+
   test('a fork of a stopped workspace starts from its platform snapshot', async () => {
     const workspace = world.workspace('source');
     await workspace.create({ storage: 'both' });
