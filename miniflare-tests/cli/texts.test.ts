@@ -187,7 +187,7 @@ describe('`workspace rollback`', () => {
     assert.equal(await world.exec(sandboxId, 'cat file'), 'second\n');
   });
 
-  test('to the label of a deleted fork names no command, although its pinned snapshot exists', async () => {
+  test('to the label of a deleted fork names another fork with it or none, although its pinned snapshot exists', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo first > file');
     await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`);
@@ -198,5 +198,10 @@ describe('`workspace rollback`', () => {
     const { error } = await cli.failure('workspace', 'rollback', name, 'tests pass');
     assert.equal(error.code, 'SNAPSHOT_NOT_FOUND');
     assert.doesNotMatch(error.remediation, /-try/);
+
+    await cli.json('workspace', 'fork', name, '--new-name', `${name}-next`);
+    await cli.print('snapshot', 'create', `@${name}-next`, '--label', 'tests pass');
+    const next = await cli.failure('workspace', 'rollback', name, 'tests pass');
+    assert.match(next.error.remediation, new RegExp(`--from @${name}-next `), 'the fork that exists');
   });
 });

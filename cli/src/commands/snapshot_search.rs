@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::output::snapshots::names;
 use crate::quoting::shell_words;
 
+/// The maximum number of other workspaces of which is checked whether they exist.
+const MAX_CANDIDATES: usize = 10;
+
 /// The search of a snapshot.
 pub(super) struct SnapshotSearch {
     /// The argument that selects the sandboxes.
@@ -82,20 +85,18 @@ impl Context {
         let of_user = target.strip_prefix('@')?;
         let request = LineageRequest::of(sandboxes.first()?.clone());
         let mut tree = self.call_without_suggestions::<Tree>("lineage", &request).ok()?.value;
-        let mut found = None;
+        let mut found = Vec::new();
         for_each_sandbox(&mut tree.root, &mut |TreeSandbox { sandbox_id, workspace, snapshots: nodes, .. }| {
             let is_meant = |TreeSnapshot { snapshot: node, .. }: &TreeSnapshot| {
                 let label = node.label.as_ref().map(Label::as_str);
                 node.state == SnapshotState::Ready && label == Some(snapshot.as_str())
             };
-            if found.is_none() && !sandboxes.contains(sandbox_id) && nodes.iter().any(is_meant) {
-                found = workspace.as_ref().map(|address| (to_target(address), sandbox_id.clone()));
+            if !sandboxes.contains(sandbox_id) && nodes.iter().any(is_meant) {
+                found.extend(workspace.as_ref().map(|address| (to_target(address), sandbox_id.clone())));
             }
         });
-        let (other, sandbox_id) = found?;
-        if !self.sandboxes(&other).is_ok_and(|own| own.contains(&sandbox_id)) {
-            return None;
-        }
+        let exists = |(other, id): &(String, SandboxId)| self.sandboxes(other).is_ok_and(|own| own.contains(id));
+        let (other, _) = found.into_iter().take(MAX_CANDIDATES).find(exists)?;
         let promote = shell_words([of_user, "--from", &other, "--snapshot", snapshot]);
         Some(format!(
             "It is a snapshot of {other}: name that workspace, or continue {target} with its files: \
