@@ -204,8 +204,15 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
     }
 }
 
-/// Checks that the platform stores only the workspace's own files.
-pub fn check_disk(world: &Rc<World>, id: &SandboxId) {
+/// Checks that the platform stores only the workspace's own files, and that it is not the only copy of files in a container of another
+/// image than the deployed one, which could not be restored.
+pub fn check_disk(world: &Rc<World>, id: &SandboxId, image: &str) {
+    let since = world.busy_since(id);
+    let is_replaced = !world.is_deployed(image) && world.image_deployed_at.get() < since;
+    let is_recent = |row: &SnapshotRecord| row.created_at() >= Timestamp::from_millis(since);
+    if is_replaced && !world.ledger(id).live_snapshots().iter().any(is_recent) {
+        world.report_violation("rule 11, a stored disk can be restored", &format_args!("{id}: {image}"));
+    }
     let marker = world.with_container(id, |container, now| {
         container.notes.disk_stored_at.push(now);
         container.marker.clone()

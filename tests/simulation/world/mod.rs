@@ -80,6 +80,8 @@ pub struct Simulation {
     pub planted: Planted,
     calls_in_flight: RefCell<BTreeMap<SandboxId, BTreeSet<(i64, u64)>>>,
     image_version: Cell<u64>,
+    /// When it was deployed.
+    pub image_deployed_at: Cell<i64>,
     last_serial: Cell<u64>,
     faults_stopped: Cell<bool>,
     /// The answer channels of calls that are never answered, kept open so that the calls hang.
@@ -118,6 +120,7 @@ impl Simulation {
             planted: Planted::new(planted),
             calls_in_flight: RefCell::default(),
             image_version: Cell::new(1),
+            image_deployed_at: Cell::new(0),
             last_serial: Cell::default(),
             faults_stopped: Cell::new(false),
             unanswered_senders: RefCell::default(),
@@ -148,6 +151,7 @@ impl Simulation {
     /// Deploys another image.
     pub fn deploy_image(&self) {
         self.image_version.set(self.image_version.get() + 1);
+        self.image_deployed_at.set(self.now());
     }
 
     /// Stops all faults.

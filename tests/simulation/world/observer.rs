@@ -62,7 +62,7 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
         }
         Event::Arrived(id, backup) => lifecycle::check_arrival(world, id, backup),
         Event::DiskStored(id, disk_id, disk) => {
-            lifecycle::check_disk(world, id);
+            lifecycle::check_disk(world, id, &disk.image);
             let mut files = disk.files.clone();
             files.retain(|path, _| is_under(path, DIR));
             world.trace(&format_args!("the platform stores the disk of {id}: {files:?}"));

@@ -150,7 +150,7 @@ impl Simulation {
     }
 
     /// Returns whether an image has the version that is deployed. Its name may be another one than that of the next container.
-    pub(super) fn is_deployed(&self, image: &str) -> bool {
+    pub fn is_deployed(&self, image: &str) -> bool {
         image.starts_with(&format!("image {} ", self.image_version.get()))
     }
 
