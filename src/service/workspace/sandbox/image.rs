@@ -48,10 +48,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) async fn image_will_change(&self, chosen: Option<&String>) -> Result<bool> {
         let start = self.start_state()?;
         // The class may have learned of the image of an update of the workspace that failed.
-        if start.class_image_uncertain || start.chosen_image.as_ref() != chosen {
-            return Ok(true);
-        }
-        let Some(present) = start.class_image else { return Ok(false) };
+        let is_certain = !start.class_image_uncertain && start.chosen_image.as_ref() == chosen;
+        let Some(present) = start.class_image.filter(|_| is_certain) else { return Ok(true) };
         Ok(self.platform_image().await?.is_some_and(|next| next != present))
     }
 }
