@@ -77,15 +77,20 @@ fn platform_snapshot_is_restored_after_its_known_expiration_if_a_refresh_got_no_
 
 #[test]
 fn platform_snapshot_that_is_gone_is_lost_after_its_lifetime() {
-    let fixture = stopped("platform");
-    fixture.world.delete_disks();
-    fixture.advance_with_alarms(32 * DAY);
-    let calls = fixture.world.call_count(Method::StartFromPlatformSnapshot);
-    assert!(calls > 0);
-    let error = fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
-    assert!(error.message().contains("it expired at"), "{error}");
-    fixture.advance_with_alarms(32 * DAY);
-    assert_eq!(fixture.world.call_count(Method::StartFromPlatformSnapshot), calls);
+    for starts_empty in [false, true] {
+        let fixture = stopped("platform");
+        fixture.world.delete_disks();
+        if starts_empty {
+            fixture.world.start_empty_without_disk();
+        }
+        fixture.advance_with_alarms(32 * DAY);
+        let calls = fixture.world.call_count(Method::StartFromPlatformSnapshot);
+        assert!(calls > 0);
+        let error = fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+        assert!(error.message().contains("it expired at"), "{error}");
+        fixture.advance_with_alarms(32 * DAY);
+        assert_eq!(fixture.world.call_count(Method::StartFromPlatformSnapshot), calls);
+    }
 }
 
 #[test]

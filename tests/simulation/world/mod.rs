@@ -152,6 +152,7 @@ impl Simulation {
     pub fn deploy_image(&self) {
         self.image_version.set(self.image_version.get() + 1);
         self.image_deployed_at.set(self.now());
+        self.trace(&format_args!("the image {} is deployed", self.image_version.get()));
     }
 
     /// Stops all faults.

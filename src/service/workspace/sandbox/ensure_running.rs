@@ -231,7 +231,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let started = self.sandboxes()?.probe(&self.id, dir).await;
             drop(self.note_late_call(started.map_err(self.failed(During::Start))));
         }
-        let (nonce, RestoreBegun { listing, hashes, container_id }) = self.mark_restoring(dir, &files, None).await?;
+        let marked = self.mark_restoring(dir, &files, None).await?;
+        let (nonce, RestoreBegun { listing, hashes, container_id }) =
+            marked.ok_or_else(|| Error::another_container(&self.id))?;
         self.check_class_image(*storage).await?;
         let is_empty = listing.content_hash.is_none();
         let restoring = ContainerMarker::Restoring(nonce.clone());

@@ -10,17 +10,14 @@ use crate::service::calls::failures::During;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Marks a new container as restoring. Returns the nonce of the marker, and what the container contains. With a
-    /// token, the container must have the disk of the platform snapshot with this token.
-    ///
-    /// # Errors
-    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container already carries a
-    /// marker, or has another disk.
+    /// token, the container must have the disk of the platform snapshot with this token. Returns `None` if the container already
+    /// carries a marker, or has another disk.
     pub(super) async fn mark_restoring(
         &self,
         dir: &Directory,
         files: &[String],
         token: Option<&str>,
-    ) -> Result<(String, RestoreBegun)> {
+    ) -> Result<Option<(String, RestoreBegun)>> {
         // Each attempt has its own nonce: an attempt whose response was lost may still take effect, in another
         // container.
         self.retry(async || {
@@ -30,7 +27,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), token, dir, files)
                 .await
                 .map_err(self.failed(During::Start))?;
-            begun.map(|begun| (nonce, begun)).ok_or_else(|| Error::another_container(&self.id))
+            Ok(begun.map(|begun| (nonce, begun)))
         })
         .await
     }

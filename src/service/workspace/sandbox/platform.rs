@@ -193,7 +193,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.note_attempt(&snapshot.id, former)?;
         }
         self.note_late_call(started.map_err(self.failed(During::Start)))?;
-        self.mark_restoring(dir, files, Some(&snapshot.token)).await
+        if let Some(marked) = self.mark_restoring(dir, files, Some(&snapshot.token)).await? {
+            return Ok(marked);
+        }
+        // The platform did not restore the snapshot, and so did not extend its lifetime.
+        self.note_attempt(&snapshot.id, former)?;
+        Err(Error::platform_snapshot_not_in_container(&self.id, &snapshot.id))
     }
 
     async fn complete_platform_start(

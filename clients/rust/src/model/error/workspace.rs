@@ -175,6 +175,20 @@ impl Error {
         )
     }
 
+    /// [`Code::OperationInterrupted`], for a container that was started from a platform snapshot and does not have its files.
+    pub fn platform_snapshot_not_in_container(id: &SandboxId, platform_id: &str) -> Self {
+        Self::new(
+            Code::OperationInterrupted,
+            format!(
+                "The container of the sandbox {:?} was started from the platform snapshot {platform_id:?}, but does not have its \
+                 files: another container replaced it, or the platform no longer has the snapshot.",
+                id.as_str()
+            ),
+            "Try again. If that fails too, update `currentSnapshotId` to continue with an older archive, or pass \
+             `allowEmpty: true` to start without files.",
+        )
+    }
+
     /// [`Code::NothingRestorable`], for a platform snapshot that cannot be refreshed before its expiration.
     pub fn platform_snapshot_not_refreshed(id: &SandboxId, reason: &str) -> Self {
         Self::new(
