@@ -60,7 +60,7 @@ pub use ledger::{MemoryLedger, RowChange};
 pub use methods::{Method, Service};
 pub use namespaces::{Namespace, in_namespace};
 pub use objects::{Group, NamedService, Object, ObjectKey, ObjectPorts, ObjectService, SandboxService};
-pub use platform::Disk;
+pub use platform::{Disk, class_image};
 pub use random::SeededRng;
 pub use scheduler::{Event, Scheduler, Work};
 pub use secrets::SECRET;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::named::platform_snapshot::{PLATFORM_LIFETIME_MILLIS, StoredDisk};
 use sandbox_snapshotter::model::named::{ContainerMarker, PlatformSnapshot};
-use sandbox_snapshotter::model::{Failure, SandboxId};
+use sandbox_snapshotter::model::{Failure, Provenance, SandboxId};
 
 use super::{Container, Event, Files, Method, Namespace, Sandbox, Scheduler, Work, World};
 
@@ -25,10 +25,16 @@ pub struct Disk<S: Scheduler> {
     pub notes: S::ContainerNotes,
 }
 
+/// Returns the image in the text of a provenance, as a class for containers names it; the whole text if it names none.
+pub fn class_image(provenance: &str) -> String {
+    let known = Provenance::parse(provenance).and_then(|known| known.image);
+    known.unwrap_or_else(|| provenance.to_owned())
+}
+
 impl<S: Scheduler> Disk<S> {
     fn of(container: &Container<S>, now: i64) -> Self {
         Self {
-            image: container.image.clone(),
+            image: class_image(&container.image),
             token: container.disk_token.clone(),
             files: container.files.clone(),
             directories: container.directories.clone(),

@@ -14,7 +14,7 @@ use super::deadlines::Deadlines;
 use super::faults::FaultPlan;
 use super::memory::{
     Event, Group, HookCall, Image, MemoryLedger, MemoryWorkspaceStore, ObjectKey, ObjectPorts, ObjectService,
-    RowChange, Sandbox, Scheduler, SeededRng, StoreChange, Work,
+    RowChange, Sandbox, Scheduler, SeededRng, StoreChange, Work, class_image,
 };
 use super::{Method, PendingOperation, World, backup_id};
 
@@ -177,7 +177,7 @@ impl Scheduler for Planned {
     }
 
     fn platform_image(&self, sandbox: &Sandbox<Self>) -> Option<String> {
-        self.has_platform.get().then(|| self.image(sandbox).version)
+        self.has_platform.get().then(|| class_image(&self.image(sandbox).version))
     }
 
     fn starts_empty(&self) -> bool {

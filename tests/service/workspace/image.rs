@@ -1,5 +1,6 @@
 //! `image` of a workspace: each container that is started for it starts from the chosen image of its class.
 
+use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Runtime};
 use serde_json::{Value, json};
 
@@ -377,4 +378,23 @@ fn refresh_of_an_adopted_container_whose_image_is_not_certain_takes_an_archive()
     fixture.world.advance_clock(MINUTE);
     assert_eq!(start(&fixture)["restoredFrom"]["storage"], "archive");
     assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
+}
+
+#[test]
+fn nothing_is_restored_into_a_container_of_another_image_that_started_meanwhile() {
+    for storage in ["archive", "both"] {
+        let fixture = active(&with_image(with_storage(storage), "python"));
+        let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.revert_workspace(WORKSPACE, &stopped["lastSnapshot"]["id"]).unwrap();
+
+        // The class does not know the image of the new sandbox yet.
+        let gate = fixture.world.before(Method::Configure).nth(1).block();
+        let starting = fixture.begin_in_workspace(Operation::StartWorkspace, WORKSPACE, &json!({}));
+        assert!(gate.is_reached());
+        fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+        gate.open();
+        starting.answer().unwrap();
+        assert_eq!(image(&fixture, WORKSPACE).unwrap(), "python", "{storage}");
+        assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+    }
 }

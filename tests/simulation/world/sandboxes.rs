@@ -141,17 +141,15 @@ impl Simulation {
         if self.profile.image_has_files && sandbox.notes.ends_when_idle {
             files.insert(IMAGE_FILE.to_owned(), content(version));
         }
-        let mut version = format!("image {version}");
-        if self.profile.has_platform {
-            version.push_str(" class ");
-            version.push_str(sandbox.image.as_deref().unwrap_or(IMAGE_NAMES[0]));
-        }
+        let name = sandbox.image.as_deref().unwrap_or(IMAGE_NAMES[0]);
+        let class = if self.profile.has_platform { format!(" class {name}:{version}") } else { String::new() };
+        let version = format!("image {version}{class}");
         Image { version, files, archive_format: self.profile.archive_format }
     }
 
     /// Returns whether an image has the version that is deployed. Its name may be another one than that of the next container.
     pub fn is_deployed(&self, image: &str) -> bool {
-        image.starts_with(&format!("image {} ", self.image_version.get()))
+        image.ends_with(&format!(":{}", self.image_version.get()))
     }
 
     /// Ends the container if its idle timeout is over.

@@ -13,7 +13,7 @@ use super::sandboxes::{ContainerNotes, IMAGE_NAMES, SandboxNotes};
 use super::{AnswerLost, MAX_LATE_MILLIS, Simulation, World, observer};
 use crate::memory::{
     Event, Group, Image, MemoryLedger, MemoryWorkspaceStore, Method, ObjectKey, ObjectPorts, ObjectService, Sandbox,
-    Scheduler, Service, Work,
+    Scheduler, Service, Work, class_image,
 };
 use crate::planted::{PlantedPorts, Storage};
 
@@ -141,7 +141,7 @@ impl Scheduler for Simulation {
     }
 
     fn platform_image(&self, sandbox: &Sandbox<Self>) -> Option<String> {
-        self.profile.has_platform.then(|| self.image_of(sandbox).version)
+        self.profile.has_platform.then(|| class_image(&self.image_of(sandbox).version))
     }
 
     fn image_names(&self) -> Option<Vec<String>> {

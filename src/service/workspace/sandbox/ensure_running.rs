@@ -217,8 +217,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<EnsuredRunning> {
         self.schedule_reconcile()?;
         self.configure_sandbox(request).await?;
-        let Settings { dir, depends_on, storage, .. } = &request.settings;
-        self.record_class_image(*storage).await?;
+        let Settings { dir, depends_on, .. } = &request.settings;
+        self.record_class_image(&request.settings).await?;
         // The files that the restore does not write.
         let files = match source {
             StartSource::Empty => Vec::new(),
@@ -234,7 +234,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let marked = self.mark_restoring(dir, &files, None).await?;
         let (nonce, RestoreBegun { listing, hashes, container_id }) =
             marked.ok_or_else(|| Error::another_container(&self.id))?;
-        self.check_class_image(*storage).await?;
+        self.check_class_image(&listing.image).await?;
         let is_empty = listing.content_hash.is_none();
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);

@@ -1,7 +1,9 @@
-//! The image that a named workspace has chosen: the class of its sandbox must have it before anything begins.
+//! The image of a sandbox. The class must have the one that a named workspace has chosen, before anything begins; and a container with
+//! another one gets no files.
 
+use crate::model::named::Settings;
 use crate::model::named::messages::CheckImageRequest;
-use crate::model::{Error, Result, Runtime};
+use crate::model::{Error, Provenance, Result, Runtime};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::During;
@@ -30,6 +32,31 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         } else {
             Err(Error::image_not_found(&self.id, &request.image, &names))
         }
+    }
+
+    /// Records the image with which the class of the sandbox is about to start a container, where it matters: the workspace chose
+    /// it, or is stored in platform snapshots.
+    pub(super) async fn record_class_image(&self, settings: &Settings) -> Result<()> {
+        let matters = settings.storage.has_platform() || settings.image.is_some();
+        let image = if matters { self.platform_image().await? } else { None };
+        self.update_start(|start| (start.class_image, start.class_image_uncertain) = (image, false))
+    }
+
+    /// Verifies that the container has the recorded image: another call may have started it before, and while it started, another
+    /// image may have been deployed. `provenance` is the text of what the container runs on.
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted).
+    pub(super) async fn check_class_image(&self, provenance: &str) -> Result<()> {
+        let Some(image) = self.start_state()?.class_image else { return Ok(()) };
+        let named = |known: Option<Provenance>| known.and_then(|known| known.image);
+        let expected = named(Provenance::with_class(None, Some(&image), None));
+        let started = named(Provenance::parse(provenance));
+        let is_other = started.is_some() && expected.is_some() && started != expected;
+        if is_other || self.platform_image().await? != Some(image) {
+            return Err(Error::another_container(&self.id));
+        }
+        Ok(())
     }
 
     /// Records the image with which the class would start the running container now, before the class learns of another choice. A

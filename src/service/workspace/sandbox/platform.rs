@@ -44,18 +44,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(())
     }
 
-    /// Records the image with which the class of the sandbox is about to start a container.
-    pub(super) async fn record_class_image(&self, storage: StoragePolicy) -> Result<()> {
-        let image = if storage.has_platform() { self.platform_image().await? } else { None };
-        self.update_start(|start| (start.class_image, start.class_image_uncertain) = (image, false))
-    }
-
-    /// Verifies that no other image was deployed while the container started: it may have either image.
-    pub(super) async fn check_class_image(&self, storage: StoragePolicy) -> Result<()> {
-        let is_same = !storage.has_platform() || self.platform_image().await? == self.start_state()?.class_image;
-        if is_same { Ok(()) } else { Err(Error::another_container(&self.id)) }
-    }
-
     /// Takes a platform snapshot of the container with the marker. `has_archive` says that the caller has just stored
     /// an archive of the same files. Replaces the former platform snapshot, which the platform keeps until it expires.
     pub(super) async fn take_platform_snapshot(&self, marker: &ContainerMarker, has_archive: bool) -> Result<()> {
