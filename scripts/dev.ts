@@ -12,7 +12,7 @@ import { SnapshotterClient, http, isSnapshotterError } from '../client/src/index
 import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
-import { formatLogLine, isOfSnapshotter } from './log-lines.ts';
+import { formatLogLine, isOfSnapshotter, workspaceOf } from './log-lines.ts';
 import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
 import { wranglerRegistry } from './registry.ts';
@@ -42,6 +42,8 @@ for (const used of [port, port + 1]) {
 const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
 const { workspaces } = new SnapshotterClient(http({ url: address, token }));
+/** The workspaces that the log names. The list of a tenant may not have the latest ones yet, and no list has all tenants. */
+const used = new Map<string, { tenant: string; name: string }>();
 const snapshotterVars = { API_TOKEN: token };
 const served = options.agent === undefined ? loadExample() : await loadOwn(options.agent);
 
@@ -122,25 +124,33 @@ await Promise.race([saveWorkspaces(), aborted]);
 await local.close();
 process.exit(0);
 
-/** Stops the active workspaces of the default tenant, which takes a snapshot of each. */
+/** Stops the active workspaces, which takes a snapshot of each. */
 async function saveWorkspaces() {
-  for (const { name } of await activeWorkspaces()) {
-    await workspaces.stop({ name }).then(
-      () => console.log(`Saved ${name}.`),
-      (error: Error) => console.error(`${name} is not saved: ${error.message}`),
-    );
+  for (const [label, address] of await workspacesToSave()) {
+    try {
+      if ((await workspaces.getByName(address)).state !== 'active') continue;
+      await workspaces.stop(address);
+      console.log(`Saved ${label}.`);
+    } catch (error) {
+      if (isSnapshotterError(error) && error.code === 'WORKSPACE_NOT_FOUND') continue;
+      console.error(`${label} is not saved: ${error instanceof Error ? error.message : error}`);
+    }
   }
 }
 
-/** Lists the active workspaces. Ctrl-C in a terminal also ends workerd: then waits until Miniflare has started it again. */
-async function activeWorkspaces() {
+/**
+ * Returns the workspaces that this run used, and the active ones of their tenants. Ctrl-C in a terminal also ends workerd: then waits until
+ * Miniflare has started it again.
+ */
+async function workspacesToSave() {
   const deadline = Date.now() + RESTART_MILLIS;
   for (;;) {
     try {
-      const active = [];
-      for await (const workspace of workspaces.all())
-        if (workspace.state === 'active') active.push(workspace);
-      return active;
+      const known = new Map(used);
+      for (const tenant of new Set(['default', ...[...used.values()].map(({ tenant }) => tenant)]))
+        for await (const { name, state } of workspaces.all({ tenant }))
+          if (state === 'active') note(known, { tenant, name });
+      return known;
     } catch (thrown) {
       if (!(isSnapshotterError(thrown) && thrown.retryable) || Date.now() > deadline) throw thrown;
       await setTimeout(100);
@@ -213,8 +223,15 @@ async function loadOwn(path: string): Promise<Served> {
   };
 }
 
+/** Adds a workspace by the label that the output gives it. */
+function note(known: typeof used, { tenant, name }: { tenant: string; name: string }) {
+  known.set(tenant === 'default' ? name : `${tenant}/${name}`, { tenant, name });
+}
+
 /** Prints a log line. Omits those of the example agent and of the class of its sandboxes. */
 function printLogLine(line: string) {
+  const workspace = workspaceOf(line);
+  if (workspace) note(used, workspace);
   if (served.isExample && !isOfSnapshotter(line)) return;
   const printed = options.log === 'json' ? line : formatLogLine(line);
   if (printed !== undefined) console.log(printed);

@@ -33,3 +33,9 @@ function parse(line: string): Record<string, any> | undefined {
 export function isOfSnapshotter(line: string): boolean {
   return parse(line) !== undefined;
 }
+
+/** Returns the address of the workspace that a line of the snapshotter is about; undefined for any other line. */
+export function workspaceOf(line: string): { tenant: string; name: string } | undefined {
+  const { tenant, name } = parse(line) ?? {};
+  return tenant === undefined || name === undefined ? undefined : { tenant, name };
+}

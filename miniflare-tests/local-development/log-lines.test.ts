@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { formatLogLine, isOfSnapshotter } from '../../scripts/log-lines.ts';
+import { formatLogLine, isOfSnapshotter, workspaceOf } from '../../scripts/log-lines.ts';
 
 const done = { outcome: 'success', durationMs: 84 };
 
@@ -47,4 +47,13 @@ test('a line of another Worker stays as it is', () => {
     assert.equal(formatLogLine(line), line);
     assert.equal(isOfSnapshotter(line), false);
   }
+});
+
+test('a line about a workspace gives its address', () => {
+  const address = { tenant: 'acme', name: 'web' };
+  const transition = { event: 'workspace.transition', ...address, from: 'stopped', to: 'starting' };
+  assert.deepEqual(workspaceOf(JSON.stringify(transition)), address);
+  assert.deepEqual(workspaceOf(JSON.stringify({ event: 'exec', ...done, ...address })), address);
+  for (const line of [JSON.stringify({ event: 'health', ...done }), 'listening'])
+    assert.equal(workspaceOf(line), undefined);
 });

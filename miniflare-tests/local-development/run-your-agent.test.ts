@@ -61,6 +61,30 @@ test('an agent with the service binding alone works in a named workspace of `npm
   assert.match(dev.output, /Saved notebook\./);
 });
 
+test('Ctrl-C saves the active workspaces of each tenant', async () => {
+  const port = await freePorts();
+  const address = { tenant: 'acme', name: 'web' };
+  const startOwn = async () => {
+    const dev = startDev(port, 'tenants');
+    const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
+    await dev.prints(/Press Ctrl-C to stop/);
+    return { dev, client: new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token })) };
+  };
+  {
+    const { dev, client } = await startOwn();
+    await using _ = dev;
+    await client.workspaces.create(address);
+    await client.exec({ ...address, command: 'echo hello > notes.txt' });
+    assert.equal(await dev.interrupt(), 0);
+    assert.match(dev.output, /Saved acme\/web\./);
+  }
+  const { dev, client } = await startOwn();
+  await using _ = dev;
+  const { stdout } = await client.exec({ ...address, command: 'cat notes.txt' });
+  assert.equal(stdout, 'hello\n');
+  assert.equal(await dev.interrupt(), 0);
+});
+
 describe('an agent that binds the class of the snapshotter', () => {
   test('connects to `npm run dev` by a plain `wrangler dev`, and its workspace outlives both', async () => {
     const [config = ''] = blocks(OURS, 'toml');
