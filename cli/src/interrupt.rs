@@ -14,6 +14,8 @@ pub enum Effect {
     Reads,
     /// The call may change something.
     Changes,
+    /// The call runs a command in a sandbox, which is killed with the connection.
+    RunsCommand,
 }
 
 /// A call in progress.
@@ -74,6 +76,10 @@ fn interrupt_failure(active: Option<&ActiveCall>, command: &str) -> Failure {
         Some(ActiveCall { effect: Effect::Reads, .. }) => {
             ("The call was interrupted. It does not change anything.", String::new(), true)
         }
+        Some(ActiveCall { effect: Effect::RunsCommand, .. }) => {
+            let remediation = "Check the files of the sandbox before you run it again.".to_owned();
+            ("The call was interrupted. The command in the sandbox is killed.", remediation, false)
+        }
         Some(ActiveCall { key: Some(key), .. }) => {
             let remediation =
                 format!("Repeat the same `snapshotter {command}` with `--idempotency-key {key}` to get its answer.");
@@ -103,5 +109,6 @@ mod tests {
         assert_eq!(interrupted(Some(Effect::Reads), None), (true, None));
         assert_eq!(interrupted(Some(Effect::Changes), Some("k")), (true, Some("k".into())));
         assert_eq!(interrupted(Some(Effect::Changes), None), (false, None));
+        assert_eq!(interrupted(Some(Effect::RunsCommand), None), (false, None));
     }
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { start, type Cli } from './cli.ts';
-import type { World } from '../world.ts';
+import { until, type World } from '../world.ts';
 
 const NAME = 'notebook';
 
@@ -106,17 +106,34 @@ test('a command and a list of files warn that files may be lost if they start a 
   }
 });
 
-test('a command is killed with the program', async () => {
-  const { child, ended } = cli.begin(['exec', `@${NAME}`, '--', 'sh', '-c', 'echo begun; sleep 300 & wait']);
-  await new Promise((begun) => child.stdout?.once('data', begun));
-  child.kill('SIGINT');
-  await ended;
-  const running = async () =>
-    (await exec(['sh', '-c', 'ps -e -o args= | grep -c "[s]leep 300"'])).stdout.trim();
-  for (let attempt = 0; (await running()) !== '0'; attempt += 1) {
-    assert.ok(attempt < 30, 'the command still runs');
-    await new Promise((later) => setTimeout(later, 500));
-  }
+for (const [how, options] of [
+  ['', []],
+  [' in JSON mode', ['--json']],
+] as const)
+  test(`a command is killed with the program${how}`, async () => {
+    const begun = `/tmp/begun${options.length}`;
+    const { child, ended } = cli.begin([
+      'exec',
+      `@${NAME}`,
+      ...options,
+      `echo x > ${begun}; sleep 300 & wait`,
+    ]);
+    await until(async () => (await exec(['test', '-e', begun])).status === 0);
+    child.kill('SIGINT');
+    const { status, stderr } = await ended;
+    assert.equal(status, 130);
+    assert.match(stderr, /The command in the sandbox is killed\./);
+    await until(
+      async () => (await exec(['sh', '-c', 'ps -e -o args= | grep -c "[s]leep 300"'])).stdout === '0\n',
+    );
+  });
+
+test('the answer in JSON mode has the outputs of a command that reads its input', async () => {
+  const { status, stdout } = await cli.run(['exec', `@${NAME}`, '--json', 'cat; echo err >&2; exit 3'], {
+    input: 'given',
+  });
+  const result = JSON.parse(stdout);
+  assert.deepEqual([status, result.exitCode, result.stdout, result.stderr], [3, 3, 'given', 'err\n']);
 });
 
 test('a background command is started, followed and ended', async () => {

@@ -6,9 +6,12 @@ use std::slice;
 
 use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
-use sandbox_snapshotter_client::model::exec::{ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream};
+use sandbox_snapshotter_client::model::exec::{
+    CollectedOutput, ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream,
+};
 use sandbox_snapshotter_client::model::request::{ExecRequest, StartCommandRequest};
 use sandbox_snapshotter_client::{self as client, Options};
+use serde_json::json;
 
 use super::context::Context;
 use crate::args::duration::DurationArg;
@@ -16,6 +19,8 @@ use crate::args::exec::Exec;
 use crate::args::help;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::interrupt::{self, Effect};
+use crate::output::answer::Answer;
 use crate::output::sanitize::sanitize_for_terminal;
 use crate::output::{print_bytes, print_error_bytes};
 use crate::quoting::shell_words;
@@ -42,15 +47,28 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
     }
     let no_stdin = command.no_stdin;
     let request = to_request(context, command, limit)?;
-    if context.output.json {
-        let answer = context.call_mutating::<ExecResult>("exec", &request)?;
-        context.show(&answer)?;
-        return Ok(answer.value.exit_code);
-    }
     let stdin = io::stdin();
     let (request, input) =
         if no_stdin || stdin.is_terminal() { (request, None) } else { with_input(request, stdin.lock())? };
-    let ExecExit { exit_code, timed_out, started, .. } = print_events(context.exec_stream(&request, input)?)?;
+    let _tracker = interrupt::track_call(Effect::RunsCommand, None);
+    let events = context.exec_stream(&request, input)?;
+    if context.output.json {
+        let mut output = CollectedOutput::new(usize::try_from(request.max_output_bytes).unwrap_or(usize::MAX));
+        let exit = read_events(events, |stream, bytes| {
+            output.add(stream, bytes);
+            Ok(())
+        })?;
+        let answer = Answer::<ExecResult>::of(json!(output.into_result(exit)))?;
+        context.show(&answer)?;
+        return Ok(answer.value.exit_code);
+    }
+    let ExecExit { exit_code, timed_out, started, .. } = read_events(events, |stream, bytes| match stream {
+        OutputStream::Stdout => print_bytes(bytes),
+        OutputStream::Stderr => {
+            print_error_bytes(bytes);
+            Ok(())
+        }
+    })?;
     context.warn_of_loss(started.as_ref());
     if let Some(line) = line_of_missing_program(exit_code, &request.argv) {
         crate::output::print_note(&format!(
@@ -159,8 +177,11 @@ fn with_input<R: Read>(request: ExecRequest, mut input: R) -> Result<(ExecReques
     Ok((request, Some(Cursor::new(begin).chain(input))))
 }
 
-/// Prints the outputs of a command while it runs, and returns its end.
-fn print_events(mut answer: impl Read) -> Result<ExecExit> {
+/// Passes on the outputs of a command while it runs, and returns its end.
+fn read_events(
+    mut answer: impl Read,
+    mut on_output: impl FnMut(OutputStream, &[u8]) -> Result<()>,
+) -> Result<ExecExit> {
     let (mut reader, mut part) = (ExecEventReader::default(), vec![0; PART_BYTES]);
     loop {
         let length = answer.read(&mut part).map_err(|error| answer_lost(&error.to_string()))?;
@@ -170,8 +191,7 @@ fn print_events(mut answer: impl Read) -> Result<ExecExit> {
         let events = reader.read(part.get(..length).unwrap_or_default());
         for event in events.map_err(|why| Failure::foreign_answer(&why))? {
             match event {
-                ExecEvent::Output(OutputStream::Stdout, bytes) => print_bytes(&bytes)?,
-                ExecEvent::Output(OutputStream::Stderr, bytes) => print_error_bytes(&bytes),
+                ExecEvent::Output(stream, bytes) => on_output(stream, &bytes)?,
                 ExecEvent::Exit(exit) => return Ok(exit),
                 ExecEvent::Failed(error) => {
                     let error = client::Error::from_json(&error);
