@@ -140,7 +140,7 @@ describe('a dry run', () => {
         planned.decisions.map(({ label, keep, reasons }) => [label, keep, reasons]),
         [
           ['three', true, ['the newest snapshot that can be restored']],
-          ['two', false, ['not among the newest 1']],
+          ['two', false, ['not among the newest 1 of its sandbox']],
           ['one', true, ['pinned']],
         ],
       );

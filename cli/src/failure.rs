@@ -134,6 +134,24 @@ impl Failure {
         self
     }
 
+    /// Replaces the message.
+    #[must_use]
+    pub fn with_message(mut self, message: String) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.message = message;
+        }
+        self
+    }
+
+    /// Prepends a sentence to the remediation.
+    #[must_use]
+    pub fn with_remediation_begin(mut self, sentence: &str) -> Self {
+        if let Self::Reported(report) = &mut self {
+            report.remediation = format!("{sentence}{}", report.remediation);
+        }
+        self
+    }
+
     /// Replaces the remediation.
     #[must_use]
     pub fn with_remediation(mut self, remediation: String) -> Self {

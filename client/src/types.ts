@@ -679,7 +679,10 @@ export interface Summary {
   checkedAt?: string;
   /** The deltas that are based on it. */
   deltas?: string[];
-  /** When it expires; absent if it has no expiration time. */
+  /**
+   * When it expires; absent if it has no expiration time, or stays beyond it, as the newest restorable
+   * one does.
+   */
   expiresAt?: string;
   /**
    * Whether its archive contains all files, or the changes since another snapshot.
@@ -1209,7 +1212,7 @@ export interface TreeSnapshot {
   cause?: SnapshotCause;
   /** When it was taken. */
   createdAt?: string;
-  /** When it expires. */
+  /** When it expires; absent if it has no expiration time, or stays beyond it. */
   expiresAt?: string;
   /**
    * Whether its archive contains all files, or the changes since another snapshot.

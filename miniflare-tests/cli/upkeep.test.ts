@@ -48,7 +48,7 @@ describe('retention', () => {
       plan,
       /^policy: expires 30 days after the last use; keeps the newest 1\nID +LABEL +TAKEN +REMOVED BECAUSE\n/,
     );
-    assert.match(plan, / one +\S.* not among the newest 1\n2 snapshots would be removed\.\n$/);
+    assert.match(plan, / one +\S.* not among the newest 1 of its sandbox\n2 snapshots would be removed\.\n$/);
     assert.deepEqual(await world.labels(origin), ['three', 'two', 'one']);
     const present = await cli.print('retention', 'plan', origin);
     assert.match(present, /^policy: .*\nNo snapshot would be removed\.\n$/);
@@ -80,7 +80,7 @@ describe('retention', () => {
   test('removes the snapshots that a new policy does not keep', async () => {
     await take('one', 'two');
     const printed = await cli.print('retention', 'set', origin, '--keep-last', '1', '--yes');
-    assert.match(printed, / not among the newest 1\n1 snapshot removed\.\n$/);
+    assert.match(printed, / not among the newest 1 of its sandbox\n1 snapshot removed\.\n$/);
     assert.deepEqual(await world.labels(origin), ['two']);
   });
 
@@ -294,6 +294,10 @@ describe('an unknown sandbox', () => {
     ['lineage', 'notebok', '--no-check'],
     ['snapshot', 'list', 'notebok'],
     ['key', 'rotate', 'notebok', '--yes'],
+    ['retention', 'set', 'notebok', '--keep-last', '2', '--yes'],
+    ['retention', 'show', 'notebok'],
+    ['retention', 'plan', 'notebok'],
+    ['retention', 'apply', 'notebok', '--yes'],
   ])
     test(`is reported by \`${command.join(' ')}\`, with the workspace of a similar name`, async () => {
       await world.workspace('notebook').getOrCreate();
@@ -306,7 +310,9 @@ describe('an unknown sandbox', () => {
   for (const [code, ...command] of [
     ['SANDBOX_UNKNOWN', 'lineage', 'notebook'],
     ['SANDBOX_UNKNOWN', 'snapshot', 'list', 'notebook'],
+    ['SANDBOX_UNKNOWN', 'retention', 'set', 'notebook', '--keep-last', '2', '--yes'],
     ['SANDBOX_NOT_RUNNING', 'snapshot', 'create', 'notebook'],
+    ['SANDBOX_NOT_RUNNING', 'ls', 'notebook:'],
     ['SNAPSHOT_NOT_FOUND', 'restore', 'notebook', 'before'],
   ])
     test(`with the name of a workspace suggests the @ after \`${command.join(' ')}\``, async () => {
@@ -316,6 +322,32 @@ describe('an unknown sandbox', () => {
         [error.code, error.remediation],
         [code, '`notebook` is a workspace: write @notebook.'],
       );
+    });
+
+  test('that is the target of `restore-files` is reported', async () => {
+    await cli.print('snapshot', 'create', origin, '--label', 'for-files');
+    const restore = ['restore-files', origin, 'for-files', 'file', '--to', 'notebok'];
+    assert.equal((await cli.failure(...restore)).error.code, 'SANDBOX_UNKNOWN');
+  });
+
+  for (const command of [
+    ['ls', 'ghost:'],
+    ['cat', 'ghost:file'],
+    ['exec', 'ghost', '--shell', 'true'],
+    ['snapshot', 'create', 'ghost'],
+  ])
+    test(`that may be misspelled is reported by \`${command.join(' ')}\``, async () => {
+      const { error } = await cli.failure(...command);
+      assert.equal(error.code, 'SANDBOX_NOT_RUNNING');
+      assert.match(error.message, /^Nothing is known of the sandbox "ghost": /);
+      assert.match(error.remediation, /^Check the id\. /);
+    });
+
+  for (const target of ['notebook', '@notebook'])
+    test(`or a workspace that is revived as ${target} is to be started instead`, async () => {
+      await world.workspace('notebook').getOrCreate();
+      const { error } = await cli.failure('revive', target);
+      assert.equal(error.remediation, 'Start the workspace: `snapshotter workspace start @notebook`.');
     });
 
   test('is not a running sandbox without snapshots', async () => {

@@ -157,13 +157,13 @@ fn decide(policy: &Policy, candidate: &RetentionCandidate, rank: &Rank, now: Tim
         return decision(true, reasons, ends_at.filter(|_| candidate.expiration_seconds.is_some()));
     }
     if let Some(rule) = policy.keep_last.filter(|rule| rule.delete_evicted && !is_last) {
-        return decision(false, vec![format!("not among the newest {}", rule.count)], None);
+        return decision(false, vec![format!("not among the newest {} of its sandbox", rule.count)], None);
     }
     if is_over {
         return decision(false, vec![expired], None);
     }
     if let Some(rule) = policy.keep_last.filter(|_| is_last) {
-        reasons.push(format!("among the newest {}", rule.count));
+        reasons.push(format!("among the newest {} of its sandbox", rule.count));
     }
     reasons.push(expires(ends_at));
     decision(true, reasons, ends_at)

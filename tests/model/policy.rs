@@ -176,8 +176,8 @@ fn keep_last_keeps_the_newest_and_evicts_the_others() {
     assert_eq!(kept_labels(json!({ "keepLast": { "count": 2 } }), &candidates), ["a", "b"]);
     let plan =
         retention::plan(&policy(json!({ "keepLast": { "count": 2 } })), RetentionScope::default(), &candidates, now());
-    assert_eq!(plan[1].reasons[0], "among the newest 2");
-    assert_eq!(plan[2].reasons, ["not among the newest 2"]);
+    assert_eq!(plan[1].reasons[0], "among the newest 2 of its sandbox");
+    assert_eq!(plan[2].reasons, ["not among the newest 2 of its sandbox"]);
 }
 
 #[test]

@@ -24,7 +24,8 @@ Examples:
 Example:
   snapshotter retention apply agent-42 --yes")]
     Apply(Apply),
-    /// Set the retention policy of a sandbox, and apply it at once; asks for confirmation
+    /// Set the retention policy of a sandbox, and apply it at once; asks for confirmation. The snapshots of each sandbox of a
+    /// named workspace are counted apart
     #[command(after_help = "\
 Examples:
   snapshotter retention set agent-42 --keep-last 10 --expires 14d
@@ -68,7 +69,7 @@ pub struct Apply {
 /// `retention set`
 #[derive(Args)]
 pub struct Set {
-    /// The sandbox, or @NAME for a named workspace with its present and all former sandboxes
+    /// The sandbox, or @NAME for a named workspace: its present and all former sandboxes get the policy, each with its own counts
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
     /// The confirmation.

@@ -108,10 +108,13 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let RestoreFiles { target, snapshot, paths, to, dir, overwrite, lineage_scope } = command;
     let lineage_scope = context.lineage_scope(&lineage_scope)?;
     let selector = context.find_snapshot(&target, &snapshot, &lineage_scope)?;
-    let to = to.unwrap_or(target);
+    let to = match to {
+        Some(to) => context.known_sandbox(&to)?,
+        None => context.sandbox(&target)?,
+    };
     let paths: Vec<_> = paths.iter().map(|path| FilePath::parse(path)).collect::<Result<_, _>>()?;
     let dir = dir.as_deref().map(Directory::parse).transpose()?;
-    let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, context.sandbox(&to)?);
+    let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, to);
     let request = RestoreFilesRequest { dir, overwrite, ..request };
     context.show::<RestoredFiles>(&context.call_mutating("files/restore", &request)?)
 }

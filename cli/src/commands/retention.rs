@@ -29,6 +29,7 @@ pub fn run(context: &Context, command: &Retention) -> Result<Exit> {
             let (sandboxes, lineage_scope) =
                 (context.sandboxes(&command.target)?, context.lineage_scope(&command.lineage_scope)?);
             let decisions = current_decisions(context, &sandboxes, &lineage_scope)?;
+            check_known(context, &command.target, &decisions.value)?;
             context.show::<KeptSnapshots>(&Answer::of(decisions.raw)?)
         }
         Retention::Plan(command) => plan(context, command),
@@ -39,18 +40,31 @@ pub fn run(context: &Context, command: &Retention) -> Result<Exit> {
 
 fn plan(context: &Context, command: &Plan) -> Result<Exit> {
     let sandboxes = context.sandboxes(&command.target)?;
-    if command.policy.is_given() {
-        return context.show(&planned_decisions(context, &sandboxes, &command.policy.to_policy())?);
-    }
-    context.show(&pending_decisions(context, &sandboxes)?)
+    let decisions = if command.policy.is_given() {
+        planned_decisions(context, &sandboxes, &command.policy.to_policy())?
+    } else {
+        pending_decisions(context, &sandboxes)?
+    };
+    check_known(context, &command.target, &decisions.value)?;
+    context.show(&decisions)
 }
 
 fn apply(context: &Context, command: &Apply) -> Result<Exit> {
     let sandboxes = context.sandboxes(&command.target)?;
     confirm(&command.confirmation, || Ok(confirm_text(&pending_decisions(context, &sandboxes)?.value)))?;
-    context.show(&merge_decisions(&sandboxes, |sandbox_id| {
+    let decisions = merge_decisions(&sandboxes, |sandbox_id| {
         context.call_mutating("applyRetention", &ApplyRetentionRequest { sandbox_id, dry_run: false })
-    })?)
+    })?;
+    check_known(context, &command.target, &decisions.value)?;
+    context.show(&decisions)
+}
+
+/// Fails if there are no snapshots because the server knows nothing of the sandbox.
+fn check_known(context: &Context, target: &str, decisions: &Decisions) -> Result<()> {
+    if decisions.decisions.is_empty() {
+        context.known_sandbox(target)?;
+    }
+    Ok(())
 }
 
 fn set(context: &Context, command: &Set) -> Result<Exit> {
@@ -60,7 +74,7 @@ fn set(context: &Context, command: &Set) -> Result<Exit> {
     }
     let policy = command.policy.to_policy();
     let target = parse_target(&command.target)?;
-    let sandboxes = context.sandboxes(&command.target)?;
+    let sandboxes = context.known_sandboxes(&command.target)?;
     confirm(&command.confirmation, || Ok(confirm_text(&planned_decisions(context, &sandboxes, &policy)?.value)))?;
     let SandboxTarget::Named(address) = target else {
         return context.show(&merge_decisions(&sandboxes, |sandbox_id| {

@@ -8,6 +8,7 @@ use sandbox_snapshotter_client::model::{Code, SandboxId};
 use serde_json::Value;
 
 use super::context::Context;
+use super::target::unknown_message;
 use crate::failure::Failure;
 
 /// The options that name a workspace that must exist. The `name` comes last, because `create` names a new workspace.
@@ -73,10 +74,22 @@ impl Context {
         if !is(Code::SandboxNotRunning) {
             return failure;
         }
-        match option("sandboxId").and_then(|id| self.workspace_without_at(id)) {
-            Some(remediation) => failure.with_remediation(remediation),
-            None => failure,
+        match option("sandboxId").map(SandboxId::parse) {
+            Some(Ok(id)) => self.explain_not_running(failure, &id),
+            _ => failure,
         }
+    }
+
+    /// Explains the failure of a sandbox that is not running: its id may be the name of a workspace, or misspelled.
+    fn explain_not_running(&self, failure: Failure, id: &SandboxId) -> Failure {
+        if let Some(remediation) = self.workspace_without_at(id.as_str()) {
+            return failure.with_remediation(remediation);
+        }
+        if !self.has_no_record(id) {
+            return failure;
+        }
+        let failure = failure.with_message(unknown_message(id)).with_remediation_begin("Check the id. ");
+        self.suggest_similar(failure, &Tenant::default_tenant(), [id.as_str()])
     }
 
     /// Returns the remediation for an id of a sandbox that is the name of a workspace: the `@` is missing.

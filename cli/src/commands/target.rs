@@ -62,8 +62,7 @@ impl Context {
     /// misspelled one has an empty lineage.
     pub fn lineage_of_known(&self, request: &LineageRequest) -> Result<Answer<Tree>> {
         let tree = self.call_read_only::<Tree>("lineage", request)?;
-        let TreeSandbox { sandbox_id, lineage, workspace, running, snapshots, problem } = &tree.value.root;
-        let is_unknown = lineage.is_none() && workspace.is_none() && problem.is_none() && snapshots.is_empty();
+        let TreeSandbox { sandbox_id, running, .. } = &tree.value.root;
         // Without the check, it is not known whether the container is running.
         let is_running = match running {
             None if !request.check => {
@@ -74,15 +73,23 @@ impl Context {
             }
             running => *running,
         };
-        if is_unknown && is_running == Some(false) { Err(self.unknown_sandbox(sandbox_id)) } else { Ok(tree) }
+        if has_no_record(&tree.value.root) && is_running == Some(false) {
+            Err(self.unknown_sandbox(sandbox_id))
+        } else {
+            Ok(tree)
+        }
+    }
+
+    /// Returns whether a sandbox has no record on the server, as far as the server tells.
+    pub(super) fn has_no_record(&self, id: &SandboxId) -> bool {
+        let request = LineageRequest { check: false, ..LineageRequest::of(id.clone()) };
+        let tree = self.call_without_suggestions::<Tree>("lineage", &request);
+        tree.is_ok_and(|tree| has_no_record(&tree.value.root))
     }
 
     /// Returns the failure of a sandbox of which the server knows nothing.
     pub fn unknown_sandbox(&self, id: &SandboxId) -> Failure {
-        let message = format!(
-            "Nothing is known of the sandbox {:?}: it has no snapshots, and its container is not running.",
-            id.as_str()
-        );
+        let message = unknown_message(id);
         let remediation =
             "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists them.";
         let failure = Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, remediation);
@@ -103,6 +110,14 @@ impl Context {
                 let WorkspaceDescription { sandbox_id, former_sandbox_ids, .. } = self.workspace(&address)?;
                 Ok(std::iter::once(sandbox_id).chain(former_sandbox_ids).collect())
             }
+        }
+    }
+
+    /// As [`sandboxes`](Self::sandboxes). Fails if the server knows nothing of the sandbox.
+    pub fn known_sandboxes(&self, target: &str) -> Result<Vec<SandboxId>> {
+        match parse_target(target)? {
+            SandboxTarget::Sandbox(_) => Ok(vec![self.known_sandbox(target)?]),
+            SandboxTarget::Named(_) => self.sandboxes(target),
         }
     }
 
@@ -197,6 +212,16 @@ impl Context {
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// Returns the message about a sandbox of which the server knows nothing.
+pub(super) fn unknown_message(id: &SandboxId) -> String {
+    format!("Nothing is known of the sandbox {:?}: it has no snapshots, and its container is not running.", id.as_str())
+}
+
+fn has_no_record(sandbox: &TreeSandbox) -> bool {
+    let TreeSandbox { lineage, workspace, snapshots, problem, .. } = sandbox;
+    lineage.is_none() && workspace.is_none() && problem.is_none() && snapshots.is_empty()
 }
 
 fn is_ready(snapshot: &Summary) -> bool {

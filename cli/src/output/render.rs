@@ -71,13 +71,16 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
     ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
     ("`image: null`", "`--default-image`"),
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
     ("Pass the `name` of its workspace,", "Pass @NAME for its workspace,"),
+    ("Otherwise pass `revive: true` to restore", "Otherwise use `snapshotter revive SANDBOX` to restore"),
+    ("`revive` is only for", "`snapshotter revive` is only for"),
+    ("For the files of another directory, pass it as `dir`.", "For other files, use `snapshotter exec SANDBOX|@NAME`."),
     ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start --allow-empty` to start"),
     ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start --allow-empty` to start"),
 ];

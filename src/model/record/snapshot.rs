@@ -269,6 +269,11 @@ impl SnapshotRecord {
         self.cause.or(rescue).or(autosave)
     }
 
+    /// Returns when the snapshot expires; `None` if it has no expiration time, or stays beyond it, as the newest one does.
+    pub fn expires_after(&self, now: Timestamp) -> Option<Timestamp> {
+        self.expires_at.filter(|end| *end > now)
+    }
+
     /// Returns what the snapshot depends on. One of a sandbox without a named workspace depends only on its image.
     pub fn known_dependencies(&self) -> Dependencies {
         let image = || self.provenance.as_ref().map(Provenance::to_string);

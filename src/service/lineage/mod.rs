@@ -19,7 +19,7 @@ use crate::model::answer::{
 };
 use crate::model::record::{Derivation, SnapshotRecord, StoredBackup};
 use crate::model::request::LineageRequest;
-use crate::model::{DerivationKind, Result, Runtime, SandboxId, SnapshotForm, SnapshotId, Status};
+use crate::model::{DerivationKind, Result, Runtime, SandboxId, SnapshotForm, SnapshotId, Status, Timestamp};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient, Sandboxes};
 
 /// The maximum number of sandboxes in a tree. The `Workspace` object of each one is called for its part.
@@ -115,12 +115,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         rows.truncate(MAX_SNAPSHOTS as usize);
         let derivations = self.ledger.derived_sandboxes()?;
         let derived = derivations.iter().filter(|row| row.task().is_none());
+        let now = self.now();
         Ok(WorkspaceLineage {
             root_id: sandbox.root_id,
             parent: sandbox.parent.as_ref().map(to_ancestor),
             workspace: sandbox.binding.map(|binding| binding.address),
             runtime: self.runtime()?,
-            snapshots: rows.iter().map(|row| snapshot_node(row, &derivations)).collect(),
+            snapshots: rows.iter().map(|row| snapshot_node(row, &derivations, now)).collect(),
             derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
             truncated,
         })
@@ -168,7 +169,7 @@ fn build_branch(
     TreeSandbox { sandbox_id, lineage, workspace: known.workspace, running, snapshots, problem: None }
 }
 
-fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation]) -> SnapshotNode {
+fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation], now: Timestamp) -> SnapshotNode {
     let dependents = derivations
         .iter()
         .filter(|derivation| derivation.snapshot_id == row.snapshot_id && derivation.needs_snapshot());
@@ -185,7 +186,7 @@ fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation]) -> SnapshotNo
         pinned: row.pinned,
         cause: row.known_cause(),
         autosave: row.autosave,
-        expires_at: row.expires_at,
+        expires_at: row.expires_after(now),
         provenance: row.provenance.clone(),
         dependents: dependents.map(|derivation| derivation.sandbox_id.clone()).collect(),
     }

@@ -132,7 +132,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             shared_bytes: snapshot.stored().map(StoredBackup::shared_bytes),
             deltas: snapshot.stored().map(|stored| stored.backup.deltas().to_vec()).unwrap_or_default(),
             last_used_at: snapshot.last_used_at,
-            expires_at: snapshot.expires_at,
+            expires_at: snapshot.expires_after(now),
             pinned: snapshot.pinned,
             rescue: snapshot.rescue,
             cause: snapshot.known_cause(),

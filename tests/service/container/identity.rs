@@ -39,7 +39,7 @@ fn snapshot_refuses_sandbox_whose_container_ended_and_does_not_start_it() {
 fn files_are_reported_gone_only_of_sandbox_with_record() {
     let unknown = Fixture::empty().snapshot().expect_code(Code::SandboxNotRunning);
     assert!(unknown.message().starts_with("There is no record of a sandbox \"agent-42\""), "{}", unknown.message());
-    assert!(unknown.remediation().starts_with("Check the id: "), "{}", unknown.remediation());
+    assert!(unknown.remediation().starts_with("Pass the id of a sandbox"), "{}", unknown.remediation());
     let fixture = Fixture::with_sandbox();
     fixture.snapshot().unwrap();
     fixture.world.end_container("agent-42");

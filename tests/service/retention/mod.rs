@@ -75,6 +75,19 @@ fn last_restorable_snapshot_is_kept_at_any_age() {
 }
 
 #[test]
+fn snapshot_that_stays_beyond_its_expiration_has_none_in_answers() {
+    let fixture = with_policy(&json!({ "expirationSeconds": 864000 }), &["only"]);
+    let answers = || {
+        let listed = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+        let tree = fixture.run(Operation::Lineage, &json!({ "sandboxId": "agent-42" })).unwrap();
+        [&listed["snapshots"][0], &tree["root"]["snapshots"][0]].map(|snapshot| snapshot.get("expiresAt").is_some())
+    };
+    assert_eq!(answers(), [true, true]);
+    fixture.advance_with_alarms(20 * DAY);
+    assert_eq!(answers(), [false, false]);
+}
+
+#[test]
 fn expired_snapshot_is_deleted_once_a_newer_one_is_taken() {
     let fixture = with_policy(&json!({ "expirationSeconds": 60 }), &["only"]);
     fixture.advance_with_alarms(400 * DAY);

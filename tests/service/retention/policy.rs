@@ -82,7 +82,7 @@ fn every_decision_has_a_reason() {
         json!(reasons),
         json!([
             ["newest", ["the newest snapshot that can be restored"]],
-            ["counted out", ["not among the newest 1"]],
+            ["counted out", ["not among the newest 1 of its sandbox"]],
             ["pinned", ["pinned"]],
             ["referenced", [format!("needed by {}", restored["ref"]["sandboxId"])]],
         ])
@@ -95,9 +95,9 @@ fn reason_is_kept_with_the_deleted_snapshot() {
     let one = fixture.run(Operation::Get, &by_label("one")).unwrap()["ref"].clone();
     set_policy(&fixture, &json!({ "keepLast": { "count": 1 } }));
     let manifest = fixture.run(Operation::Manifest, &json!({ "ref": one })).unwrap();
-    assert_eq!(manifest["removal"]["reason"], "not among the newest 1");
+    assert_eq!(manifest["removal"]["reason"], "not among the newest 1 of its sandbox");
     let error = fixture.run(Operation::Restore, &json!({ "ref": one })).expect_code(Code::SnapshotNotFound);
-    assert!(error.message().contains("not among the newest 1"), "{error}");
+    assert!(error.message().contains("not among the newest 1 of its sandbox"), "{error}");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct Summary {
     pub deltas: Vec<SnapshotId>,
     /// When it was taken or last restored.
     pub last_used_at: Timestamp,
-    /// When it expires; absent if it has no expiration time.
+    /// When it expires; absent if it has no expiration time, or stays beyond it, as the newest restorable one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// Whether it is pinned: the retention policy never removes it.

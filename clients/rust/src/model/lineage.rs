@@ -94,7 +94,7 @@ pub struct SnapshotNode {
     /// Whether an automatic save took it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,
-    /// When it expires.
+    /// When it expires; absent if it has no expiration time, or stays beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// What its container ran on.

@@ -19,8 +19,7 @@ impl Error {
     /// [`Code::SandboxNotRunning`], for a sandbox that is not running and of which there is no record.
     pub fn revive_of_unknown(id: &SandboxId) -> Self {
         Self::sandbox_unknown(id).with_remediation(
-            "Check the id: pass the id of a sandbox, not the name of a workspace. A sandbox \
-             can be revived after its first snapshot.",
+            "Pass the id of a sandbox, not the name of a workspace. A sandbox can be revived after its first snapshot.",
         )
     }
 

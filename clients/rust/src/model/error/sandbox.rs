@@ -40,7 +40,7 @@ impl Error {
         Self::new(
             Code::SandboxNotRunning,
             format!("There is no record of a sandbox {:?}, and it is not running.", id.as_str()),
-            "Check the id: pass the id of a sandbox, not the name of a workspace. If it is \
+            "Pass the id of a sandbox, not the name of a workspace. If it is \
              right, start the sandbox first, or pass `wake: true` to start it and capture the files of its image.",
         )
     }
