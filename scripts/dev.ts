@@ -102,7 +102,7 @@ console.log(`
 For the command line, in another terminal:
   export SNAPSHOTTER_ADDRESS=${address}
   export SNAPSHOTTER_TOKEN="$(sed -n 's/^API_TOKEN=//p' '${at('.dev.vars')}' | tr -d '"')"
-  npm run cli -- workspace list      # builds and runs snapshotter; see docs/cli.md to install it
+  npm run -s cli -- workspace list   # builds and runs snapshotter; see docs/cli.md to install it
 `);
 if (served.isExample)
   console.log(`To run a command in the sandbox of an agent named ada:

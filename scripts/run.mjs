@@ -7,11 +7,13 @@ import {
   TESTED,
   chromium,
   clientGenerators,
+  inTarget,
   jq,
   output,
   overlays,
   packages,
   run,
+  runForUser,
   rust,
   schemathesis,
   serve,
@@ -132,7 +134,8 @@ const commands = {
   cli: () => {
     rust();
     const program = ['--package', 'snapshotter-cli', '--bin', 'snapshotter'];
-    run('cargo', ['run', '--quiet', '--locked', ...program, '--', ...args]);
+    run('cargo', ['build', '--quiet', '--locked', ...program]);
+    runForUser(inTarget('debug/snapshotter'), args);
   },
   pack: () => {
     packages();

@@ -54,14 +54,21 @@ export function run(
   if (status !== 0) process.exit(status);
 }
 
-/** Runs a command in the project, and returns its exit status. */
+/** Runs a program in the folder in which the user called npm. If it fails, exits this process with its status. */
+export function runForUser(/** @type {string} */ program, /** @type {string[]} */ args) {
+  const status = attempt(program, args, {}, process.env.INIT_CWD ?? process.cwd());
+  if (status !== 0) process.exit(status);
+}
+
+/** Runs a command in the project, or in another folder, and returns its exit status. */
 function attempt(
   /** @type {string} */ command,
   /** @type {string[]} */ args,
   /** @type {NodeJS.ProcessEnv} */ extra = {},
+  cwd = ROOT,
 ) {
   const { status, error } = spawnSync(command, args, {
-    cwd: ROOT,
+    cwd,
     env: environment(extra),
     stdio: 'inherit',
   });

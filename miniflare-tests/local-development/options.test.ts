@@ -1,6 +1,9 @@
 // The options of `npm run demo` and `npm run dev`, which are checked before anything is built, and the output of `npm run setup`.
 
 import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { at } from '../../scripts/setup.mjs';
@@ -39,4 +42,14 @@ for (const [args, message] of [
 test('`npm run setup` says at its end that it is complete', async () => {
   const { status, output } = await run('setup');
   assert.deepEqual([status, output.endsWith('The setup is complete.\n')], [0, true], output);
+});
+
+test('a relative path of `npm run cli` begins at the folder of the user', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'user-'));
+  const code = `import('${at('scripts/setup.mjs')}').then(({ runForUser }) => runForUser('touch', ['file']))`;
+  await using command = new Command(['node', '--eval', code], { cwd: at(), env: { INIT_CWD: folder } });
+  const status = await command.ended();
+  const isWritten = existsSync(join(folder, 'file'));
+  rmSync(folder, { recursive: true });
+  assert.deepEqual([status, isWritten], [0, true], command.output);
 });

@@ -20,6 +20,14 @@ use super::snapshots::{names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
 use crate::failure::remediation_or;
 
+/// Returns when a workspace stops automatically. At its idle limit, it continues if files changed.
+fn stops(workspace: &WorkspaceDescription, now: Timestamp) -> String {
+    let Some(at) = workspace.ends_at else { return String::new() };
+    let idle_millis = i64::try_from(workspace.expiry.idle_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
+    let condition = if workspace.active_at.plus_millis(idle_millis) == at { ", unless files changed" } else { "" };
+    format!("{}{condition}", exact_time(at, now))
+}
+
 /// Returns the name of a runtime; empty if the deployment does not name it.
 fn runtime(runtime: Option<Runtime>) -> String {
     runtime.map_or_else(String::new, |runtime| runtime.to_string())
@@ -63,7 +71,7 @@ impl Show for WorkspaceDescription {
             ("restored from", restored_from(self.restored_from.as_ref())),
             ("may be lost", loss_of(self)),
             ("active", exact_time(self.active_at, now)),
-            ("stops", self.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("stops", stops(self, now)),
             ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
             ("unsaved since", self.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
             ("last snapshot", last.unwrap_or_default()),
@@ -119,7 +127,7 @@ impl Show for StartedWorkspace {
             ("may be lost", loss_of(described)),
             ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
             ("stale", self.stale.join("; ")),
-            ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+            ("stops", stops(described, now)),
         ];
         details(rows) + &hooks(&self.hook_runs)
     }
