@@ -284,7 +284,10 @@ Examples:
   snapshotter branch @notebook snap-9rbk8d2dduhnwf6u --quiet
   snapshotter restore agent-42 before-upgrade --runtime container
   snapshotter snapshot create agent-42 --json | snapshotter restore --ref -
-  snapshotter restore --ref ref.json --idempotency-key \"$JOB\"")]
+  snapshotter restore --ref ref.json --idempotency-key \"$JOB\"
+
+The new sandbox ends by itself when it is not used, after the idle time of its
+class. To end it earlier, destroy it in your Worker.")]
 pub struct Restore {
     /// The snapshot.
     #[command(flatten)]
