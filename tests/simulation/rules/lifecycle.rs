@@ -345,7 +345,9 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
     let since = world.busy_since(id);
     let deleted: BTreeSet<SnapshotId> = world.history.borrow().delete_requests.keys().cloned().collect();
     let removed = world.history.borrow().evicted.union(&deleted).cloned().collect::<BTreeSet<_>>();
-    let platform = ledger.sandbox().unwrap().and_then(|sandbox| sandbox.binding?.platform_snapshot);
+    let binding = ledger.sandbox().unwrap().and_then(|sandbox| sandbox.binding);
+    let is_superseded = binding.as_ref().is_some_and(|binding| binding.superseded);
+    let platform = binding.and_then(|binding| binding.platform_snapshot);
     let in_disk = |file: &str, content: &str| {
         let disks = world.disk_files.borrow();
         let files = platform.as_ref().map(|platform| &disks[&platform.id]);
@@ -355,8 +357,9 @@ fn check_no_file_lost(world: &Rc<World>, id: &SandboxId, requested_at: i64) {
         if is_own_container && in_disk(file, content) {
             return true;
         }
-        // Files of a snapshot that a caller deleted are not lost. Neither are files of a rescue snapshot that the policy removed.
-        let gone = if is_own_container { &deleted } else { &removed };
+        // Files of a snapshot that a caller deleted are not lost. Neither are files of a rescue snapshot, or of a former sandbox, that
+        // the policy removed.
+        let gone = if is_own_container && !is_superseded { &deleted } else { &removed };
         let rows_gone = gone.iter().filter_map(|id| ledger.snapshot(id).unwrap());
         ledger.live_snapshots().into_iter().chain(rows_gone).any(|row| {
             let is_restorable = if is_own_container { !row.foreign && row.excludes.is_empty() } else { true };
