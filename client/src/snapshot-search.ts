@@ -5,6 +5,9 @@ import { NotFoundError } from './errors.ts';
 import { snapshotNotFound } from './failures.ts';
 import type { Summary, Workspace } from './types.ts';
 
+/** The number of labels that the error of an unknown label names, and of sandboxes that are searched for them. */
+const SUGGESTED = 5;
+
 /** Returns whether a text has the form of a short ref. */
 export function isShortRef(text: string): boolean {
   return text.startsWith('snap_');
@@ -24,15 +27,24 @@ export async function findByLabel(
   { name, sandboxId, formerSandboxIds }: Workspace,
   label: string,
 ): Promise<Summary> {
-  const searches = [sandboxId, ...formerSandboxIds].map((id) =>
-    client.get({ sandboxId: id, label }).catch(undefinedIfMissing),
-  );
+  const sandboxes = [sandboxId, ...formerSandboxIds];
+  const searches = sandboxes.map((id) => client.get({ sandboxId: id, label }).catch(undefinedIfMissing));
   const found = (await Promise.all(searches)).filter((summary) => summary !== undefined);
   const ready = found.filter(({ state }) => state === 'ready');
   const [first, ...others] = ready.length > 0 ? ready : found;
-  if (!first) throw snapshotNotFound(name, label);
+  if (!first) throw snapshotNotFound(name, label, await newestLabels(client, sandboxes));
   // Of equally old ones, the one of the newest sandbox.
   return others.reduce((newest, other) => (other.createdAt > newest.createdAt ? other : newest), first);
+}
+
+/** Returns the labels of the newest snapshots of the latest sandboxes of a workspace, for the text of an error. */
+async function newestLabels(client: SnapshotterClient, sandboxes: string[]): Promise<string[]> {
+  const labelsOf = async (sandboxId: string) => {
+    const page = await client.list({ sandboxId, limit: SUGGESTED, check: false }).catch(() => undefined);
+    return page?.snapshots?.map(({ label }) => label) ?? [];
+  };
+  const labels = await Promise.all(sandboxes.slice(0, SUGGESTED).map(labelsOf));
+  return [...new Set(labels.flat())].slice(0, SUGGESTED);
 }
 
 function undefinedIfMissing(thrown: unknown): undefined {

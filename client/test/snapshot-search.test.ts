@@ -11,8 +11,11 @@ const id = 'snap-abcdefghij012345';
 
 /** The handle of a workspace whose sandboxes have these snapshots: an id or more for each `sandbox label`. */
 function workspaceWith(snapshots: Record<string, string | object>) {
+  const keys = Object.keys(snapshots).map((key) => key.split(' '));
+  const labelsOf = (sandbox: string) => keys.filter(([id]) => id === sandbox).map(([, label]) => ({ label }));
   const transport = new FakeTransport(({ operation, options }: Call) => {
     if (operation === 'workspaces/getByName') return { name: 'project', ...sandboxes };
+    if (operation === 'list') return { snapshots: labelsOf(String(options.sandboxId)) };
     if (operation !== 'get') return { name: 'project', changes: [] };
     const found = snapshots[`${options.sandboxId} ${options.label}`];
     if (!found) throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
@@ -82,6 +85,12 @@ test('an unknown label is not found, and the remediation says how to list the ex
   const error = await failure(workspaceWith({}).handle.rollback('oen'));
   assert.equal(error.code, 'SNAPSHOT_NOT_FOUND');
   assert.match(error.message, /"project" has the label "oen".*snapshots\(\)/);
+});
+
+test('the error of an unknown label names those of the newest snapshots', async () => {
+  const { handle } = workspaceWith({ 'ws-3 one': id, 'ws-2 two': id, 'ws-1 one': id });
+  const error = await failure(handle.rollback('oen'));
+  assert.match(error.message, /The newest ones are "one", "two"\.$/);
 });
 
 test('another failure of the search is reported as it is', async () => {
