@@ -15,7 +15,7 @@ import { at } from './setup.mjs';
 import { formatLogLine, isOfSnapshotter, workspaceOf } from './log-lines.ts';
 import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
-import { wranglerRegistry } from './registry.ts';
+import { removeEndedWorkers, wranglerRegistry } from './registry.ts';
 import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
 
 /** How long a restart of workerd is awaited. */
@@ -64,6 +64,7 @@ if (recorded !== served.runtime)
 // All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
 const registry = wranglerRegistry();
 const other = await claimFolder(registry, self);
+if (other === undefined) await removeEndedWorkers(registry);
 
 const local = await startLocal({
   workers: served.workers,

@@ -85,6 +85,22 @@ test('Ctrl-C saves the active workspaces of each tenant', async () => {
   assert.equal(await dev.interrupt(), 0);
 });
 
+test('an agent reaches the run after one that was killed', async () => {
+  const [config = ''] = blocks(ALONE, 'toml');
+  const [source = ''] = blocks(ALONE, 'ts');
+  const project = createProject('after-kill', { 'wrangler.toml': config, 'src/index.ts': source });
+  {
+    await using killed = startDev(await freePorts(), 'killed');
+    await killed.prints(/Press Ctrl-C to stop/);
+  }
+  await using dev = startDev(await freePorts(), 'after-kill');
+  await dev.prints(/Press Ctrl-C to stop/);
+  await using wrangler = startWrangler(project);
+  const [, address = ''] = await wrangler.prints(/Ready on (http:\S+)/);
+  assert.equal((await callAgent(address, 'echo hello')).stdout, 'hello\n');
+  assert.equal(await dev.interrupt(), 0);
+});
+
 describe('an agent that binds the class of the snapshotter', () => {
   test('connects to `npm run dev` by a plain `wrangler dev`, and its workspace outlives both', async () => {
     const [config = ''] = blocks(OURS, 'toml');
