@@ -11,6 +11,9 @@ use crate::exit::Exit;
 /// The result of a fallible function.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
+/// The code of a document that a command reads and that is invalid. Its fields are no options of this program.
+pub const INPUT_INVALID: &str = "INPUT_INVALID";
+
 /// The failure of a command.
 #[derive(Debug)]
 pub enum Failure {

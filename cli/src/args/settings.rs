@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::duration::DurationArg;
+use super::number::positive;
 use super::policy::Policy;
 use super::snapshot::ImageAction;
 
@@ -49,7 +50,7 @@ pub struct Settings {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub autosave_after_turn: Option<bool>,
     /// The number of newest automatic snapshots that stay [default: 5]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub autosave_keep: Option<NonZeroU32>,
     /// Run this command before a stop takes its snapshot
     #[arg(long, value_name = "COMMAND")]
