@@ -5,7 +5,7 @@
 //! - [`settings`], [`transport`]: the server, and the calls to it
 //! - [`commands`]: the implementation of the commands
 //! - [`output`]: the printing of answers and failures
-//! - [`failure`], [`exit`], [`interrupt`]: failures, exit statuses and signals
+//! - [`failure`], [`remediation`], [`exit`], [`interrupt`]: failures, their remediations, exit statuses and signals
 //! - [`suggestion`]: suggestions for a command without its group, and for an unknown option or a name without one
 //! - [`quoting`]: commands in suggestions
 
@@ -17,6 +17,7 @@ mod input;
 mod interrupt;
 mod output;
 mod quoting;
+mod remediation;
 mod settings;
 mod suggestion;
 mod transport;

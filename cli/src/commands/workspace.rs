@@ -27,10 +27,11 @@ use crate::args::workspace::{
     Create, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
 };
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, remediation_or};
+use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::switched::SwitchedWorkspace;
 use crate::output::{print_failure, print_warning};
+use crate::remediation::remediation_or;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {

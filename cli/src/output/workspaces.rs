@@ -18,7 +18,7 @@ use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
 use super::snapshots::{names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
-use crate::failure::remediation_or;
+use crate::remediation::remediation_or;
 
 /// Returns the name of a runtime; empty if the deployment does not name it.
 fn runtime(runtime: Option<Runtime>) -> String {
