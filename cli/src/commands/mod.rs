@@ -10,6 +10,7 @@ mod doctor;
 mod documents;
 mod download;
 mod exec;
+mod file_hints;
 mod files;
 mod lineage;
 mod lists;

@@ -42,7 +42,7 @@ impl Context {
         if sandboxes.len() < 2 {
             return failure;
         }
-        failure.with_sentence(&format!("Searched sandboxes of {target}: {}.", names(sandboxes)))
+        failure.with_sentence(&searched(target, sandboxes))
     }
 
     /// Suggests to exchange the two operands that select a snapshot, if the user may have exchanged them.
@@ -74,6 +74,7 @@ impl Context {
             None if *may_be_path => format!(
                 "For a present file, write `{target}:{snapshot}`. `snapshotter snapshot list {target}` lists the snapshots."
             ),
+            None if labels.is_empty() && !target.starts_with('@') => no_snapshots(target),
             None => format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones."),
         }
     }
@@ -113,6 +114,22 @@ impl Context {
     }
 }
 
+/// Returns the remediation for a sandbox without snapshots, which may be a snapshot whose sandbox the user left out.
+fn no_snapshots(target: &str) -> String {
+    format!(
+        "The sandbox {target:?} has no snapshots. The first argument is SANDBOX or @NAME: `snapshotter workspace list` lists \
+         the workspaces."
+    )
+}
+
+/// Returns which sandboxes were searched: a few by their ids.
+fn searched(target: &str, sandboxes: &[SandboxId]) -> String {
+    match sandboxes.len() {
+        many if many > MAX_NAMED => format!("Searched the {many} sandboxes of {target}."),
+        _ => format!("Searched sandboxes of {target}: {}.", names(sandboxes)),
+    }
+}
+
 /// Returns the right order of two operands, of which the second is a workspace: `@` begins no label that people write.
 fn right_order(target: &str, snapshot: &str) -> Option<String> {
     let is_exchanged = snapshot.starts_with('@') && !target.starts_with('@');
@@ -127,11 +144,21 @@ fn exchanged(target: &str, snapshot: &str) -> String {
     }
 }
 
+/// The maximum number of searched sandboxes that a message names.
+const MAX_NAMED: usize = 3;
+
 const ORDER: &str = "The sandbox or the workspace precedes the snapshot";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_names_a_few_searched_sandboxes() {
+        let ids = |count| (0..count).map(|number| SandboxId::parse(&format!("s{number}")).unwrap()).collect::<Vec<_>>();
+        assert_eq!(searched("@w", &ids(2)), "Searched sandboxes of @w: s0, s1.");
+        assert_eq!(searched("@w", &ids(9)), "Searched the 9 sandboxes of @w.");
+    }
 
     #[test]
     fn a_workspace_in_the_place_of_a_snapshot_is_exchanged_with_the_other_operand() {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
-    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
-    WorkspacePage,
+    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
@@ -29,6 +28,7 @@ use crate::args::workspace::{
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::output::stopped::Stopped;
 use crate::output::switched::SwitchedWorkspace;
 use crate::output::{print_failure, print_warning};
 use crate::remediation::remediation_or;
@@ -52,7 +52,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         Workspace::Promote(command) => promote(context, command),
         Workspace::Migrate(command) => {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
-            context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/migrate", &request)?)
+            context.show::<Stopped>(&context.call_mutating("workspaces/migrate", &request)?)
         }
         Workspace::Delete(command) => deletion::run(context, &command),
     }
@@ -116,7 +116,10 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
     };
     let snapshot = Some(snapshot).filter(|snapshot| *snapshot != StopSnapshot::default());
     let request = StopRequest { snapshot, ..StopRequest::of(parse_address(&command.name)?) };
-    context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/stop", &request)?)
+    let mut stopped = context.call_mutating::<Stopped>("workspaces/stop", &request)?;
+    // A snapshot with a label or an expiration is taken in any case.
+    stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;
+    context.show(&stopped)
 }
 
 fn start_options(given: &StartOptions) -> Result<StartSettings> {

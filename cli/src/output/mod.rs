@@ -3,7 +3,7 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
 //!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`]: the text output of each answer
 
 pub mod answer;
@@ -22,6 +22,7 @@ pub mod sanitize;
 pub mod secrets;
 pub mod snapshots;
 pub mod spinner;
+pub mod stopped;
 mod stream;
 pub mod style;
 pub mod switched;
