@@ -109,10 +109,10 @@ test('`restore-files` says that an existing file was skipped and may differ', as
   assert.match(printed, /^RESULT +PATH\nrestored +other\nskipped +file\n/);
   assert.match(
     printed,
-    /\n1 file exists and was not replaced; it may differ from the snapshot\. .*--overwrite/,
+    /\nin \/workspace of the sandbox texts-\d+\n1 file exists and was not replaced; it may differ from the snapshot\. .*--overwrite/,
   );
   const again = await cli.print('restore-files', name, 'before', 'file', '--overwrite');
-  assert.match(again, /^RESULT +PATH\nrestored +file\n$/);
+  assert.match(again, /^RESULT +PATH\nrestored +file\nin \/workspace of the sandbox texts-\d+\n$/);
   assert.equal(await world.exec(name, 'cat file'), 'old\n');
 });
 

@@ -12,6 +12,7 @@ mod download;
 mod exec;
 mod file_hints;
 mod files;
+mod left_out;
 mod lineage;
 mod lists;
 mod local_files;

@@ -29,7 +29,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::stopped::Stopped;
-use crate::output::switched::SwitchedWorkspace;
+use crate::output::switched::{StartedFrom, SwitchedWorkspace};
 use crate::output::{print_failure, print_warning};
 use crate::remediation::remediation_or;
 
@@ -77,7 +77,19 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
             &context.call_mutating("workspaces/getOrCreate", &GetOrCreateRequest { create, from: None, start })?,
         );
     }
-    context.show::<StartedWorkspace>(&context.call_mutating("workspaces/create", &create)?)
+    let created = context.call_mutating::<StartedWorkspace>("workspaces/create", &create)?;
+    context.show(&created)?;
+    if let Some(SourceRequest::Snapshot(_)) = create.source {
+        warn_of_left_out(context, &created.value.description);
+    }
+    Ok(Exit::Done)
+}
+
+/// Warns of the files with secrets that the snapshot does not have from which a workspace was restored.
+fn warn_of_left_out(context: &Context, described: &WorkspaceDescription) {
+    if let Some(id) = described.restored_from.as_ref().and_then(|from| from.snapshot_id.as_ref()) {
+        context.warn_of_left_out(&described.sandbox_id, id);
+    }
 }
 
 fn source(context: &Context, source: &Source) -> Result<Option<SourceRequest>> {
@@ -105,7 +117,13 @@ fn start(context: &Context, command: Start) -> Result<Exit> {
         start: start_options(&command.options)?,
         ..StartRequest::of(address)
     };
-    context.show::<StartedWorkspace>(&context.call_mutating("workspaces/start", &request)?)
+    if request.from.is_none() {
+        return context.show::<StartedWorkspace>(&context.call_mutating("workspaces/start", &request)?);
+    }
+    let started = context.call_mutating::<StartedFrom>("workspaces/start", &request)?;
+    context.show(&started)?;
+    warn_of_left_out(context, &started.value.started.description);
+    Ok(Exit::Done)
 }
 
 fn stop(context: &Context, command: &Stop) -> Result<Exit> {
@@ -183,13 +201,17 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         Some(snapshot) => Some(find_in_workspace(context, &address, snapshot)?),
         None => None,
     };
+    let snapshot_id = current_snapshot_id.clone();
     let request = UpdateRequest {
         current_snapshot_id,
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings)?)
     };
     match &command.back_to {
-        Some(snapshot) => show_switched(context, "workspaces/update", &request, format!("rolled back to {snapshot}")),
+        Some(snapshot) => {
+            let files = format!("rolled back to {snapshot}");
+            show_switched(context, "workspaces/update", &request, files, snapshot_id)
+        }
         None => context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?),
     }
 }
@@ -200,11 +222,12 @@ fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
     let found = find_in_workspace(context, &address, snapshot);
     let found = found.map_err(|failure| context.suggest_order(failure, name, snapshot))?;
     let request = UpdateRequest {
-        current_snapshot_id: Some(found),
+        current_snapshot_id: Some(found.clone()),
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };
-    show_switched(context, "workspaces/update", &request, format!("rolled back to {}", command.snapshot))
+    let files = format!("rolled back to {}", command.snapshot);
+    show_switched(context, "workspaces/update", &request, files, Some(found))
 }
 
 fn promote(context: &Context, command: Promote) -> Result<Exit> {
@@ -213,13 +236,23 @@ fn promote(context: &Context, command: Promote) -> Result<Exit> {
         Some(snapshot) => PromoteFrom::Snapshot(find_of_target(context, &command.from, snapshot)?),
         None => promoted(context, &address, &command.from)?,
     };
+    let promoted = match &from {
+        PromoteFrom::Snapshot(id) => Some(id.clone()),
+        PromoteFrom::Workspace(_) => None,
+    };
     let request = PromoteRequest {
         accept_stale: command.accept_stale,
         idempotency_key: key_or_new(command.key)?,
         ..PromoteRequest::of(address.clone(), from)
     };
     let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
-    show_switched(context, "workspaces/promote", &request, format!("promoted from {snapshot}{}", command.from))
+    show_switched(
+        context,
+        "workspaces/promote",
+        &request,
+        format!("promoted from {snapshot}{}", command.from),
+        promoted,
+    )
 }
 
 /// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
@@ -249,10 +282,21 @@ fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteF
 }
 
 /// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
-fn show_switched(context: &Context, operation: &str, request: &impl Options, files: String) -> Result<Exit> {
+fn show_switched(
+    context: &Context,
+    operation: &str,
+    request: &impl Options,
+    files: String,
+    snapshot: Option<SnapshotId>,
+) -> Result<Exit> {
     let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
     answer.value.files = files;
-    context.show(&answer)
+    context.show(&answer)?;
+    match snapshot {
+        Some(id) => context.warn_of_left_out(&answer.value.description.sandbox_id, &id),
+        None => warn_of_left_out(context, &answer.value.description),
+    }
+    Ok(Exit::Done)
 }
 
 /// Finds the snapshot of a workspace with an id, a short ref or a label.

@@ -88,6 +88,11 @@ impl Output {
                     print_warning(&warning);
                 }
                 match answer.value.raw() {
+                    // The output stays that of the diff: none. The reader learns why.
+                    Some("") if !is_terminal() => {
+                        print_note(&answer.value.text(now()));
+                        Ok(())
+                    }
                     Some(raw) if !is_terminal() => print_plain(raw),
                     _ => print(&answer.value.text(now())),
                 }

@@ -105,24 +105,28 @@ impl Show for StartedWorkspace {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let described = &self.description;
-        let problem = described.problem.as_ref();
-        let rows = [
-            ("workspace", address(described)),
-            ("sandbox", described.sandbox_id.to_string()),
-            ("files", files_of(self)),
-            ("", problem.map_or_else(String::new, problem_remediation)),
-            (
-                "platform snapshot",
-                self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
-            ),
-            ("may be lost", loss_of(described)),
-            ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
-            ("stale", self.stale.join("; ")),
-            ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
-        ];
-        details(rows) + &hooks(&self.hook_runs)
+        details(started_rows(self, now)) + &hooks(&self.hook_runs)
     }
+}
+
+/// Returns the details of a started workspace.
+pub(super) fn started_rows(started: &StartedWorkspace, now: Timestamp) -> Vec<(&'static str, String)> {
+    let described = &started.description;
+    let problem = described.problem.as_ref();
+    vec![
+        ("workspace", address(described)),
+        ("sandbox", described.sandbox_id.to_string()),
+        ("files", files_of(started)),
+        ("", problem.map_or_else(String::new, problem_remediation)),
+        (
+            "platform snapshot",
+            started.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
+        ),
+        ("may be lost", loss_of(described)),
+        ("rescue snapshot", rescue(started.rescue_snapshot_id.as_ref())),
+        ("stale", started.stale.join("; ")),
+        ("stops", described.ends_at.map_or_else(String::new, |time| exact_time(time, now))),
+    ]
 }
 
 impl Show for ForkedWorkspaces<StartedWorkspace> {
