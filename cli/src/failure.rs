@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use sandbox_snapshotter_client::model::{self, Code, Kind};
+use sandbox_snapshotter_client::model::{self, Kind};
 use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
 
@@ -245,6 +245,8 @@ impl From<model::Error> for Failure {
 mod tests {
     use std::fs;
     use std::path::Path;
+
+    use sandbox_snapshotter_client::model::Code;
 
     use super::*;
     use crate::output::render::with_flags;

@@ -190,13 +190,15 @@ fn explain_directory(failure: Failure, sandbox: &str, path: &FilePath) -> Failur
         return failure;
     }
     let path = path.as_str().trim_end_matches('/');
-    let (parent, name) = match path.rsplit_once('/') {
-        Some((parent, name)) => (if parent.is_empty() { "/" } else { parent }, name),
-        None => (".", if path.is_empty() { "." } else { path }),
+    let tar = match path.rsplit_once('/') {
+        Some((parent, name)) => {
+            vec![sandbox, "tar", "c", "-C", if parent.is_empty() { "/" } else { parent }, name]
+        }
+        None => vec![sandbox, "tar", "c", if path.is_empty() { "." } else { path }],
     };
     failure.with_remediation(format!(
         "Pass the path of a regular file. For a directory, run `snapshotter exec {} | tar x`.",
-        shell_words([sandbox, "tar", "c", "-C", parent, name])
+        shell_words(tar)
     ))
 }
 
@@ -225,10 +227,10 @@ mod tests {
     fn a_directory_is_copied_from_the_path_without_its_parents() {
         let not_a_file = || Failure::invalid(Code::NotAFile.as_str(), "", "");
         for (path, expected) in [
-            ("src", "tar c -C . src | tar x`"),
+            ("src", "tar c src | tar x`"),
             ("/workspace/src/", "tar c -C /workspace src | tar x`"),
             ("a/b", "tar c -C a b | tar x`"),
-            ("", "tar c -C . . | tar x`"),
+            ("", "tar c . | tar x`"),
         ] {
             let path = parse_path(path).unwrap();
             let Failure::Reported(report) = explain_directory(not_a_file(), "@ws", &path) else { panic!() };

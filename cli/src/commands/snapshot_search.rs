@@ -65,17 +65,39 @@ impl Context {
         if let Some(remediation) = self.workspace_without_at(target) {
             return remediation;
         }
-        if let Some(remediation) = self.workspace_with(search) {
-            return remediation;
-        }
         let labels: Vec<String> = sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
-        match most_similar(snapshot, labels.iter().map(String::as_str)) {
-            Some(label) => format!("Did you mean the snapshot {label:?}?"),
+        match self.similar_snapshot(search, &labels) {
+            Some(remediation) => remediation,
             None if *may_be_path => format!(
                 "For a present file, write `{target}:{snapshot}`. `snapshotter snapshot list {target}` lists the snapshots."
             ),
             None if labels.is_empty() && !target.starts_with('@') => no_snapshots(target),
             None => format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones."),
+        }
+    }
+
+    /// Returns the remediation if another workspace of the lineage has the label, or else if one of `labels` is similar.
+    fn similar_snapshot(&self, search: &SnapshotSearch, labels: &[String]) -> Option<String> {
+        self.workspace_with(search).or_else(|| {
+            let label = most_similar(&search.snapshot, labels.iter().map(String::as_str))?;
+            Some(format!("Did you mean the snapshot {label:?}?"))
+        })
+    }
+
+    /// Suggests a snapshot for a text that is the name of no workspace, if it was searched as a label before.
+    pub(super) fn suggest_snapshot(&self, failure: Failure, text: &str) -> Failure {
+        let search = self.snapshot_search.borrow();
+        let is_unknown = failure.code() == Some(Code::WorkspaceNotFound.as_str());
+        let Some(search) = search.as_ref().filter(|search| is_unknown && search.snapshot == text) else {
+            return failure;
+        };
+        let labels: Vec<String> = search.sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
+        let SnapshotSearch { target, .. } = search;
+        match self.similar_snapshot(search, &labels) {
+            Some(remediation) => failure
+                .with_sentence(&format!("{target} has no snapshot with the label {text:?} either."))
+                .with_remediation(remediation),
+            None => failure,
         }
     }
 

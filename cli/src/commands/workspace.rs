@@ -246,13 +246,9 @@ fn promote(context: &Context, command: Promote) -> Result<Exit> {
         ..PromoteRequest::of(address.clone(), from)
     };
     let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
-    show_switched(
-        context,
-        "workspaces/promote",
-        &request,
-        format!("promoted from {snapshot}{}", command.from),
-        promoted,
-    )
+    let files = format!("promoted from {snapshot}{}", command.from);
+    show_switched(context, "workspaces/promote", &request, files, promoted)
+        .map_err(|failure| context.suggest_snapshot(failure, &command.from))
 }
 
 /// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a

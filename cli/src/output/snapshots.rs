@@ -189,7 +189,10 @@ impl Show for Manifest {
             ("created from", parent.unwrap_or_default()),
             ("capture began", exact_time(self.capture_began_at, now)),
             ("excludes", self.excludes.join(", ")),
-            ("gitignore", if self.gitignore { "excluded".into() } else { String::new() }),
+            (
+                "gitignore",
+                if self.gitignore { "excludes what git ignores, in a repository".into() } else { String::new() },
+            ),
             ("secrets", secrets_text(self.secrets.as_ref())),
             ("own expiration", self.expiration_seconds.map_or_else(String::new, time_limit)),
             (
