@@ -31,13 +31,11 @@ impl Place {
         if let Some(reference) = &file.reference {
             return Self(Words::Snapshot(vec!["--ref".to_owned(), reference.display().to_string()]));
         }
-        match &file.snapshot {
-            Some(snapshot) => Self(Words::Snapshot(vec![text(&file.target), snapshot.clone()])),
-            None => {
-                let target = text(&file.target);
-                Self::of_sandbox(split_place(&target).map_or(target.as_str(), |(target, _)| target))
-            }
+        let target = text(&file.target);
+        if let Some(snapshot) = &file.snapshot {
+            return Self(Words::Snapshot(vec![target, snapshot.clone()]));
         }
+        Self::of_sandbox(split_place(&target).map_or(target.as_str(), |(target, _)| target))
     }
 
     /// Returns the command for a path.

@@ -206,8 +206,8 @@ mod tests {
     }
 
     /// Returns the texts of the failure of a request with these options.
-    fn refused(read: impl FnOnce(&Value) -> Option<Error>, options: Value) -> (String, String) {
-        let Failure::Reported(report) = Failure::from(read(&options).unwrap()) else { panic!() };
+    fn refused(read: impl FnOnce(&Value) -> Option<Error>, options: &Value) -> (String, String) {
+        let Failure::Reported(report) = Failure::from(read(options).unwrap()) else { panic!() };
         (message(&report), remediation(&report))
     }
 
@@ -216,7 +216,7 @@ mod tests {
         use sandbox_snapshotter_client::model::SnapshotRequest;
         use sandbox_snapshotter_client::model::request::{CreateCheckpointRequest, ExecRequest, GrantRequest};
         let snapshot = |options: &Value| SnapshotRequest::decode(options).err();
-        let (message, help) = refused(snapshot, json!({ "sandboxId": "a", "expirationSeconds": 10 }));
+        let (message, help) = refused(snapshot, &json!({ "sandboxId": "a", "expirationSeconds": 10 }));
         assert_eq!(message, "`--expires` must be 0 or 1m–36500d, got 10s.");
         assert!(
             help.starts_with("Pass 1m to 36500d after the last use, or 0 for a snapshot that never expires."),
@@ -224,17 +224,17 @@ mod tests {
         );
 
         let checkpoint = |options: &Value| CreateCheckpointRequest::decode(options).err();
-        let (message, help) = refused(checkpoint, json!({ "sandboxId": "a", "name": "b", "expirationSeconds": 30 }));
+        let (message, help) = refused(checkpoint, &json!({ "sandboxId": "a", "name": "b", "expirationSeconds": 30 }));
         assert_eq!(message, "`--expires` must be 0 or 1m–36500d, got 30s.");
         assert_eq!(help, "Pass 1m to 36500d from now, or 0 for a checkpoint that never expires.");
 
         let grant = |options: &Value| GrantRequest::decode(options).err();
         let workspaces = json!([{ "name": "a", "snapshot": true, "sandboxId": "a" }]);
-        let (message, help) = refused(grant, json!({ "workspaces": workspaces, "expirationSeconds": 31 * 86_400 }));
+        let (message, help) = refused(grant, &json!({ "workspaces": workspaces, "expirationSeconds": 31 * 86_400 }));
         assert_eq!((message.as_str(), help.as_str()), ("`--expires` must be 1s–30d, got 31d.", "Pass 1s to 30d."));
 
         let exec = |options: &Value| ExecRequest::decode(options).err();
-        let (message, help) = refused(exec, json!({ "sandboxId": "a", "command": "b", "timeoutSeconds": 7200 }));
+        let (message, help) = refused(exec, &json!({ "sandboxId": "a", "command": "b", "timeoutSeconds": 7200 }));
         assert_eq!((message.as_str(), help.as_str()), ("`--timeout` must be 1s–1h, got 2h.", "Pass 1s to 1h."));
     }
 }

@@ -34,7 +34,8 @@ fn time(seconds: u64) -> String {
     let (mut left, mut text) = (seconds, String::new());
     for (length, unit) in UNITS.into_iter().filter(|_| seconds > 0) {
         if left >= length {
-            text += &format!("{}{unit}", left / length);
+            text += &(left / length).to_string();
+            text.push(unit);
             left %= length;
         }
     }

@@ -92,8 +92,8 @@ echo "$our_code $our_over $our_now" >"$our_own/ended.new"; mv -f "$our_own/ended
 "#;
 
 /// Reads the arguments of [`START`]: the supervisor, the id, the time limit, the text, and then the words of the command.
-const ARGUMENTS: &str = r#"our_supervisor=$1 our_own=$our_all/$2 our_limit=$3 our_text=$4; shift 4
-"#;
+const ARGUMENTS: &str = r"our_supervisor=$1 our_own=$our_all/$2 our_limit=$3 our_text=$4; shift 4
+";
 
 /// Starts the supervisor of the command `$@` in the present directory. Deletes the records of the oldest commands that ended.
 const START: &str = r#"mkdir -p -m 700 "$our_all"
