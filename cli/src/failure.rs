@@ -2,14 +2,18 @@
 
 use std::fmt::Display;
 
-use sandbox_snapshotter_client::model::{self, Code, Kind};
+use sandbox_snapshotter_client::model::{self, Kind};
 use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::remediation::{remediation_for, remediation_or};
 
 /// The result of a fallible function.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// The code of a document that a command reads and that is invalid. Its fields are no options of this program.
+pub const INPUT_INVALID: &str = "INPUT_INVALID";
 
 /// The failure of a command.
 #[derive(Debug)]
@@ -227,71 +231,6 @@ impl FailureReport {
     }
 }
 
-/// Returns the remediation for users of the command line, if it differs from that of the API.
-fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
-    match code {
-        ErrorCode::Unreachable => Some(
-            "Nothing was done. Check the address, and that the server is running: `snapshotter doctor` shows details.",
-        ),
-        ErrorCode::ForeignAnswer => Some(
-            "Check the address: it must be that of the Worker, without `/v1`. `snapshotter doctor` checks the server.",
-        ),
-        _ => None,
-    }
-}
-
-/// Returns the remediation for users of the command line, or else `api_remediation`, which is that of the API.
-pub fn remediation_or(code: Code, api_remediation: &str) -> &str {
-    match code {
-        // A restore and a revival have another option than the start of a workspace.
-        Code::SnapshotStale if !api_remediation.contains("acceptStale") => api_remediation,
-        _ => remediation_for_code(code).unwrap_or(api_remediation),
-    }
-}
-
-/// Returns the remediation of a server's code for users of the command line, if it differs from that of the API.
-fn remediation_for_code(code: Code) -> Option<&'static str> {
-    Some(match code {
-        Code::Unauthorized => {
-            "Pass the API_TOKEN of the deployment or an access token: with `--token-file`, SNAPSHOTTER_TOKEN or the \
-             configuration file."
-        }
-        Code::PermissionMissing => {
-            "Use another token, which an administrator creates with `snapshotter tokens create --permission …`. \
-             `snapshotter tokens current` shows what this one permits."
-        }
-        Code::InvalidSandboxId => {
-            "Pass the id that the application passes to getSandbox(), or @NAME for a named workspace."
-        }
-        Code::InvalidRef => "Pass the ref as `snapshot create --json` or `snapshot show --json` prints it.",
-        Code::RefMismatch => {
-            "Pass the ref exactly as it was printed. If the key was rotated, `snapshot show --json` prints a newly signed \
-             ref."
-        }
-        Code::SnapshotNotFound => {
-            "Select another snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists the existing ones."
-        }
-        Code::WorkspaceNotFound => {
-            "Create it with `snapshotter workspace create`, or select another: `snapshotter workspace list` lists the \
-             existing ones."
-        }
-        Code::NameTaken => {
-            "Use another name, start the existing workspace with `workspace create --or-start`, or delete it with \
-             `workspace delete`."
-        }
-        Code::WorkspaceDiverged => {
-            "Start it with `--on-diverged`: `rescue` saves the written files in a rescue snapshot and restores the \
-             newest snapshot before it; `adopt` continues with the written files; `discard` discards them."
-        }
-        Code::SnapshotStale => {
-            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace rollback`, \
-             or create a new workspace."
-        }
-        Code::HookFailed => "Correct the command. For a hook, `--hook-failure warn` continues after its failure.",
-        _ => return None,
-    })
-}
-
 impl From<client::Error> for Failure {
     fn from(error: client::Error) -> Self {
         let remediation = match error.code() {
@@ -325,6 +264,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use sandbox_snapshotter_client::model::Code;
+
     use super::*;
     use crate::output::render::with_flags;
 
@@ -349,29 +290,6 @@ mod tests {
         for code in codes.into_iter().filter(|code| !is_of_server(code)) {
             assert!(documentation.contains(&format!("`{code}`")), "{code}");
         }
-    }
-
-    #[test]
-    fn remediations_use_the_terms_of_the_command_line() {
-        for code in
-            [Code::SnapshotNotFound, Code::NameTaken, Code::WorkspaceNotFound, Code::HookFailed, Code::InvalidRef]
-        {
-            let remediation = remediation_for_code(code).unwrap();
-            for word in ["list()", "create()", "onFailure", "snapshot()"] {
-                assert!(!remediation.contains(word), "{remediation}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_stale_snapshot_is_accepted_with_the_option_of_the_command() {
-        let id = model::SnapshotId::parse("snap-9rbk8d2dduhnwf6u").unwrap();
-        let text = |error: model::Error| with_flags(remediation_or(error.code(), error.remediation()));
-        let of_start = text(model::Error::snapshot_stale(&id, &["the image changed".to_owned()]));
-        assert!(of_start.contains("`--accept-stale`"), "{of_start}");
-        let of_restore = text(model::Error::image_changed(&id, &["the image changed".to_owned()]));
-        assert!(of_restore.contains("`--on-image-change report`"), "{of_restore}");
-        assert!(!of_restore.contains("accept"), "{of_restore}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! - [`settings`], [`transport`]: the server, and the calls to it
 //! - [`commands`]: the implementation of the commands
 //! - [`output`]: the printing of answers and failures
-//! - [`failure`], [`exit`], [`interrupt`]: failures, exit statuses and signals
+//! - [`failure`], [`remediation`], [`exit`], [`interrupt`]: failures, their remediations, exit statuses and signals
 //! - [`suggestion`]: suggestions for a command without its group, and for an unknown option or a name without one
 //! - [`quoting`]: commands in suggestions
 
@@ -17,6 +17,7 @@ mod input;
 mod interrupt;
 mod output;
 mod quoting;
+mod remediation;
 mod settings;
 mod suggestion;
 mod transport;
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
     let parsed = parsed.and_then(|matches| Ok((command_name(&matches), Cli::from_arg_matches(&matches)?)));
     let (command, cli) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return report_usage_error(&suggestion::add(error, &attempted_words())).into(),
+        Err(error) => return report_usage_error(&suggestion::add(error, &own_arguments())).into(),
     };
     let output = Output { json: cli.global.json, quiet: cli.global.quiet };
     interrupt::watch(output, command.clone());
@@ -78,7 +79,12 @@ fn report_usage_error(error: &clap::Error) -> Exit {
 
 /// Returns the words of the command in the arguments of this program, as far as they are valid.
 fn attempted_words() -> Vec<String> {
-    command_words(std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()))
+    command_words(own_arguments().into_iter())
+}
+
+/// Returns the arguments of this program that are text.
+fn own_arguments() -> Vec<String> {
+    std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()).collect()
 }
 
 /// Returns the words of the command in the arguments: all before the first invalid one, without options and their

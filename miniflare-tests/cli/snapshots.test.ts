@@ -69,6 +69,7 @@ describe('`snapshot create`', () => {
   });
 
   test('passes its options to the server', async () => {
+    await world.exec(origin, 'git init -q');
     const options = ['--exclude', 'cache', '--exclude', '*.log', '--gitignore', '--compression', 'gzip'];
     const more = ['--compression-threads', '1', '--dir', '/workspace/.', '--expires', '7d', '--fresh'];
     const id = await cli.id('snapshot', 'create', origin, ...options, ...more);

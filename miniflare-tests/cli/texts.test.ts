@@ -109,10 +109,10 @@ test('`restore-files` says that an existing file was skipped and may differ', as
   assert.match(printed, /^RESULT +PATH\nrestored +other\nskipped +file\n/);
   assert.match(
     printed,
-    /\n1 file exists and was not replaced; it may differ from the snapshot\. .*--overwrite/,
+    /\nin \/workspace of the sandbox texts-\d+\n1 file exists and was not replaced; it may differ from the snapshot\. .*--overwrite/,
   );
   const again = await cli.print('restore-files', name, 'before', 'file', '--overwrite');
-  assert.match(again, /^RESULT +PATH\nrestored +file\n$/);
+  assert.match(again, /^RESULT +PATH\nrestored +file\nin \/workspace of the sandbox texts-\d+\n$/);
   assert.equal(await world.exec(name, 'cat file'), 'old\n');
 });
 
@@ -170,6 +170,88 @@ const DESCRIBED = {
     history: [],
   },
 };
+
+test('`workspace promote` suggests the label or the fork that a text may mean', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'echo first > file');
+  await cli.print('snapshot', 'create', `@${name}`, '--label', 'before-lunch');
+  await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`);
+  await cli.print('snapshot', 'create', `@${name}-try`, '--label', 'late');
+  const promote = (from: string) => cli.failure('workspace', 'promote', name, '--from', from);
+
+  const { error: misspelled } = await promote('before-lunhc');
+  assert.equal(misspelled.remediation, 'Did you mean the snapshot "before-lunch"?');
+  const { error: ofFork } = await promote('late');
+  assert.match(ofFork.remediation, new RegExp(`promote ${name} --from @${name}-try --snapshot late`));
+});
+
+test('`snapshot import` says that a known backup keeps its label', async () => {
+  await world.exec(name, 'echo x > file');
+  const backup = await cli.file('handle.json', JSON.stringify(await world.backUp(name)));
+  await cli.print('snapshot', 'import', name, '--backup', backup, '--label', 'first');
+  const again = await cli.run(['snapshot', 'import', name, '--backup', backup, '--label', 'second']);
+  assert.equal(again.status, 0, again.stderr);
+  assert.match(again.stdout, /^label +first$/m);
+  assert.match(
+    again.stderr,
+    /^warning: .* is the snapshot snap-\w+ already, which keeps the label "first"\n$/,
+  );
+});
+
+test('a restore of a workspace says which files a snapshot left out', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'echo KEY=x > .env; echo y > file');
+  await cli.print('snapshot', 'create', `@${name}`, '--label', 'shared', '--secrets', 'exclude');
+  const missing =
+    /^warning: files with secrets are missing, because snap-\w+ was taken without them: 1 \(\.env\)\n$/;
+  for (const command of [
+    ['rollback', name, 'shared'],
+    ['start', name, '--from', 'shared'],
+    ['create', `${name}-copy`, '--from-snapshot', `@${name}`, 'shared'],
+  ]) {
+    const { status, stdout, stderr } = await cli.run(['workspace', ...command]);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, missing);
+    assert.equal(/^saved before +snap-/m.test(stdout), command[0] !== 'create', stdout);
+  }
+});
+
+test('`snapshot create --gitignore` outside of a git repository says that nothing is excluded', async () => {
+  await world.exec(name, 'echo "*.log" > .gitignore; echo x > a.log');
+  const create = (label: string) => cli.run(['snapshot', 'create', name, '--gitignore', '--label', label]);
+  const outside = await create('outside');
+  assert.equal(outside.status, 0, outside.stderr);
+  assert.match(
+    outside.stderr,
+    /^warning: \/workspace has no \.git, so `--gitignore` excluded nothing unless /,
+  );
+  await world.exec(name, 'git init -q');
+  const inside = await create('inside');
+  assert.deepEqual([inside.status, inside.stderr], [0, ''], inside.stdout);
+});
+
+test('a path of another type is answered with the command for it', async () => {
+  await world.exec(name, 'mkdir src; echo x > src/main');
+  await cli.print('snapshot', 'create', name, '--label', 'before');
+  const help = async (...command: string[]) => (await cli.failure(...command)).error.remediation;
+  const before = `${name} before`;
+  for (const [command, place] of [
+    [[name, 'before', 'src'], `${before} src`],
+    [[`${name}:src`], `${name}:src`],
+  ] as const)
+    assert.equal(
+      await help('cat', ...command),
+      `It is a directory: \`snapshotter ls ${place}\` lists its files.`,
+    );
+  assert.match(
+    await help('ls', name, 'before', 'src/main'),
+    /^It is a file: `snapshotter cat .* before src\/main`/,
+  );
+  assert.match(
+    await help('cat', name, 'before', 'src/x'),
+    new RegExp(`^\`snapshotter ls ${before} src\` lists`),
+  );
+});
 
 describe('`workspace rollback`', () => {
   test('to the label of a fork names the command that continues with its files', async () => {

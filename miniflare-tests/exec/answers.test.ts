@@ -62,7 +62,7 @@ for (const transport of ['rpc', 'http'] as const) {
     test('a program that is missing has the exit code of a shell', async () => {
       const { exitCode, stderr } = await exec({ argv: ['no-such-program'] });
       assert.equal(exitCode, 127);
-      assert.match(stderr, /no-such-program/);
+      assert.equal(stderr, 'no-such-program: command not found\n');
     });
 
     test('a working directory that is missing is an error', async () => {

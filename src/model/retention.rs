@@ -22,7 +22,7 @@ use std::num::NonZeroU32;
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use super::policy::Decision;
-use super::{Label, Policy, SandboxId, SnapshotId, Timestamp};
+use super::{Label, Policy, SandboxId, SnapshotId, Timestamp, counted};
 
 /// The reason for which the newest snapshot stays.
 const NEWEST: &str = "the newest snapshot that can be restored";
@@ -148,10 +148,10 @@ fn decide(policy: &Policy, candidate: &RetentionCandidate, rank: &Rank, now: Tim
         return decision(false, vec![expired], None);
     }
     if rank.is_daily {
-        reasons.push(format!("the newest of its day, of the last {} days", policy.keep_daily));
+        reasons.push(format!("the newest of its day, of the last {}", counted(policy.keep_daily.into(), "day")));
     }
     if rank.is_weekly {
-        reasons.push(format!("the newest of its week, of the last {} weeks", policy.keep_weekly));
+        reasons.push(format!("the newest of its week, of the last {}", counted(policy.keep_weekly.into(), "week")));
     }
     if !reasons.is_empty() {
         return decision(true, reasons, ends_at.filter(|_| candidate.expiration_seconds.is_some()));

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::common::{Confirmation, LineageScope, Paging};
 use super::duration::DurationArg;
+use super::number::number;
 
 /// The commands about checkpoints.
 #[derive(Subcommand)]
@@ -117,6 +118,6 @@ pub struct Diff {
     #[arg(value_name = "NAME")]
     pub name: String,
     /// The maximum length of the diff, in bytes [default: 262144]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = number)]
     pub max_bytes: Option<u32>,
 }

@@ -6,6 +6,8 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sandbox_snapshotter_client::model::Runtime;
 
+use super::number::number;
+
 /// The selection of one snapshot.
 #[derive(Args)]
 pub struct SnapshotSelector {
@@ -67,7 +69,7 @@ pub struct Confirmation {
 #[derive(Args)]
 pub struct Paging {
     /// Print one page only, with at most N rows
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     pub limit: Option<u32>,
     /// Print one page only, starting at this cursor of the previous page
     #[arg(long, value_name = "CURSOR")]

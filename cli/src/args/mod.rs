@@ -5,7 +5,7 @@
 //!   [`tools`], [`tokens`], [`usage`], [`maintenance`], [`shell`]: the commands
 //! - [`common`], [`policy`], [`secrets`], [`settings`]: arguments that several commands share
 //! - [`help`]: the help of the program, with its commands in groups
-//! - `duration`: durations
+//! - `duration`, [`number`]: durations and numbers
 
 #![allow(clippy::doc_markdown)] // Help is not Markdown.
 
@@ -19,6 +19,7 @@ pub mod exec;
 pub mod files;
 pub mod help;
 pub mod maintenance;
+pub mod number;
 pub mod policy;
 pub mod retention;
 pub mod revive;

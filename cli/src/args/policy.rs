@@ -7,6 +7,7 @@ use sandbox_snapshotter_client::model::Policy as RetentionPolicy;
 use sandbox_snapshotter_client::model::policy::KeepLast;
 
 use super::duration::DurationArg;
+use super::number::{number, positive};
 
 /// The rules of a retention policy.
 #[derive(Args, Clone)]
@@ -16,7 +17,7 @@ pub struct Policy {
     #[arg(long, value_name = "TIME")]
     pub expires: Option<DurationArg>,
     /// Keep only the newest N snapshots
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub keep_last: Option<NonZeroU32>,
     /// The expiration of the newest N snapshots, instead of --expires
     #[arg(long, value_name = "TIME", requires = "keep_last")]
@@ -25,10 +26,10 @@ pub struct Policy {
     #[arg(long, requires = "keep_last")]
     pub keep_evicted: bool,
     /// Keep the newest snapshot of each of the last N days that have snapshots
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     pub keep_daily: Option<u32>,
     /// Keep the newest snapshot of each of the last N weeks that have snapshots
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     pub keep_weekly: Option<u32>,
 }
 

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::duration::DurationArg;
+use super::number::positive;
 use super::policy::Policy;
 use super::snapshot::ImageAction;
 
 /// The settings of a workspace.
 #[derive(Args)]
 #[command(next_help_heading = "Settings")]
+#[allow(clippy::struct_excessive_bools)] // Flags.
 pub struct Settings {
     /// Settings in JSON, as the API takes them: persistent, storage, durable, incremental, image, retention, hooks, expiry, autosave,
     /// dependsOn, env; options override them
@@ -49,9 +51,9 @@ pub struct Settings {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub autosave_after_turn: Option<bool>,
     /// The number of newest automatic snapshots that stay [default: 5]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub autosave_keep: Option<NonZeroU32>,
-    /// Run this command before a stop takes its snapshot
+    /// Run this command before a stop takes its snapshot. Hooks are replaced together: pass all that the workspace is to have
     #[arg(long, value_name = "COMMAND")]
     pub before_stop: Option<String>,
     /// Run this command after the files are in place
@@ -60,6 +62,9 @@ pub struct Settings {
     /// Run this command before an automatic stop, when a time limit is reached
     #[arg(long, value_name = "COMMAND")]
     pub on_timeout: Option<String>,
+    /// Remove all hooks
+    #[arg(long, conflicts_with_all = ["before_stop", "after_start", "on_timeout", "hook_timeout", "hook_failure"])]
+    pub no_hooks: bool,
     /// The time limit of each of these commands [default: 1m]
     #[arg(long, value_name = "TIME")]
     pub hook_timeout: Option<DurationArg>,
@@ -67,12 +72,15 @@ pub struct Settings {
     #[arg(long, value_name = "ACTION")]
     pub hook_failure: Option<HookFailure>,
     /// Set an environment variable in the sandbox: NAME=VALUE, or NAME to copy the value from this environment;
-    /// repeatable
+    /// repeatable. Variables are replaced together: pass all that the workspace is to have
     #[arg(long = "env", value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
     /// Set the environment variables of a file, which has one NAME=VALUE per line
     #[arg(long, value_name = "FILE|-")]
     pub env_file: Option<PathBuf>,
+    /// Remove all environment variables
+    #[arg(long, conflicts_with_all = ["env", "env_file"])]
+    pub no_env: bool,
     /// A file that the snapshots depend on; repeatable
     #[arg(long = "depends-on", value_name = "PATH")]
     pub depends_on: Vec<String>,

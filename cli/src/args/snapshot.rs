@@ -8,6 +8,7 @@ use sandbox_snapshotter_client::model::named::settings::OnImageChange;
 
 use super::common::{Confirmation, IdempotencyKey, LineageScope, Paging, RuntimeOption, SnapshotSelector};
 use super::duration::DurationArg;
+use super::number::{number, positive};
 use super::secrets::Secrets;
 
 /// The commands for snapshots.
@@ -89,14 +90,14 @@ pub struct Create {
     /// Exclude names that match this pattern, at any depth; must not contain a slash; repeatable
     #[arg(long = "exclude", value_name = "PATTERN")]
     pub excludes: Vec<String>,
-    /// Exclude the files that git ignores; refused if ignored files are in a subdirectory
+    /// Exclude the files that git ignores, in a git repository; refused if ignored files are in a subdirectory
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gitignore: Option<bool>,
     /// The compression of the archive
     #[arg(long, value_name = "FORMAT")]
     pub compression: Option<Compression>,
     /// The number of threads that compress the archive
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub compression_threads: Option<std::num::NonZeroU32>,
     /// Start the sandbox if it is not running; it starts without any of its files
     #[arg(long)]
@@ -124,7 +125,7 @@ pub struct Create {
     #[arg(long, value_name = "COMMAND", requires = "freeze")]
     pub thaw: Option<String>,
     /// The time limit of the freeze: then the container thaws the files by itself
-    #[arg(long, value_name = "SECONDS", requires = "freeze", default_value_t = Freeze::MAX_SECONDS)]
+    #[arg(long, value_name = "SECONDS", requires = "freeze", value_parser = number, default_value_t = Freeze::MAX_SECONDS)]
     pub freeze_timeout: u32,
     /// The runtime of the sandbox.
     #[command(flatten)]

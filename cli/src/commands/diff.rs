@@ -1,8 +1,9 @@
 //! The command for the differences between two snapshots, or a snapshot and the present files.
 
-use sandbox_snapshotter_client::model::Code;
+use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
 use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, SandboxSelection, Selection};
+use sandbox_snapshotter_client::model::{Code, Directory};
 
 use super::context::Context;
 use super::lists;
@@ -12,6 +13,7 @@ use crate::args::diff::Diff;
 use crate::exit::Exit;
 use crate::failure::Result;
 use crate::output::answer::Answer;
+use crate::output::print_warning;
 use crate::quoting::shell_words;
 
 impl lists::Page for SnapshotDiff {
@@ -76,6 +78,10 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
         SandboxFiles::from(selection).into()
     };
     let limit = if paging.is_all() { DiffRequest::MAX_LIMIT } else { DiffRequest::DEFAULT_LIMIT };
+    let selections = match &to {
+        FileSource::Snapshot(to) => Some((from.clone(), to.clone())),
+        FileSource::Sandbox(_) => None,
+    };
     let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(from, to) };
     let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(DiffCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
@@ -84,7 +90,26 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
     if context.output.json || !paging.is_all() {
         return context.show(&whole(&paging, fetch)?);
     }
+    if let Some((from, to)) = selections {
+        warn_of_directories(context, &from, &to);
+    }
     lists::show(context, &paging, None, &mut fetch)
+}
+
+/// Warns if the snapshots are of different directories: paths are compared relative to them.
+fn warn_of_directories(context: &Context, from: &Selection, to: &Selection) {
+    let dir =
+        |selection| context.call_without_suggestions::<Summary>("get", selection).ok().map(|found| found.value.dir);
+    if let (Some(from), Some(to)) = (dir(from), dir(to))
+        && let Some(note) = directories_note(&from, &to)
+    {
+        print_warning(&note);
+    }
+}
+
+fn directories_note(from: &Directory, to: &Directory) -> Option<String> {
+    let differ = "the snapshots are of different directories";
+    (from != to).then(|| format!("{differ}, {from} and {to}, and paths are relative to them"))
 }
 
 /// Returns all pages as one, or one page.
@@ -117,6 +142,14 @@ mod tests {
 
     fn usage(arguments: &[&str]) -> Option<String> {
         right_usage(&Command::parse_from([&["diff"], arguments].concat()).diff)
+    }
+
+    #[test]
+    fn different_directories_are_named() {
+        let dir = |path| Directory::parse(path).unwrap();
+        let note = directories_note(&dir("/workspace"), &dir("/workspace/app")).unwrap();
+        assert!(note.contains("different directories, /workspace and /workspace/app,"), "{note}");
+        assert_eq!(directories_note(&dir("/workspace"), &dir("/workspace")), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use sandbox_snapshotter_client::model::SnapshotRef;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, INPUT_INVALID, Result};
 use crate::input;
 
 /// Reads the text of a file; `-` is the standard input.
@@ -25,7 +25,7 @@ pub fn text(path: &Path) -> Result<String> {
 pub fn json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let not_json = |error: serde_json::Error| {
         let message = format!("{} does not contain the expected JSON: {error}.", display_path(path));
-        Failure::invalid("INPUT_INVALID", message, "Pass one JSON document in the format of the API.")
+        Failure::invalid(INPUT_INVALID, message, "Pass one JSON document in the format of the API.")
     };
     serde_json::from_str(&text(path)?).map_err(not_json)
 }

@@ -10,6 +10,7 @@ use sandbox_snapshotter_client::model::request::{
 use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
+use super::file_hints::{Place, explain};
 use super::lists;
 use crate::args::common::{self, Paging};
 use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat, split_place};
@@ -34,16 +35,18 @@ impl lists::Page for FilePage {
 /// `ls`
 pub fn list(context: &Context, command: Ls) -> Result<Exit> {
     let Ls { file, paging } = command;
+    let place = Place::of(&file);
     let (source, path) = match file.sandbox_alone() {
         Some(target) => (sandbox_files(context, target, &file.lineage_scope)?.into(), FilePath::root()),
         None => locate(context, file)?,
     };
     let limit = if paging.is_all() { ListFilesRequest::MAX_LIMIT } else { ListFilesRequest::DEFAULT_LIMIT };
     let limit = paging.limit.unwrap_or(limit);
-    let request = ListFilesRequest { path: Some(path), limit, ..ListFilesRequest::of(source) };
+    let request = ListFilesRequest { path: Some(path.clone()), limit, ..ListFilesRequest::of(source.clone()) };
     let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(FileCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
-        context.call_read_only::<FilePage>("files/list", &ListFilesRequest { cursor, ..request.clone() })
+        let page = context.call_read_only::<FilePage>("files/list", &ListFilesRequest { cursor, ..request.clone() });
+        page.map_err(|failure| explain(context, failure, &place, source.clone(), &path))
     };
     if context.output.json || !paging.is_all() {
         return context.show(&whole(&paging, fetch)?);
@@ -66,8 +69,11 @@ fn whole(paging: &Paging, mut fetch: impl FnMut(Option<&str>) -> Result<Answer<F
 
 /// `stat`
 pub fn stat(context: &Context, command: Stat) -> Result<Exit> {
+    let place = Place::of(&command.file);
     let (source, path) = locate(context, command.file)?;
-    context.show::<FileDescription>(&context.call_read_only("files/stat", &StatFileRequest { source, path })?)
+    let request = StatFileRequest { source: source.clone(), path: path.clone() };
+    let found = context.call_read_only::<FileDescription>("files/stat", &request);
+    context.show(&found.map_err(|failure| explain(context, failure, &place, source, &path))?)
 }
 
 /// `du`
@@ -78,17 +84,21 @@ pub fn summarize(context: &Context, command: Du) -> Result<Exit> {
             "Pass the ID or LABEL of a snapshot too. In a running sandbox, run `du` with `snapshotter exec`.";
         return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
     }
+    let place = Place::of(&file);
     let (selection, path) = select(context, file)?;
-    let request = SummaryRequest { selection, path: Some(path) };
-    context.show::<FilesSummary>(&context.call_read_only("files/summary", &request)?)
+    let request = SummaryRequest { selection: selection.clone(), path: Some(path.clone()) };
+    let summary = context.call_read_only::<FilesSummary>("files/summary", &request);
+    context.show(&summary.map_err(|failure| explain(context, failure, &place, selection.into(), &path))?)
 }
 
 /// `cat`: prints the content part by part. In JSON mode, prints the answer with the first part.
 pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
+    let place = Place::of(&command.file);
     let (source, path) = locate(context, command.file)?;
-    let mut request = ReadFileRequest::of(source, path);
+    let mut request = ReadFileRequest::of(source.clone(), path.clone());
     loop {
-        let answer = context.call_read_only::<FileContent>("files/read", &request)?;
+        let answer = context.call_read_only::<FileContent>("files/read", &request);
+        let answer = answer.map_err(|failure| explain(context, failure, &place, source.clone(), &path))?;
         if context.output.json {
             return context.show(&answer);
         }

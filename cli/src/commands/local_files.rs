@@ -65,12 +65,9 @@ pub(super) fn write_file(mut body: impl Read, expected: Option<u64>, target: &Pa
     partial.push(format!(".part-{}", std::process::id()));
     let partial = PathBuf::from(partial);
     let mut write = || -> Result<u64> {
-        let mut file = File::options()
-            .write(true)
-            .create_new(true)
-            .open(&partial)
-            .map_err(|error| unwritable(&partial, &error))?;
-        let size = copy_bytes(&mut body, &mut file, &partial)?;
+        let mut file =
+            File::options().write(true).create_new(true).open(&partial).map_err(|error| unwritable(target, &error))?;
+        let size = copy_bytes(&mut body, &mut file, target)?;
         if expected.is_some_and(|expected| expected != size) {
             return Err(broken(&io::ErrorKind::UnexpectedEof.into()));
         }
@@ -161,8 +158,15 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::AlreadyExists {
         return exists(path);
     }
-    let message = format!("{} can't be written: {error}.", path.display());
-    Failure::local(Exit::Failed, "LOCAL_FILE_UNWRITABLE", message, "Pass another path.")
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let (why, remediation) = match folder {
+        Some(folder) => {
+            (format!("the folder {} does not exist", folder.display()), "Create the folder, or pass another path.")
+        }
+        None => (error.to_string(), "Pass another path."),
+    };
+    let message = format!("{} can't be written: {why}.", path.display());
+    Failure::local(Exit::Failed, "LOCAL_FILE_UNWRITABLE", message, remediation)
 }
 
 fn unsafe_name(name: &[u8]) -> Failure {
@@ -287,6 +291,19 @@ mod tests {
         write_file(&b"old"[..], Some(3), &target, true).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_with_the_path_of_the_user() {
+        let folder = Folder::new();
+        let target = folder.target().join("missing/x.tar");
+        let Err(Failure::Reported(report)) = write_file(&b"x"[..], None, &target, false) else { panic!() };
+        let (path, parent) = (target.display(), folder.target().join("missing"));
+        let expected = format!("{path} can't be written: the folder {} does not exist.", parent.display());
+        assert_eq!(
+            (report.message, report.remediation.as_str()),
+            (expected, "Create the folder, or pass another path.")
+        );
     }
 
     #[test]

@@ -11,19 +11,26 @@ use sandbox_snapshotter_client::model::request::{ReadFileRequest, SandboxFiles, 
 use serde_json::json;
 
 use super::context::Context;
+use super::file_hints::{Place, explain};
 use super::files::{parse_path, sandbox_files};
 use super::local_files::{STDOUT, check_target_file, file_name, report, write_file, write_to_stdout};
 use crate::args::download::{Cp, SandboxCopy};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::quoting::shell_words;
 
 /// Copies a file between this machine and a running sandbox or a workspace.
 pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: SandboxCopy<'_>) -> Result<Exit> {
     let files = sandbox_files(context, target, &command.lineage_scope)?;
     let path = parse_path(path)?;
     match copy {
-        SandboxCopy::To(local) => download(context, files, &path, local, command.force)
-            .map_err(|failure| explain_directory(failure, target, &path)),
+        SandboxCopy::To(local) => download(context, files.clone(), &path, local, command.force).map_err(|failure| {
+            let failure = explain_directory(failure, target, &path);
+            if failure.code() == Some(Code::FileNotFound.as_str()) {
+                return explain(context, failure, &Place::of_sandbox(target), files.into(), &path);
+            }
+            failure
+        }),
         SandboxCopy::From(local) => upload(context, files, target, path, local, command.force),
     }
 }
@@ -102,7 +109,7 @@ fn upload(
     let written = if local == STDOUT {
         context.write_file(&request, io::stdin())?
     } else {
-        let (file, metadata) = open(source, sandbox)?;
+        let (file, metadata) = open(source, sandbox, &request.path)?;
         request.mode = if existing { None } else { mode_of(&metadata) };
         context.write_file(&request, file)?
     };
@@ -144,7 +151,7 @@ fn inside(directory: &FilePath, name: &str) -> Result<FilePath> {
     Ok(FilePath::parse(&path)?)
 }
 
-fn open(path: &Path, sandbox: &str) -> Result<(File, Metadata)> {
+fn open(path: &Path, sandbox: &str, to: &FilePath) -> Result<(File, Metadata)> {
     let open = || {
         let metadata = fs::metadata(path)?;
         if metadata.is_dir() {
@@ -156,10 +163,7 @@ fn open(path: &Path, sandbox: &str) -> Result<(File, Metadata)> {
         let message = format!("{} can't be read: {error}.", path.display());
         let remediation = match error.kind() {
             io::ErrorKind::IsADirectory => {
-                format!(
-                    "Pass a file. For a directory, run `tar c {} | snapshotter exec {sandbox} tar x`.",
-                    path.display()
-                )
+                format!("Pass a file. For a directory, run `{}`.", upload_of_directory(path, sandbox, to))
             }
             _ => "Pass a file that this user can read.".to_owned(),
         };
@@ -186,15 +190,53 @@ fn explain_directory(failure: Failure, sandbox: &str, path: &FilePath) -> Failur
         return failure;
     }
     let path = path.as_str().trim_end_matches('/');
+    let tar = match path.rsplit_once('/') {
+        Some((parent, name)) => {
+            vec![sandbox, "tar", "c", "-C", if parent.is_empty() { "/" } else { parent }, name]
+        }
+        None => vec![sandbox, "tar", "c", if path.is_empty() { "." } else { path }],
+    };
     failure.with_remediation(format!(
-        "Pass the path of a regular file. For a directory, run `snapshotter exec {sandbox} tar c {} | tar x`.",
-        if path.is_empty() { "." } else { path }
+        "Pass the path of a regular file. For a directory, run `snapshotter exec {} | tar x`.",
+        shell_words(tar)
     ))
+}
+
+/// Returns the command line that copies the files of a local directory to a directory of a sandbox, which it creates.
+fn upload_of_directory(path: &Path, sandbox: &str, to: &FilePath) -> String {
+    let tar = shell_words(["tar", "c", "-C", &path.display().to_string(), "."]);
+    let to = to.as_str().trim_end_matches('/');
+    let to = shell_words([if to.is_empty() { "." } else { to }]);
+    let unpack = format!("mkdir -p {to} && tar x -C {to}");
+    format!("{tar} | snapshotter exec {}", shell_words([sandbox, &unpack]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_is_copied_to_the_path_that_the_user_gave() {
+        let line = |local: &str, to: &str| upload_of_directory(Path::new(local), "@ws", &parse_path(to).unwrap());
+        assert_eq!(line("/tmp/d", "w"), "tar c -C /tmp/d . | snapshotter exec @ws 'mkdir -p w && tar x -C w'");
+        assert_eq!(line("my d", "w/"), "tar c -C 'my d' . | snapshotter exec @ws 'mkdir -p w && tar x -C w'");
+        assert_eq!(line("d", ""), "tar c -C d . | snapshotter exec @ws 'mkdir -p . && tar x -C .'");
+    }
+
+    #[test]
+    fn a_directory_is_copied_from_the_path_without_its_parents() {
+        let not_a_file = || Failure::invalid(Code::NotAFile.as_str(), "", "");
+        for (path, expected) in [
+            ("src", "tar c src | tar x`"),
+            ("/workspace/src/", "tar c -C /workspace src | tar x`"),
+            ("a/b", "tar c -C a b | tar x`"),
+            ("", "tar c . | tar x`"),
+        ] {
+            let path = parse_path(path).unwrap();
+            let Failure::Reported(report) = explain_directory(not_a_file(), "@ws", &path) else { panic!() };
+            assert!(report.remediation.contains(expected), "{}", report.remediation);
+        }
+    }
 
     #[test]
     fn a_file_keeps_its_name_in_a_directory() {

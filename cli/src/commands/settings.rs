@@ -69,7 +69,15 @@ fn storage(choice: StorageChoice) -> StoragePolicy {
 }
 
 fn hooks(given: &Settings, file: Option<Hooks>) -> Result<Option<Hooks>> {
+    if given.no_hooks {
+        return Ok(Some(Hooks::default()));
+    }
     let commands = [&given.before_stop, &given.after_start, &given.on_timeout];
+    if commands.iter().any(|command| command.as_ref().is_some_and(|command| command.trim().is_empty())) {
+        let remediation =
+            "Hooks are replaced together: pass those that the workspace is to have, or `--no-hooks` to remove all.";
+        return Err(Failure::invalid("INVALID_USAGE", "A hook has no command.", remediation));
+    }
     if commands.iter().all(|command| command.is_none()) {
         if given.hook_timeout.is_some() || given.hook_failure.is_some() {
             let message = "`--hook-timeout` and `--hook-failure` require a hook.";
@@ -140,6 +148,9 @@ fn depends_on(given: &Settings, file: Option<DependsOn>) -> Option<DependsOn> {
 }
 
 fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Option<BTreeMap<String, String>>> {
+    if given.no_env {
+        return Ok(Some(BTreeMap::new()));
+    }
     if given.env.is_empty() && given.env_file.is_none() {
         return Ok(file);
     }
@@ -152,9 +163,23 @@ fn env(given: &Settings, file: Option<BTreeMap<String, String>>) -> Result<Optio
             Some((name, value)) => (name, value.to_owned()),
             None => (variable.as_str(), own_environment(variable)?),
         };
+        check_variable(name, &value).map_err(|why| {
+            let message = format!("A variable of `--env` {why}.");
+            Failure::invalid("INVALID_USAGE", message, "Pass `--env NAME=VALUE`.")
+        })?;
         env.insert(name.to_owned(), value);
     }
     Ok(Some(env))
+}
+
+/// Verifies a variable as the server does, which names neither the variable nor the line.
+fn check_variable(name: &str, value: &str) -> std::result::Result<(), String> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_word) {
+        let why = "has letters, digits and _ only, and does not begin with a digit";
+        return Err(format!("has the invalid name {name:?}: a name {why}"));
+    }
+    if value.contains('\0') { Err(format!("sets {name} to a value with a null byte")) } else { Ok(()) }
 }
 
 /// Returns the value of a variable in this program's environment.
@@ -174,11 +199,13 @@ fn parse_env_file(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     lines
         .map(|(index, line)| {
-            let (name, value) = line.split_once('=').ok_or_else(|| {
-                // The error must not contain the line, which may be a secret.
-                let message = format!("Line {} of {} is not NAME=VALUE.", index + 1, path.display());
+            // The error must not contain the value, which may be a secret, or a line without a name.
+            let refuse = |why: &str| {
+                let message = format!("Line {} of {} {why}.", index + 1, path.display());
                 Failure::invalid("INPUT_INVALID", message, "Write each variable on its own line, as NAME=VALUE.")
-            })?;
+            };
+            let (name, value) = line.split_once('=').ok_or_else(|| refuse("is not NAME=VALUE"))?;
+            check_variable(name.trim(), value).map_err(|why| refuse(&why))?;
             Ok((name.trim().to_owned(), value.to_owned()))
         })
         .collect()
@@ -265,6 +292,35 @@ mod tests {
             let refused = settings_update(&settings(&[option])).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("INVALID_USAGE"), "{option}");
         }
+    }
+
+    #[test]
+    fn hooks_and_variables_are_removed_by_options() {
+        assert_eq!(update(&["--no-hooks"])["hooks"], json!({}));
+        assert_eq!(update(&["--no-env"])["env"], json!({}));
+        for options in
+            [["--no-hooks", "--after-start=x"], ["--no-hooks", "--hook-failure=warn"], ["--no-env", "--env=A=1"]]
+        {
+            let words = ["snapshotter", "workspace", "update", "notebook"];
+            assert!(Cli::try_parse_from(words.iter().chain(&options)).is_err(), "{options:?}");
+        }
+        let Err(Failure::Reported(report)) = settings_update(&settings(&["--after-start", ""])) else { panic!() };
+        assert!(report.remediation.contains("`--no-hooks`"), "{report:?}");
+    }
+
+    #[test]
+    fn an_invalid_variable_is_named_without_its_value() {
+        let text = |failure: Failure| match failure {
+            Failure::Reported(report) => report.message,
+            Failure::OutputClosed => String::new(),
+        };
+        let of_file = |content| text(parse_env_file(content, Path::new("vars")).unwrap_err());
+        assert!(
+            of_file("A=1\nexport B=s3cret").starts_with("Line 2 of vars has the invalid name \"export B\": a name has")
+        );
+        assert_eq!(of_file("A=s3cret\0"), "Line 1 of vars sets A to a value with a null byte.");
+        let given = text(settings_update(&settings(&["--env", "1A=s3cret"])).unwrap_err());
+        assert!(given.starts_with("A variable of `--env` has the invalid name \"1A\"") && !given.contains("s3cret"));
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summary, Verification};
+use sandbox_snapshotter_client::model::files::{FileDescription, FilePath};
 use sandbox_snapshotter_client::model::freeze::Freeze;
 use sandbox_snapshotter_client::model::request::{
-    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SandboxTarget, SnapshotCursor,
+    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SandboxFiles, SandboxTarget, SnapshotCursor,
+    StatFileRequest,
 };
 use sandbox_snapshotter_client::model::{
-    self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, RestoreRequest, SandboxId,
+    self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, Label, RestoreRequest, SandboxId,
     Selector, SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
@@ -26,6 +28,7 @@ use crate::args::snapshot::{
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::output::print_warning;
 use crate::output::snapshots::{SnapshotList, names};
 use crate::quoting::shell_words;
 
@@ -104,7 +107,25 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         }
         _ => failure,
     });
-    context.show::<TakenSnapshot>(&taken?)
+    let taken = taken?;
+    context.show::<TakenSnapshot>(&taken)?;
+    if request.gitignore == Some(true) && !context.output.json {
+        warn_outside_of_repository(context, &request.sandbox_id, taken.value.snapshot.backup().dir());
+    }
+    Ok(Exit::Done)
+}
+
+/// Warns if the directory has no `.git`: outside of a repository, git ignores nothing.
+fn warn_outside_of_repository(context: &Context, sandbox_id: &SandboxId, dir: &Directory) {
+    let files = SandboxFiles { dir: Some(dir.clone()), ..SandboxFiles::sandbox(sandbox_id.clone()) };
+    let Ok(path) = FilePath::parse(".git") else { return };
+    let found = context
+        .call_without_suggestions::<FileDescription>("files/stat", &StatFileRequest { source: files.into(), path });
+    if found.is_err_and(|failure| failure.code() == Some(Code::FileNotFound.as_str())) {
+        print_warning(&format!(
+            "{dir} has no .git, so `--gitignore` excluded nothing unless a parent directory is a git repository; `--exclude` needs none"
+        ));
+    }
 }
 
 impl lists::Page for Page {
@@ -263,7 +284,21 @@ fn import(context: &Context, command: &Import) -> Result<Exit> {
         expiration_seconds: command.expires.map(|duration| duration.0),
         ..ImportRequest::of(context.sandbox(&command.target)?, documents::json(&command.backup)?)
     };
-    context.show::<TakenSnapshot>(&context.call_mutating("import", &request)?)
+    let imported = context.call_mutating::<TakenSnapshot>("import", &request)?;
+    context.show(&imported)?;
+    if let Some(note) = ignored_label(request.label.as_ref(), &imported.value) {
+        print_warning(&note);
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns the note about a label that a snapshot did not get, because the backup was imported before.
+fn ignored_label(label: Option<&Label>, imported: &TakenSnapshot) -> Option<String> {
+    let (given, own) = (label?, &imported.capture.label);
+    (given != own).then(|| {
+        let id = imported.snapshot.snapshot_id();
+        format!("the backup is the snapshot {id} already, which keeps the label {:?}", own.as_str())
+    })
 }
 
 fn directory(dir: Option<&str>) -> Result<Option<Directory>> {

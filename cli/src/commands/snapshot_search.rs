@@ -42,7 +42,7 @@ impl Context {
         if sandboxes.len() < 2 {
             return failure;
         }
-        failure.with_sentence(&format!("Searched sandboxes of {target}: {}.", names(sandboxes)))
+        failure.with_sentence(&searched(target, sandboxes))
     }
 
     /// Suggests to exchange the two operands that select a snapshot, if the user may have exchanged them.
@@ -65,16 +65,39 @@ impl Context {
         if let Some(remediation) = self.workspace_without_at(target) {
             return remediation;
         }
-        if let Some(remediation) = self.workspace_with(search) {
-            return remediation;
-        }
         let labels: Vec<String> = sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
-        match most_similar(snapshot, labels.iter().map(String::as_str)) {
-            Some(label) => format!("Did you mean the snapshot {label:?}?"),
+        match self.similar_snapshot(search, &labels) {
+            Some(remediation) => remediation,
             None if *may_be_path => format!(
                 "For a present file, write `{target}:{snapshot}`. `snapshotter snapshot list {target}` lists the snapshots."
             ),
+            None if labels.is_empty() && !target.starts_with('@') => no_snapshots(target),
             None => format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones."),
+        }
+    }
+
+    /// Returns the remediation if another workspace of the lineage has the label, or else if one of `labels` is similar.
+    fn similar_snapshot(&self, search: &SnapshotSearch, labels: &[String]) -> Option<String> {
+        self.workspace_with(search).or_else(|| {
+            let label = most_similar(&search.snapshot, labels.iter().map(String::as_str))?;
+            Some(format!("Did you mean the snapshot {label:?}?"))
+        })
+    }
+
+    /// Suggests a snapshot for a text that is the name of no workspace, if it was searched as a label before.
+    pub(super) fn suggest_snapshot(&self, failure: Failure, text: &str) -> Failure {
+        let search = self.snapshot_search.borrow();
+        let is_unknown = failure.code() == Some(Code::WorkspaceNotFound.as_str());
+        let Some(search) = search.as_ref().filter(|search| is_unknown && search.snapshot == text) else {
+            return failure;
+        };
+        let labels: Vec<String> = search.sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
+        let SnapshotSearch { target, .. } = search;
+        match self.similar_snapshot(search, &labels) {
+            Some(remediation) => failure
+                .with_sentence(&format!("{target} has no snapshot with the label {text:?} either."))
+                .with_remediation(remediation),
+            None => failure,
         }
     }
 
@@ -113,6 +136,22 @@ impl Context {
     }
 }
 
+/// Returns the remediation for a sandbox without snapshots, which may be a snapshot whose sandbox the user left out.
+fn no_snapshots(target: &str) -> String {
+    format!(
+        "The sandbox {target:?} has no snapshots. The first argument is SANDBOX or @NAME: `snapshotter workspace list` lists \
+         the workspaces."
+    )
+}
+
+/// Returns which sandboxes were searched: a few by their ids.
+fn searched(target: &str, sandboxes: &[SandboxId]) -> String {
+    match sandboxes.len() {
+        many if many > MAX_NAMED => format!("Searched the {many} sandboxes of {target}."),
+        _ => format!("Searched sandboxes of {target}: {}.", names(sandboxes)),
+    }
+}
+
 /// Returns the right order of two operands, of which the second is a workspace: `@` begins no label that people write.
 fn right_order(target: &str, snapshot: &str) -> Option<String> {
     let is_exchanged = snapshot.starts_with('@') && !target.starts_with('@');
@@ -127,11 +166,21 @@ fn exchanged(target: &str, snapshot: &str) -> String {
     }
 }
 
+/// The maximum number of searched sandboxes that a message names.
+const MAX_NAMED: usize = 3;
+
 const ORDER: &str = "The sandbox or the workspace precedes the snapshot";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_message_names_a_few_searched_sandboxes() {
+        let ids = |count| (0..count).map(|number| SandboxId::parse(&format!("s{number}")).unwrap()).collect::<Vec<_>>();
+        assert_eq!(searched("@w", &ids(2)), "Searched sandboxes of @w: s0, s1.");
+        assert_eq!(searched("@w", &ids(9)), "Searched the 9 sandboxes of @w.");
+    }
 
     #[test]
     fn a_workspace_in_the_place_of_a_snapshot_is_exchanged_with_the_other_operand() {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
-    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, StoppedWorkspace, WorkspaceDescription, WorkspaceEntry,
-    WorkspacePage,
+    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
@@ -27,10 +26,12 @@ use crate::args::workspace::{
     Create, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
 };
 use crate::exit::Exit;
-use crate::failure::{Failure, Result, remediation_or};
+use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
-use crate::output::switched::SwitchedWorkspace;
+use crate::output::stopped::Stopped;
+use crate::output::switched::{StartedFrom, SwitchedWorkspace};
 use crate::output::{print_failure, print_warning};
+use crate::remediation::remediation_or;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
@@ -51,7 +52,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         Workspace::Promote(command) => promote(context, command),
         Workspace::Migrate(command) => {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
-            context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/migrate", &request)?)
+            context.show::<Stopped>(&context.call_mutating("workspaces/migrate", &request)?)
         }
         Workspace::Delete(command) => deletion::run(context, &command),
     }
@@ -76,7 +77,19 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
             &context.call_mutating("workspaces/getOrCreate", &GetOrCreateRequest { create, from: None, start })?,
         );
     }
-    context.show::<StartedWorkspace>(&context.call_mutating("workspaces/create", &create)?)
+    let created = context.call_mutating::<StartedWorkspace>("workspaces/create", &create)?;
+    context.show(&created)?;
+    if let Some(SourceRequest::Snapshot(_)) = create.source {
+        warn_of_left_out(context, &created.value.description);
+    }
+    Ok(Exit::Done)
+}
+
+/// Warns of the files with secrets that the snapshot does not have from which a workspace was restored.
+fn warn_of_left_out(context: &Context, described: &WorkspaceDescription) {
+    if let Some(id) = described.restored_from.as_ref().and_then(|from| from.snapshot_id.as_ref()) {
+        context.warn_of_left_out(&described.sandbox_id, id);
+    }
 }
 
 fn source(context: &Context, source: &Source) -> Result<Option<SourceRequest>> {
@@ -104,7 +117,13 @@ fn start(context: &Context, command: Start) -> Result<Exit> {
         start: start_options(&command.options)?,
         ..StartRequest::of(address)
     };
-    context.show::<StartedWorkspace>(&context.call_mutating("workspaces/start", &request)?)
+    if request.from.is_none() {
+        return context.show::<StartedWorkspace>(&context.call_mutating("workspaces/start", &request)?);
+    }
+    let started = context.call_mutating::<StartedFrom>("workspaces/start", &request)?;
+    context.show(&started)?;
+    warn_of_left_out(context, &started.value.started.description);
+    Ok(Exit::Done)
 }
 
 fn stop(context: &Context, command: &Stop) -> Result<Exit> {
@@ -115,7 +134,10 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
     };
     let snapshot = Some(snapshot).filter(|snapshot| *snapshot != StopSnapshot::default());
     let request = StopRequest { snapshot, ..StopRequest::of(parse_address(&command.name)?) };
-    context.show::<StoppedWorkspace>(&context.call_mutating("workspaces/stop", &request)?)
+    let mut stopped = context.call_mutating::<Stopped>("workspaces/stop", &request)?;
+    // A snapshot with a label or an expiration is taken in any case.
+    stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;
+    context.show(&stopped)
 }
 
 fn start_options(given: &StartOptions) -> Result<StartSettings> {
@@ -179,13 +201,17 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         Some(snapshot) => Some(find_in_workspace(context, &address, snapshot)?),
         None => None,
     };
+    let snapshot_id = current_snapshot_id.clone();
     let request = UpdateRequest {
         current_snapshot_id,
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings)?)
     };
     match &command.back_to {
-        Some(snapshot) => show_switched(context, "workspaces/update", &request, format!("rolled back to {snapshot}")),
+        Some(snapshot) => {
+            let files = format!("rolled back to {snapshot}");
+            show_switched(context, "workspaces/update", &request, files, snapshot_id)
+        }
         None => context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?),
     }
 }
@@ -196,11 +222,12 @@ fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
     let found = find_in_workspace(context, &address, snapshot);
     let found = found.map_err(|failure| context.suggest_order(failure, name, snapshot))?;
     let request = UpdateRequest {
-        current_snapshot_id: Some(found),
+        current_snapshot_id: Some(found.clone()),
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };
-    show_switched(context, "workspaces/update", &request, format!("rolled back to {}", command.snapshot))
+    let files = format!("rolled back to {}", command.snapshot);
+    show_switched(context, "workspaces/update", &request, files, Some(found))
 }
 
 fn promote(context: &Context, command: Promote) -> Result<Exit> {
@@ -209,13 +236,19 @@ fn promote(context: &Context, command: Promote) -> Result<Exit> {
         Some(snapshot) => PromoteFrom::Snapshot(find_of_target(context, &command.from, snapshot)?),
         None => promoted(context, &address, &command.from)?,
     };
+    let promoted = match &from {
+        PromoteFrom::Snapshot(id) => Some(id.clone()),
+        PromoteFrom::Workspace(_) => None,
+    };
     let request = PromoteRequest {
         accept_stale: command.accept_stale,
         idempotency_key: key_or_new(command.key)?,
         ..PromoteRequest::of(address.clone(), from)
     };
     let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
-    show_switched(context, "workspaces/promote", &request, format!("promoted from {snapshot}{}", command.from))
+    let files = format!("promoted from {snapshot}{}", command.from);
+    show_switched(context, "workspaces/promote", &request, files, promoted)
+        .map_err(|failure| context.suggest_snapshot(failure, &command.from))
 }
 
 /// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
@@ -245,10 +278,21 @@ fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteF
 }
 
 /// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
-fn show_switched(context: &Context, operation: &str, request: &impl Options, files: String) -> Result<Exit> {
+fn show_switched(
+    context: &Context,
+    operation: &str,
+    request: &impl Options,
+    files: String,
+    snapshot: Option<SnapshotId>,
+) -> Result<Exit> {
     let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
     answer.value.files = files;
-    context.show(&answer)
+    context.show(&answer)?;
+    match snapshot {
+        Some(id) => context.warn_of_left_out(&answer.value.description.sandbox_id, &id),
+        None => warn_of_left_out(context, &answer.value.description),
+    }
+    Ok(Exit::Done)
 }
 
 /// Finds the snapshot of a workspace with an id, a short ref or a label.

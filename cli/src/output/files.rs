@@ -7,7 +7,8 @@ use sandbox_snapshotter_client::model::files::{
 };
 
 use super::Show;
-use super::render::{exact_time, relative_time, size};
+use super::render::{exact_time, lines, relative_time, size};
+use super::sanitize::sanitize_for_terminal;
 use super::snapshots::next_page_hint;
 use super::table::{details, table, table_with_numbers};
 
@@ -101,7 +102,8 @@ impl Show for RestoredFiles {
             many => format!("{many} files exist and were not replaced; they may differ from the snapshot."),
         };
         let help = if note.is_empty() { "" } else { " Pass `--overwrite` to replace existing files.\n" };
-        format!("{}{note}{help}", table(["RESULT", "PATH"], restored.chain(skipped)))
+        let place = lines([sanitize_for_terminal(&format!("in {} of the sandbox {}", self.dir, self.sandbox_id))]);
+        format!("{}{place}{note}{help}", table(["RESULT", "PATH"], restored.chain(skipped)))
     }
 }
 
@@ -120,5 +122,24 @@ fn display_name(file: &FileEntry) -> String {
         (FileType::Directory, _) => format!("{}/", file.name),
         (FileType::Symlink, Some(target)) => format!("{} -> {target}", file.name),
         _ => file.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn restored_files_name_the_directory_and_the_sandbox() {
+        let answer = json!({
+            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "sandboxId": "agent-42", "dir": "/workspace", "restored": ["a"],
+            "skipped": ["b"],
+        });
+        let text = json::from_value::<RestoredFiles>(&answer).unwrap().text(Timestamp::from_millis(0));
+        let (_, after) = text.split_once("skipped   b\n").unwrap();
+        assert!(after.starts_with("in /workspace of the sandbox agent-42\n1 file exists"), "{text}");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
-//! - [`render`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
+//! - [`render`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
 //!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`]: the text output of each answer
 
 pub mod answer;
@@ -22,10 +22,12 @@ pub mod sanitize;
 pub mod secrets;
 pub mod snapshots;
 pub mod spinner;
+pub mod stopped;
 mod stream;
 pub mod style;
 pub mod switched;
 pub mod table;
+mod times;
 mod tokens;
 mod tools;
 pub mod tree;
@@ -39,7 +41,7 @@ use sandbox_snapshotter_client::ErrorCode;
 use sandbox_snapshotter_client::model::Timestamp;
 use serde::de::DeserializeOwned;
 
-use crate::failure::{Failure, FailureReport, Result};
+use crate::failure::{Failure, FailureReport, INPUT_INVALID, Result};
 use answer::Answer;
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal, sanitize_lines};
@@ -86,6 +88,11 @@ impl Output {
                     print_warning(&warning);
                 }
                 match answer.value.raw() {
+                    // The output stays that of the diff: none. The reader learns why.
+                    Some("") if !is_terminal() => {
+                        print_note(&answer.value.text(now()));
+                        Ok(())
+                    }
                     Some(raw) if !is_terminal() => print_plain(raw),
                     _ => print(&answer.value.text(now())),
                 }
@@ -155,14 +162,20 @@ const INDENT: &str = "    ";
 
 /// Returns the remediation of a failure, with the flags of this program and the complete addresses of the server's pages.
 fn remediation(report: &FailureReport) -> String {
-    let text = with_flags(&report.remediation);
+    let text = with_flags(&in_times(report, &report.remediation));
     report.server.as_ref().map_or_else(|| text.clone(), |server| text.replace(" /docs/", &format!(" {server}/docs/")))
 }
 
-/// Returns the message of a failure, with the flags of this program. An answer that can't be decoded has fields, not options.
+/// Returns the message of a failure, with the flags of this program. A document, as an answer that can't be decoded, has fields and
+/// no options.
 fn message(report: &FailureReport) -> String {
-    let is_of_answer = report.code == ErrorCode::ForeignAnswer.as_str();
-    if is_of_answer { report.message.clone() } else { with_flags(&report.message) }
+    let is_of_document = [ErrorCode::ForeignAnswer.as_str(), INPUT_INVALID].contains(&report.code.as_str());
+    if is_of_document { report.message.clone() } else { with_flags(&in_times(report, &report.message)) }
+}
+
+/// Replaces numbers of seconds in a text of a failure with times, if an option takes a time.
+fn in_times(report: &FailureReport, text: &str) -> String {
+    if times::refuses_time(&report.message) { times::with_times(text) } else { text.to_owned() }
 }
 
 /// Returns the time of this machine.
@@ -173,6 +186,9 @@ pub fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use sandbox_snapshotter_client::model::Error;
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -184,5 +200,41 @@ mod tests {
         let foreign = text(Failure::foreign_answer("the answer can't be decoded: missing field `workspaces`"));
         assert!(foreign.ends_with("missing field `workspaces`."), "{foreign}");
         assert_eq!(text(Failure::invalid("X", "`force: true` is missing", "")), "`--force` is missing");
+        let document =
+            text(Failure::invalid(INPUT_INVALID, "unknown field `x`, expected `storage` or `incremental`", ""));
+        assert!(document.ends_with("expected `storage` or `incremental`"), "{document}");
+    }
+
+    /// Returns the texts of the failure of a request with these options.
+    fn refused(read: impl FnOnce(&Value) -> Option<Error>, options: &Value) -> (String, String) {
+        let Failure::Reported(report) = Failure::from(read(options).unwrap()) else { panic!() };
+        (message(&report), remediation(&report))
+    }
+
+    #[test]
+    fn limits_of_times_have_the_form_that_the_option_takes() {
+        use sandbox_snapshotter_client::model::SnapshotRequest;
+        use sandbox_snapshotter_client::model::request::{CreateCheckpointRequest, ExecRequest, GrantRequest};
+        let snapshot = |options: &Value| SnapshotRequest::decode(options).err();
+        let (message, help) = refused(snapshot, &json!({ "sandboxId": "a", "expirationSeconds": 10 }));
+        assert_eq!(message, "`--expires` must be 0 or 1m–36500d, got 10s.");
+        assert!(
+            help.starts_with("Pass 1m to 36500d after the last use, or 0 for a snapshot that never expires."),
+            "{help}"
+        );
+
+        let checkpoint = |options: &Value| CreateCheckpointRequest::decode(options).err();
+        let (message, help) = refused(checkpoint, &json!({ "sandboxId": "a", "name": "b", "expirationSeconds": 30 }));
+        assert_eq!(message, "`--expires` must be 0 or 1m–36500d, got 30s.");
+        assert_eq!(help, "Pass 1m to 36500d from now, or 0 for a checkpoint that never expires.");
+
+        let grant = |options: &Value| GrantRequest::decode(options).err();
+        let workspaces = json!([{ "name": "a", "snapshot": true, "sandboxId": "a" }]);
+        let (message, help) = refused(grant, &json!({ "workspaces": workspaces, "expirationSeconds": 31 * 86_400 }));
+        assert_eq!((message.as_str(), help.as_str()), ("`--expires` must be 1s–30d, got 31d.", "Pass 1s to 30d."));
+
+        let exec = |options: &Value| ExecRequest::decode(options).err();
+        let (message, help) = refused(exec, &json!({ "sandboxId": "a", "command": "b", "timeoutSeconds": 7200 }));
+        assert_eq!((message.as_str(), help.as_str()), ("`--timeout` must be 1s–1h, got 2h.", "Pass 1s to 1h."));
     }
 }

@@ -71,7 +71,7 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 11] = [
+const COMMANDS: [(&str, &str); 15] = [
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
     ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
@@ -83,6 +83,10 @@ const COMMANDS: [(&str, &str); 11] = [
     ("For the files of another directory, pass it as `dir`.", "For other files, use `snapshotter exec SANDBOX|@NAME`."),
     ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start --allow-empty` to start"),
     ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start --allow-empty` to start"),
+    ("`timeoutSeconds` must be", "`--timeout` must be"),
+    ("`timeoutSeconds` of 1–600", "`--hook-timeout` of 1s to 10m"),
+    ("has an expiration, in seconds, above the maximum of 3153600000", "has an expiration above the maximum of 36500d"),
+    ("and seconds up to 3153600000; 0 seconds means never", "and times up to 36500d; 0 means never"),
 ];
 
 /// Replaces the options of the API in a message of the server with the flags of this program: `force: true` becomes
@@ -108,18 +112,31 @@ fn flag_of(argument: &str) -> Option<&'static str> {
     Some(match argument {
         "acceptStale" => "--accept-stale",
         "adopt" => "--adopt",
+        "afterStart" => "--after-start",
         "allowCrossLineage" => "--allow-cross-lineage",
         "allowEmpty" => "--allow-empty",
+        "autosave.everySeconds" => "--autosave-every",
+        "autosave.keepLast" => "--autosave-keep",
+        "beforeStop" => "--before-stop",
+        "compression.threads" => "--compression-threads",
         "count" => "--count",
         "currentSnapshotId" => "--back-to",
         "cursor" => "--cursor",
         "cwd" => "--cwd",
+        "dependsOn.files" => "--depends-on",
+        "dependsOn.fingerprint" => "--fingerprint",
         "dir" => "--dir",
         "excludes" => "--exclude",
         "expirationSeconds" => "--expires",
+        "expiry.idleSeconds" => "--idle",
+        "expiry.maxSeconds" => "--max-age",
         "force" => "--force",
+        "freeze.freeze" => "--freeze",
+        "freeze.thaw" => "--thaw",
+        "freeze.timeoutSeconds" => "--freeze-timeout",
         "fresh" => "--fresh",
         "gitignore" => "--gitignore",
+        "graceSeconds" => "--grace",
         "idempotencyKey" => "--idempotency-key",
         "incremental" => "--incremental",
         "labelPrefix" => "--label-prefix",
@@ -128,6 +145,7 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "onDiverged" => "--on-diverged",
         "onFailure" => "--hook-failure",
         "onImageChange" => "--on-image-change",
+        "onTimeout" => "--on-timeout",
         "overwrite" => "--overwrite",
         "permissions" => "--permission",
         "replace" => "--replace",
@@ -200,6 +218,19 @@ mod tests {
             let text = with_flags(error.remediation());
             assert!(text.contains(expected) && !text.contains("()"), "{text}");
         }
+    }
+
+    #[test]
+    fn limits_of_settings_have_the_options_and_times_of_the_command_line() {
+        use sandbox_snapshotter_client::model::policy::{MAX_EXPIRATION, Policy};
+        let policy = Policy { expiration_seconds: MAX_EXPIRATION + 1, ..Policy::default() }.check().unwrap_err();
+        assert_eq!(
+            (with_flags(policy.message()).as_str(), with_flags(policy.remediation()).as_str()),
+            (
+                "The retention policy has an expiration above the maximum of 36500d.",
+                "Pass counts up to 10000, and times up to 36500d; 0 means never."
+            )
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The text output of files with secrets.
 
-use sandbox_snapshotter_client::model::{SecretsMode, SecretsReport};
+use sandbox_snapshotter_client::model::{SecretsMode, SecretsReport, SnapshotId};
 
 /// The maximum number of paths in a text.
 const MAX_SHOWN: usize = 10;
@@ -31,6 +31,13 @@ pub fn left_out_note(report: &SecretsReport) -> Option<String> {
         .then(|| format!("Files with secrets are left out: {what}. Pass --secrets keep to include them."))
 }
 
+/// Returns the note about the files that are missing after a restore of a snapshot that left them out; `None` if it left out none.
+pub fn left_out_of_snapshot(id: &SnapshotId, report: &SecretsReport) -> Option<String> {
+    let is_without = report.mode == SecretsMode::Exclude && report.excluded > 0;
+    let files = || first_paths(&report.paths, report.excluded);
+    is_without.then(|| format!("files with secrets are missing, because {id} was taken without them: {}", files()))
+}
+
 /// Returns the number of paths, and the first of them.
 fn first_paths(paths: &[String], count: u64) -> String {
     let shown = paths.get(..MAX_SHOWN.min(paths.len())).unwrap_or_default();
@@ -48,6 +55,12 @@ mod tests {
             let paths = (0..paths).map(|number| format!("{number}.pem")).collect();
             secrets_text(Some(&SecretsReport { mode, count, paths, excluded: count }))
         };
+        let id = SnapshotId::parse("snap-aaaaaaaaaaaaaaaa").unwrap();
+        let missing = |mode| {
+            left_out_of_snapshot(&id, &SecretsReport { mode, count: 1, paths: vec![".env".into()], excluded: 1 })
+        };
+        let note = "files with secrets are missing, because snap-aaaaaaaaaaaaaaaa was taken without them: 1 (.env)";
+        assert_eq!((missing(SecretsMode::Exclude).as_deref(), missing(SecretsMode::Keep)), (Some(note), None));
         assert_eq!(secrets_text(None), "");
         assert_eq!(report(SecretsMode::Exclude, 0, 0), "");
         assert_eq!(report(SecretsMode::Keep, 2, 2), "contained: 2 (0.pem, 1.pem)");

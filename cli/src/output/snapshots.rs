@@ -32,9 +32,8 @@ impl Show for TakenSnapshot {
             ("sandbox", snapshot.origin_id().to_string()),
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
-            ("form", if capture.form.is_full() { "full" } else { "delta" }.to_owned()),
+            ("form", with_reason(if capture.form.is_full() { "full" } else { "delta" }, capture.reason)),
             ("based on", capture.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
-            ("full because", capture.reason.map_or("", FullReason::words).to_owned()),
             ("taken", exact_time(snapshot.created_at(), now)),
             (
                 "changed",
@@ -190,7 +189,10 @@ impl Show for Manifest {
             ("created from", parent.unwrap_or_default()),
             ("capture began", exact_time(self.capture_began_at, now)),
             ("excludes", self.excludes.join(", ")),
-            ("gitignore", if self.gitignore { "excluded".into() } else { String::new() }),
+            (
+                "gitignore",
+                if self.gitignore { "excludes what git ignores, in a repository".into() } else { String::new() },
+            ),
             ("secrets", secrets_text(self.secrets.as_ref())),
             ("own expiration", self.expiration_seconds.map_or_else(String::new, time_limit)),
             (
@@ -291,8 +293,7 @@ fn summary_rows(snapshot: &Summary, now: Timestamp) -> Vec<(&'static str, String
         ("restorable", format!("{restorable}{why}")),
         ("directory", snapshot.dir.to_string()),
         ("size", snapshot.size_bytes.map_or_else(String::new, |bytes| format!("{} ({bytes} bytes)", size(bytes)))),
-        ("form", form_word(snapshot).to_owned()),
-        ("full because", snapshot.full_reason.map_or("", FullReason::words).to_owned()),
+        ("form", with_reason(form_word(snapshot), snapshot.full_reason)),
         ("based on", snapshot.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
         ("restored bytes", snapshot.total_bytes.map_or_else(String::new, size)),
         ("only its own", snapshot.own_bytes.filter(|_| is_shared).map_or_else(String::new, size)),
@@ -333,6 +334,11 @@ const fn form_word(snapshot: &Summary) -> &'static str {
         (_, SnapshotForm::Full) => "full",
         (_, SnapshotForm::Delta) => "delta",
     }
+}
+
+/// Returns the form of a snapshot, and why it is a full one.
+fn with_reason(form: &str, reason: Option<FullReason>) -> String {
+    reason.map_or_else(|| form.to_owned(), |reason| format!("{form}, because {}", reason.words()))
 }
 
 /// Joins the ids of snapshots.
@@ -377,6 +383,6 @@ mod tests {
             "restorable": "yes",
         });
         let text = json::from_value::<Summary>(&summary).unwrap().text(Timestamp::from_millis(0));
-        assert!(text.contains("full because  the file system may not record all changes\n"), "{text}");
+        assert!(text.contains("form        full, because the file system may not record all changes\n"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter_client::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, StoppedWorkspace,
-    WorkspaceDescription, WorkspaceEntry, WorkspacePage, WorkspaceProblem,
+    DeletedWorkspace, ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription,
+    WorkspaceEntry, WorkspacePage, WorkspaceProblem,
 };
 use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
@@ -18,7 +18,7 @@ use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
 use super::snapshots::{names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
-use crate::failure::remediation_or;
+use crate::remediation::remediation_or;
 
 /// Returns when a workspace stops automatically. At its idle limit, it continues if files changed.
 fn stops(workspace: &WorkspaceDescription, now: Timestamp) -> String {
@@ -29,7 +29,7 @@ fn stops(workspace: &WorkspaceDescription, now: Timestamp) -> String {
 }
 
 /// Returns the name of a runtime; empty if the deployment does not name it.
-fn runtime(runtime: Option<Runtime>) -> String {
+pub(super) fn runtime(runtime: Option<Runtime>) -> String {
     runtime.map_or_else(String::new, |runtime| runtime.to_string())
 }
 
@@ -98,7 +98,7 @@ fn storage(policy: StoragePolicy) -> &'static str {
     }
 }
 
-fn platform_snapshot(of: &WorkspaceDescription, now: Timestamp) -> String {
+pub(super) fn platform_snapshot(of: &WorkspaceDescription, now: Timestamp) -> String {
     let Some(platform) = &of.platform_snapshot else { return String::new() };
     let state = match &platform.unusable {
         Some(reason) => format!("unusable: {reason}"),
@@ -113,56 +113,28 @@ impl Show for StartedWorkspace {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let described = &self.description;
-        let problem = described.problem.as_ref();
-        let rows = [
-            ("workspace", address(described)),
-            ("sandbox", described.sandbox_id.to_string()),
-            ("files", files_of(self)),
-            ("", problem.map_or_else(String::new, problem_remediation)),
-            (
-                "platform snapshot",
-                self.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
-            ),
-            ("may be lost", loss_of(described)),
-            ("rescue snapshot", rescue(self.rescue_snapshot_id.as_ref())),
-            ("stale", self.stale.join("; ")),
-            ("stops", stops(described, now)),
-        ];
-        details(rows) + &hooks(&self.hook_runs)
+        details(started_rows(self, now)) + &hooks(&self.hook_runs)
     }
 }
 
-impl Show for StoppedWorkspace {
-    fn ids(&self) -> Vec<String> {
-        self.description.last_snapshot.iter().map(|last| last.id.to_string()).collect()
-    }
-
-    fn text(&self, now: Timestamp) -> String {
-        let described = &self.description;
-        let last = described.last_snapshot.as_ref();
-        let last =
-            last.map(|last| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now)));
-        let had_ended = "before the stop; files that were not in a snapshot are lost";
-        let changed = "files changed during the last capture; the snapshot may contain earlier versions";
-        let rows = [
-            ("workspace", address(described)),
-            ("state", described.state.to_string()),
-            ("runtime", runtime(described.runtime)),
-            ("snapshot", last.unwrap_or_else(|| "none".to_owned())),
-            ("platform snapshot", platform_snapshot(described, now)),
-            ("platform failure", self.platform_failure.clone().unwrap_or_default()),
-            (
-                "rescue snapshot",
-                self.rescue_snapshot_id
-                    .as_ref()
-                    .map_or_else(String::new, |id| format!("{id}, with the files written after the cold start")),
-            ),
-            ("had ended", if self.had_ended { had_ended } else { "" }.to_owned()),
-            ("changed during capture", if self.changed_during_capture { changed } else { "" }.to_owned()),
-        ];
-        details(rows) + &hooks(&self.hook_runs)
-    }
+/// Returns the details of a started workspace.
+pub(super) fn started_rows(started: &StartedWorkspace, now: Timestamp) -> Vec<(&'static str, String)> {
+    let described = &started.description;
+    let problem = described.problem.as_ref();
+    vec![
+        ("workspace", address(described)),
+        ("sandbox", described.sandbox_id.to_string()),
+        ("files", files_of(started)),
+        ("", problem.map_or_else(String::new, problem_remediation)),
+        (
+            "platform snapshot",
+            started.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
+        ),
+        ("may be lost", loss_of(described)),
+        ("rescue snapshot", rescue(started.rescue_snapshot_id.as_ref())),
+        ("stale", started.stale.join("; ")),
+        ("stops", stops(described, now)),
+    ]
 }
 
 impl Show for ForkedWorkspaces<StartedWorkspace> {
@@ -183,7 +155,15 @@ impl Show for ForkedWorkspaces<StartedWorkspace> {
             text if text.is_empty() => text,
             text => format!("Files with secrets are {}.\n", sanitize_for_terminal(&text)),
         };
-        format!("{rows}All forks start from {} of {origin}.\n{loss}{secrets}", self.snapshot_id)
+        let (snapshot, made) = (&self.snapshot_id, self.forks.iter().filter(|fork| fork.value.is_some()).count());
+        let start = match made {
+            0 => format!(
+                "No fork was made. The snapshot {snapshot} of {origin} stays: `--from {snapshot}` begins with it.\n"
+            ),
+            1 => format!("The fork starts from {snapshot} of {origin}.\n"),
+            _ => format!("All forks start from {snapshot} of {origin}.\n"),
+        };
+        format!("{rows}{start}{loss}{secrets}")
     }
 }
 
@@ -377,5 +357,26 @@ pub(super) fn possible_loss(
         _ if may_have_lost != Some(true) => String::new(),
         Some(since) => format!("files that were written after {since}"),
         None => "files that were newer than the snapshot".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn forks_that_failed_do_not_start_from_the_snapshot() {
+        let text = |forks: Value| {
+            let answer = json!({ "snapshotId": "snap-aaaaaaaaaaaaaaaa", "originId": "s", "forks": forks });
+            json::from_value::<ForkedWorkspaces<StartedWorkspace>>(&answer).unwrap().text(Timestamp::from_millis(0))
+        };
+        let error = json!({ "code": "NAME_TAKEN", "message": "No.", "remediation": "Use another.", "at": "2026-11-20T05:00:00.000Z" });
+        let failed = text(json!([{ "name": "try", "error": error }]));
+        let expected = "No fork was made. The snapshot snap-aaaaaaaaaaaaaaaa of s stays: \
+                        `--from snap-aaaaaaaaaaaaaaaa` begins with it.\n";
+        assert!(failed.contains(expected) && !failed.contains("start"), "{failed}");
     }
 }

@@ -19,16 +19,24 @@ pub struct Address {
 impl Address {
     /// Parses an address: `http` or `https`, with or without a path.
     pub fn parse(text: &str) -> Result<Self> {
+        let text = text.trim();
         let refuse = |why: &str| {
-            // The error must not contain the address, which may contain a password.
-            let message = format!("The address {why}.");
+            // A user, a password or a token must not be in the error.
+            let may_be_secret = text.is_empty() || text.contains(['@', '?', '#']);
+            let quoted = if may_be_secret { String::new() } else { format!(" {text:?}") };
+            let message = format!("The address{quoted} {why}.");
             Failure::invalid(
                 "ADDRESS_INVALID",
                 message,
-                "Pass the address of the Worker, such as https://snapshotter.example.workers.dev",
+                match with_scheme(text).filter(|_| !may_be_secret) {
+                    Some(whole) => format!("Pass {whole}"),
+                    None => {
+                        "Pass the address of the Worker, such as https://snapshotter.example.workers.dev".to_owned()
+                    }
+                },
             )
         };
-        let uri: Uri = text.trim().parse().map_err(|_| refuse("is not a URL"))?;
+        let uri: Uri = text.parse().map_err(|_| refuse("is not a URL"))?;
         let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(refuse("does not begin with https:// or http:// and a host"));
         };
@@ -82,6 +90,13 @@ impl fmt::Display for Address {
     }
 }
 
+/// Returns an address without a scheme with the one that it likely has: `http` on this machine, and else `https`.
+fn with_scheme(text: &str) -> Option<String> {
+    let uri: Uri = format!("https://{text}").parse().ok().filter(|_| !text.contains("://"))?;
+    let scheme = if is_loopback(uri.authority()?.host()) { "http" } else { "https" };
+    Address::parse(&format!("{scheme}://{text}")).ok().map(|address| address.to_string())
+}
+
 /// Returns whether a host is this machine.
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -107,6 +122,23 @@ mod tests {
         ] {
             let refused = Address::parse(text).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("ADDRESS_INVALID"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_answered_with_the_whole_one() {
+        let refused = |text: &str| match Address::parse(text) {
+            Err(Failure::Reported(report)) => (report.message, report.remediation),
+            _ => panic!("{text}"),
+        };
+        let (message, remediation) = refused(" 127.0.0.1:8899 ");
+        assert_eq!(message, "The address \"127.0.0.1:8899\" does not begin with https:// or http:// and a host.");
+        assert_eq!(remediation, "Pass http://127.0.0.1:8899");
+        assert_eq!(refused("localhost:8899").1, "Pass http://localhost:8899");
+        assert_eq!(refused("far.example/prefix").1, "Pass https://far.example/prefix");
+        for text in ["user:s3cret@far", "far?token=s3cret", "https://user:s3cret@far", "ftp://far", "", "far/v1"] {
+            let (message, remediation) = refused(text);
+            assert!(!message.contains("s3cret") && remediation.starts_with("Pass the address of the Worker"), "{text}");
         }
     }
 

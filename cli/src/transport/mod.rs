@@ -168,7 +168,15 @@ impl Server {
             Some(description) if *error.code() == ErrorCode::ForeignAnswer => {
                 Failure::foreign_answer(&format!("the response was {description}"))
             }
-            _ => Failure::from(error).of_server(&self.address),
+            _ => {
+                let is_unreachable = *error.code() == ErrorCode::Unreachable;
+                let failure = Failure::from(error).of_server(&self.address);
+                if is_unreachable {
+                    failure.with_sentence(&format!("The address is {}.", self.address))
+                } else {
+                    failure
+                }
+            }
         }
     }
 }
@@ -339,5 +347,19 @@ fn explain_tls(text: String) -> String {
         "the server speaks http, and the address begins with https://".to_owned()
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unreachable_server_is_named() {
+        let settings =
+            Settings { address: Address::parse("http://127.0.0.1:1/x").unwrap(), token: None, timeout: None };
+        let error = client::Error::from_transport(TransportError::Unreachable("no server accepted it".into()), false);
+        let Failure::Reported(report) = Server::of(settings).to_failure(error, None) else { panic!() };
+        assert!(report.message.ends_with(" The address is http://127.0.0.1:1/x."), "{}", report.message);
     }
 }

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::catalog::{MAX_LIMIT, Tool};
+use crate::model::counted;
 
 /// The length of a commit id in a list, in characters.
 const COMMIT_CHARS: usize = 12;
@@ -34,7 +35,12 @@ pub(super) fn render(tool: Tool, answer: &Value) -> String {
         Tool::EndCommand => format!("The command {}.", state(answer)),
         Tool::ReadFile => content(answer),
         Tool::WriteFile => {
-            format!("Wrote {:?}: {} bytes.{}", text(answer, "path"), number(answer, "sizeBytes"), start_note(answer))
+            format!(
+                "Wrote {:?}: {}.{}",
+                text(answer, "path"),
+                counted(number(answer, "sizeBytes"), "byte"),
+                start_note(answer)
+            )
         }
         Tool::ListFiles => files(answer),
     }

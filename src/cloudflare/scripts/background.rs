@@ -16,7 +16,7 @@
 
 use base64ct::{Base64, Encoding};
 
-use super::exec::program_words;
+use super::exec::{program_words, report_missing};
 use super::{FILE_NAMES, shell_quote};
 use crate::cloudflare::prelude::PRELUDE;
 use crate::model::background::{CommandId, Signal};
@@ -91,10 +91,12 @@ our_tries=0; while { kill -0 "$our_out" || kill -0 "$our_err"; } && [ $((our_tri
 echo "$our_code $our_over $our_now" >"$our_own/ended.new"; mv -f "$our_own/ended.new" "$our_own/ended"
 "#;
 
-/// Starts the supervisor `$1` of the command `$5…`, with the id `$2`, the time limit `$3` and the text `$4`, in the present
-/// directory. Deletes the records of the oldest commands that ended.
-const START: &str = r#"our_supervisor=$1 our_own=$our_all/$2 our_limit=$3 our_text=$4; shift 4
-mkdir -p -m 700 "$our_all"
+/// Reads the arguments of [`START`]: the supervisor, the id, the time limit, the text, and then the words of the command.
+const ARGUMENTS: &str = r"our_supervisor=$1 our_own=$our_all/$2 our_limit=$3 our_text=$4; shift 4
+";
+
+/// Starts the supervisor of the command `$@` in the present directory. Deletes the records of the oldest commands that ended.
+const START: &str = r#"mkdir -p -m 700 "$our_all"
 acquire() {
   for ((our_slot = 0; our_slot < our_most_running; our_slot += 1)); do
     exec 8>"$run.command-background-$our_slot" && flock -n 8 && return
@@ -119,7 +121,9 @@ pub(in crate::cloudflare) fn background_command(call: &BackgroundCall) -> Contai
     let names = format!("{PRELUDE}{FILE_NAMES}our_all={COMMANDS}\n{FUNCTIONS}");
     let (program, cwd, stdin) = match &call.action {
         BackgroundAction::Start(start) => {
-            let script = format!("{names}our_most_running={MAX_BACKGROUND} our_most_ended={MAX_ENDED}\n{START}");
+            let limits = format!("our_most_running={MAX_BACKGROUND} our_most_ended={MAX_ENDED}");
+            let report = report_missing(&start.program, start.env.contains_key("PATH"));
+            let script = format!("{names}{limits}\n{ARGUMENTS}{report}{START}");
             (Program::Argv(start_words(&script, &call.id, start)), start.cwd.clone(), start.stdin.clone())
         }
         BackgroundAction::List => (Program::Shell(names + LIST), Some("/".to_owned()), String::new()),

@@ -81,7 +81,8 @@ exec 6> >(exec >&4 3>&- 4>&- 5>&- 8>&- 9<&-; pass "$our_file.err"); our_err=$!
 say started
 set -m
 read -r our_begin _ </proc/uptime
-timeout -k 5 {limit} {words} <&9 >&5 2>&6 3>&- 4>&- 5>&- 6>&- 8>&- 9<&- & our_job=$!
+set -- {words}
+{report}timeout -k 5 {limit} "$@" <&9 >&5 2>&6 3>&- 4>&- 5>&- 6>&- 8>&- 9<&- & our_job=$!
 trap 'kill -KILL -- "-$our_job"; kill "$our_out" "$our_err"; exit' TERM
 exec 5>&- 6>&- 9<&-
 wait "$our_job"; our_code=$?
@@ -96,6 +97,7 @@ esac
         enter = enter(dir, cwd.as_deref().unwrap_or(".")),
         input = open_input(stdin),
         words = words(program, env.iter()),
+        report = report_missing(program, env.contains_key("PATH")),
     )
 }
 
@@ -121,6 +123,20 @@ pub(super) fn program_words<'a>(program: &Program, env: impl Iterator<Item = (&'
         Program::Argv(argv) => words.extend(argv.iter().cloned()),
     }
     words
+}
+
+/// Returns the commands that replace the words of a program that no directory of PATH has, which are the arguments of the script:
+/// `timeout` would report itself. They are none for a path, and where the command sets PATH.
+pub(super) fn report_missing(program: &Program, sets_path: bool) -> String {
+    let Program::Argv(argv) = program else { return String::new() };
+    let name = argv.first().filter(|name| !sets_path && !name.is_empty() && !name.contains('/'));
+    name.map_or_else(String::new, |name| {
+        let name = shell_quote(name);
+        format!(
+            r#"type -P -- {name} >/dev/null || set -- bash -c -- 'echo "$0: command not found" >&2; exit 127' {name}
+"#
+        )
+    })
 }
 
 /// Returns the commands that open the standard input as file 9.
@@ -191,11 +207,36 @@ mod tests {
     #[test]
     fn script_quotes_each_argument_as_one_word() {
         let script = run_command(&ExecContainer::Ready, &command(Program::Shell("echo 'it'\n$x".into())));
-        let quoted = r"timeout -k 5 7 'env' 'A=it'\''s $(x)' 'bash' '-c' '--' 'echo '\''it'\''";
-        assert!(script.contains(&format!("{quoted}\n$x' <&9")), "{script}");
+        let quoted = r"set -- 'env' 'A=it'\''s $(x)' 'bash' '-c' '--' 'echo '\''it'\''";
+        let timeout = "timeout -k 5 7 \"$@\" <&9";
+        assert!(script.contains(&format!("{quoted}\n$x'\n{timeout}")), "{script}");
         assert!(script.contains(r"cd -- '/workspace/it'\''s' && cd -- '.' || refuse directory"), "{script}");
         let argv = Program::Argv(vec!["a b".into(), "-n".into()]);
-        assert!(run_command(&ExecContainer::Ready, &command(argv)).contains(" 'a b' '-n' <&9"));
+        assert!(
+            run_command(&ExecContainer::Ready, &command(argv)).contains("set -- 'env' 'A=it'\\''s $(x)' 'a b' '-n'\n")
+        );
+    }
+
+    #[test]
+    fn missing_program_is_reported_by_its_name() {
+        let run = |argv: &[&str], sets_path: bool| {
+            let program = Program::Argv(argv.iter().map(ToString::to_string).collect());
+            let words = words(&program, std::iter::empty());
+            let script = format!("set -- {words}\n{}timeout -k 5 7 \"$@\"", report_missing(&program, sets_path));
+            let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+            (
+                output.status.code(),
+                String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+            )
+        };
+        assert_eq!(
+            run(&["no such 'program'", "x"], false),
+            (Some(127), "no such 'program': command not found\n".to_owned())
+        );
+        assert_eq!(run(&["printf", "%s|", "a b", "-n"], false), (Some(0), "a b|-n|".to_owned()));
+        for (argv, sets_path) in [(&["no-such-program"], true), (&["./no-such-program"], false)] {
+            assert_eq!(run(argv, sets_path).0, Some(127));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::NamedWorkspace;
 use super::stop::StopReason;
 use crate::model::named::{NamedRecord, State};
-use crate::model::{Result, Timestamp};
+use crate::model::{Result, Timestamp, counted};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 use crate::service::tasks::backoff::RETRY_DELAY_MILLIS;
@@ -73,9 +73,9 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         let expiry = record.settings.expiry;
         let cause = if is_old {
-            format!("its time limit of {} seconds has passed", expiry.max_seconds)
+            format!("its time limit of {} has passed", counted(expiry.max_seconds, "second"))
         } else {
-            format!("it was idle for {} seconds", expiry.idle_seconds)
+            format!("it was idle for {}", counted(expiry.idle_seconds, "second"))
         };
         self.stop_now(&cause, StopReason::TimeLimit).await.map(drop)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::named::ContainerMarker;
 use crate::model::named::answer::HookRun;
 use crate::model::named::settings::{Hook, OnFailure};
-use crate::model::{Directory, Error, Result};
+use crate::model::{Directory, Error, Result, counted};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::{During, from_sandbox};
@@ -39,7 +39,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(run);
         }
         let how = match (run.timed_out, run.exit_code) {
-            (true, _) => format!("exceeded its time limit of {} seconds and was killed", hook.timeout_seconds),
+            (true, _) => {
+                let limit = counted(hook.timeout_seconds.into(), "second");
+                format!("exceeded its time limit of {limit} and was killed")
+            }
             (false, Some(code)) => format!("failed with exit code {code}"),
             (false, None) => "did not finish".to_owned(),
         };

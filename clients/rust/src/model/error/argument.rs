@@ -96,7 +96,7 @@ impl Error {
         Self::new(
             Code::ExcludeUnsupported,
             format!(
-                "`excludes` contains patterns with a slash, which SDK 0.12 applies to whole directories: {patterns}"
+                "`excludes` contains patterns with a slash, but a snapshot excludes names, at any depth: {patterns}"
             ),
             "Use patterns without a slash, such as \"node_modules\" or \"*.log\": each excludes everything of that name, at any \
              depth. A leading \"**/\" and a trailing \"/**\" or \"/\" have no effect and are accepted.",
@@ -108,7 +108,7 @@ impl Error {
         Self::new(
             Code::ExcludeUnsupported,
             format!(
-                "git ignores paths in subdirectories of {dir:?}, for which SDK 0.12 excludes whole directories: {paths}"
+                "git ignores paths in subdirectories of {dir:?}, but a snapshot excludes names, at any depth: {paths}"
             ),
             "Take the snapshot without `gitignore`. To make it smaller, pass `excludes` with names such as \"node_modules\": \
              each excludes everything of that name, at any depth.",

@@ -21,7 +21,7 @@ impl Error {
     pub fn idempotency_conflict(key: &str) -> Self {
         Self::new(
             Code::IdempotencyConflict,
-            format!("The idempotency key {key:?} was used for a different call on this workspace."),
+            format!("The idempotency key {key:?} was used for a different call."),
             "Use a new key for each operation, and repeat a call with the same arguments.",
         )
     }

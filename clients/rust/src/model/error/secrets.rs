@@ -2,7 +2,7 @@
 
 use crate::model::ids::quoted;
 use crate::model::named::WorkspaceName;
-use crate::model::{Code, Error, SandboxId, SnapshotId};
+use crate::model::{Code, Error, SandboxId, SnapshotId, counted};
 
 /// The maximum number of paths that a message quotes.
 const MAX_QUOTED: usize = 20;
@@ -10,9 +10,15 @@ const MAX_QUOTED: usize = 20;
 impl Error {
     /// [`Code::SecretsFound`], for the files that a search found in a sandbox: the number of all, and the first paths.
     pub fn secrets_found(id: &SandboxId, count: u64, paths: &[String]) -> Self {
+        let seem = if count == 1 { "seems" } else { "seem" };
         Self::new(
             Code::SecretsFound,
-            format!("{count} files in the sandbox {:?} seem to contain secrets: {}", id.as_str(), list(paths, count)),
+            format!(
+                "{} in the sandbox {:?} {seem} to contain secrets: {}",
+                counted(count, "file"),
+                id.as_str(),
+                list(paths, count)
+            ),
             "Remove the files, pass `secrets: \"exclude\"` to leave them out, or pass `secrets: \"keep\"` if they may be stored.",
         )
     }
@@ -28,9 +34,10 @@ impl Error {
 
     /// [`Code::SecretsFound`], for the files in a snapshot that are named like ones with secrets.
     pub fn secrets_in_export(id: &SnapshotId, count: u64, paths: &[String]) -> Self {
+        let like = if count == 1 { "is named like a file" } else { "are named like files" };
         Self::new(
             Code::SecretsFound,
-            format!("{count} files in the snapshot {id} are named like files with secrets: {}", list(paths, count)),
+            format!("{} in the snapshot {id} {like} with secrets: {}", counted(count, "file"), list(paths, count)),
             "Omit `secrets` to leave them out, or pass `secrets: \"keep\"` to export them.",
         )
     }

@@ -2,9 +2,7 @@
 
 use super::declare::request;
 use super::workspace::LineageScope;
-#[cfg(feature = "schema")]
-use super::{MAX_EXPIRATION, MIN_EXPIRATION};
-use super::{check_expiration, check_page, check_range};
+use super::{MAX_EXPIRATION, MIN_EXPIRATION, check_expiration, check_page, check_range};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription, CheckpointName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{extends, needs, zero_or};
@@ -78,7 +76,17 @@ request! {
         /// The expiration, in seconds from now, by the clock of the container. 0 means never, as if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
-        pub expiration_seconds: Option<u64> = check_expiration,
+        pub expiration_seconds: Option<u64> = Self::check_expiration,
+    }
+}
+
+impl CreateCheckpointRequest {
+    fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
+        check_expiration(seconds).map_err(|error| {
+            error.with_remediation(&format!(
+                "Pass {MIN_EXPIRATION} to {MAX_EXPIRATION} seconds from now, or 0 for a checkpoint that never expires."
+            ))
+        })
     }
 }
 

@@ -1,0 +1,149 @@
+//! The remediations for paths that name something else than the user expected: the command that does.
+
+use sandbox_snapshotter_client::model::Code;
+use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileType};
+use sandbox_snapshotter_client::model::request::{FileSource, StatFileRequest};
+
+use super::context::Context;
+use crate::args::files::{FileSelector, split_place};
+use crate::failure::Failure;
+use crate::quoting::shell_words;
+
+/// The words that select files, without a path.
+pub(super) struct Place(Words);
+
+enum Words {
+    /// A running sandbox: `@name:path`.
+    Sandbox(String),
+    /// A snapshot, whose path is the last word.
+    Snapshot(Vec<String>),
+}
+
+impl Place {
+    /// Returns the words of a running sandbox.
+    pub fn of_sandbox(target: &str) -> Self {
+        Self(Words::Sandbox(target.to_owned()))
+    }
+
+    /// Returns the words of a selector.
+    pub fn of(file: &FileSelector) -> Self {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        if let Some(reference) = &file.reference {
+            return Self(Words::Snapshot(vec!["--ref".to_owned(), reference.display().to_string()]));
+        }
+        let target = text(&file.target);
+        if let Some(snapshot) = &file.snapshot {
+            return Self(Words::Snapshot(vec![target, snapshot.clone()]));
+        }
+        Self::of_sandbox(split_place(&target).map_or(target.as_str(), |(target, _)| target))
+    }
+
+    /// Returns the command for a path.
+    fn command(&self, command: &str, path: &str) -> String {
+        let words = match &self.0 {
+            Words::Sandbox(target) if path.is_empty() => vec![target.clone()],
+            Words::Sandbox(target) => vec![format!("{target}:{path}")],
+            Words::Snapshot(words) => {
+                words.iter().cloned().chain([path.to_owned()]).filter(|word| !word.is_empty()).collect()
+            }
+        };
+        format!("`snapshotter {command} {}`", shell_words(words.iter().map(String::as_str)))
+    }
+
+    /// Returns the remediation for a path that is not there, or that is of another type than the command needs; `None` for other
+    /// failures.
+    fn remediation(&self, code: &str, path: &FilePath, found: Option<&FileDescription>) -> Option<String> {
+        let path = path.as_str().trim_end_matches('/');
+        if code == Code::FileNotFound.as_str() {
+            let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+            return Some(format!("{} lists the files that are there.", self.command("ls", parent)));
+        }
+        let attributes = &found?.attributes;
+        match (attributes.r#type, &attributes.target) {
+            (FileType::Directory, _) => {
+                Some(format!("It is a directory: {} lists its files.", self.command("ls", path)))
+            }
+            (FileType::File, _) => Some(format!("It is a file: {} prints it.", self.command("cat", path))),
+            (FileType::Symlink, Some(target)) => {
+                Some(format!("It is a symbolic link to {target:?}, and is not followed: pass the path of its target."))
+            }
+            _ => Some(format!("{} shows what it is.", self.command("stat", path))),
+        }
+    }
+}
+
+/// Replaces the remediation of a failure with the command for what is at the path.
+pub(super) fn explain(
+    context: &Context,
+    failure: Failure,
+    place: &Place,
+    source: FileSource,
+    path: &FilePath,
+) -> Failure {
+    let Some(code) = failure.code().map(str::to_owned) else { return failure };
+    let is_of_other_type = [Code::NotAFile, Code::NotADirectory].iter().any(|other| other.as_str() == code);
+    let found = is_of_other_type.then(|| {
+        let request = StatFileRequest { source, path: path.clone() };
+        context.call_without_suggestions::<FileDescription>("files/stat", &request).ok()
+    });
+    let found = found.flatten().map(|answer| answer.value);
+    match place.remediation(&code, path, found.as_ref()) {
+        Some(remediation) => failure.with_remediation(remediation),
+        None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use sandbox_snapshotter_client::model::json;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        file: FileSelector,
+    }
+
+    fn place(words: &[&str]) -> Place {
+        Place::of(&Line::parse_from(std::iter::once(&"ls").chain(words)).file)
+    }
+
+    fn described(r#type: &str) -> FileDescription {
+        json::from_value(&json!({
+            "sandboxId": "s", "path": "src", "type": r#type, "sizeBytes": 1, "mode": "0644", "uid": 0, "gid": 0,
+            "modifiedAt": "2026-11-20T05:00:00.000Z", "target": "there",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn remediation_is_the_command_for_what_is_at_the_path() {
+        let path = |path| FilePath::parse(path).unwrap();
+        let in_snapshot = place(&["@notebook", "before it", "src"]);
+        let of = |place: &Place, code: Code, r#type: &str| {
+            place.remediation(code.as_str(), &path("src"), Some(&described(r#type))).unwrap()
+        };
+        assert_eq!(
+            of(&in_snapshot, Code::NotAFile, "directory"),
+            "It is a directory: `snapshotter ls @notebook 'before it' src` lists its files."
+        );
+        assert_eq!(
+            of(&place(&["@notebook:src"]), Code::NotADirectory, "file"),
+            "It is a file: `snapshotter cat @notebook:src` prints it."
+        );
+        assert!(of(&in_snapshot, Code::NotAFile, "symlink").contains("a symbolic link to \"there\""));
+        for (place, missing, expected) in [
+            (place(&["@notebook:a/b"]), "a/b", "`snapshotter ls @notebook:a` lists"),
+            (place(&["@notebook:b"]), "b", "`snapshotter ls @notebook` lists"),
+            (place(&["agent-42", "before", "a/b"]), "a/b", "`snapshotter ls agent-42 before a` lists"),
+            (place(&["--ref", "ref.json", "b"]), "b", "`snapshotter ls --ref ref.json` lists"),
+        ] {
+            let remediation = place.remediation(Code::FileNotFound.as_str(), &path(missing), None).unwrap();
+            assert!(remediation.starts_with(expected), "{remediation}");
+        }
+        assert_eq!(in_snapshot.remediation("SANDBOX_NOT_RUNNING", &path("src"), None), None);
+    }
+}

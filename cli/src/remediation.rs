@@ -1,0 +1,122 @@
+//! The remediations of failures, in the terms of the command line.
+
+use sandbox_snapshotter_client::ErrorCode;
+use sandbox_snapshotter_client::model::Code;
+
+/// Returns the remediation for users of the command line, if it differs from that of the API.
+pub fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::Unreachable => Some(
+            "Nothing was done. Check the address, and that the server is running: `snapshotter doctor` shows details.",
+        ),
+        ErrorCode::ForeignAnswer => Some(
+            "Check the address: it must be that of the Worker, without `/v1`. `snapshotter doctor` checks the server.",
+        ),
+        _ => None,
+    }
+}
+
+/// Returns the remediation for users of the command line, or else `api_remediation`, which is that of the API.
+pub fn remediation_or(code: Code, api_remediation: &str) -> &str {
+    match code {
+        // A restore and a revival have another option than the start of a workspace.
+        Code::SnapshotStale if !api_remediation.contains("acceptStale") => api_remediation,
+        // A freeze command is no hook.
+        Code::HookFailed if !api_remediation.contains("onFailure") => api_remediation,
+        _ => remediation_for_code(code).unwrap_or(api_remediation),
+    }
+}
+
+/// Returns the remediation of a server's code for users of the command line, if it differs from that of the API.
+fn remediation_for_code(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::Unauthorized => {
+            "Pass the API_TOKEN of the deployment or an access token: with `--token-file`, SNAPSHOTTER_TOKEN or the \
+             configuration file."
+        }
+        Code::PermissionMissing => {
+            "Use another token, which an administrator creates with `snapshotter tokens create --permission …`. \
+             `snapshotter tokens current` shows what this one permits."
+        }
+        Code::InvalidSandboxId => {
+            "Pass the id that the application passes to getSandbox(), or @NAME for a named workspace."
+        }
+        Code::InvalidRef => "Pass the ref as `snapshot create --json` or `snapshot show --json` prints it.",
+        Code::RefMismatch => {
+            "Pass the ref exactly as it was printed. If the key was rotated, `snapshot show --json` prints a newly signed \
+             ref."
+        }
+        Code::SnapshotNotFound => {
+            "Select another snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists the existing ones."
+        }
+        Code::WorkspaceNotFound => {
+            "Create it with `snapshotter workspace create`, or select another: `snapshotter workspace list` lists the \
+             existing ones."
+        }
+        Code::NameTaken => {
+            "Use another name, start the existing workspace with `workspace create --or-start`, or delete it with \
+             `workspace delete`."
+        }
+        Code::WorkspaceDiverged => {
+            "Start it with `--on-diverged`: `rescue` saves the written files in a rescue snapshot and restores the \
+             newest snapshot before it; `adopt` continues with the written files; `discard` discards them."
+        }
+        Code::SnapshotStale => {
+            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace rollback`, \
+             or create a new workspace."
+        }
+        Code::HookFailed => {
+            "Correct the command. To continue after the failure of a hook, set the hook again: `snapshotter workspace update \
+             NAME --before-stop COMMAND --hook-failure warn`, or with `--after-start` or `--on-timeout`."
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model;
+
+    use super::*;
+    use crate::output::render::with_flags;
+
+    #[test]
+    fn remediations_use_the_terms_of_the_command_line() {
+        for code in
+            [Code::SnapshotNotFound, Code::NameTaken, Code::WorkspaceNotFound, Code::HookFailed, Code::InvalidRef]
+        {
+            let remediation = remediation_for_code(code).unwrap();
+            for word in ["list()", "create()", "onFailure", "snapshot()"] {
+                assert!(!remediation.contains(word), "{remediation}");
+            }
+        }
+    }
+
+    #[test]
+    fn commands_in_remediations_are_accepted() {
+        use clap::Parser;
+        let mut commands = 0;
+        for code in Code::ALL {
+            let remediation = remediation_for_code(*code).unwrap_or_default();
+            for line in remediation.split('`').filter(|part| part.starts_with("snapshotter ")) {
+                let words = line.replace("SANDBOX|@NAME", "@notebook").replace(" …", " read");
+                let parsed = crate::args::Cli::try_parse_from(words.split(' '));
+                let needs_name = words == "snapshotter workspace create";
+                assert!(parsed.is_ok() || needs_name, "{line}");
+                commands += 1;
+            }
+        }
+        assert!(commands > 4, "{commands}");
+    }
+
+    #[test]
+    fn a_stale_snapshot_is_accepted_with_the_option_of_the_command() {
+        let id = model::SnapshotId::parse("snap-9rbk8d2dduhnwf6u").unwrap();
+        let text = |error: model::Error| with_flags(remediation_or(error.code(), error.remediation()));
+        let of_start = text(model::Error::snapshot_stale(&id, &["the image changed".to_owned()]));
+        assert!(of_start.contains("`--accept-stale`"), "{of_start}");
+        let of_restore = text(model::Error::image_changed(&id, &["the image changed".to_owned()]));
+        assert!(of_restore.contains("`--on-image-change report`"), "{of_restore}");
+        assert!(!of_restore.contains("accept"), "{of_restore}");
+    }
+}

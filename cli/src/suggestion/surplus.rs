@@ -1,0 +1,82 @@
+//! Tips for a word that a command does not take.
+
+use clap::{Arg, Command};
+
+use crate::quoting::shell_words;
+
+/// The units of times on the command line, and what people write.
+const UNITS: [(&str, &[&str]); 5] = [
+    ("s", &["s", "sec", "secs", "second", "seconds"]),
+    ("m", &["m", "min", "mins", "minute", "minutes"]),
+    ("h", &["h", "hr", "hrs", "hour", "hours"]),
+    ("d", &["d", "day", "days"]),
+    ("w", &["w", "week", "weeks"]),
+];
+
+/// Returns the tip for a word too many: the time that it is a part of, or the option that takes a name, if the user may have left
+/// it out. A command for one workspace says that it takes no second one.
+pub fn tip(command: &Command, words: &[String], arguments: &[String], word: &str) -> Option<String> {
+    if word.starts_with('-') {
+        return None;
+    }
+    if let Some((option, number)) = number_before(arguments, word) {
+        let unit = UNITS.iter().find(|(_, names)| names.contains(&word.to_lowercase().as_str()));
+        let takes_time = command.get_arguments().any(|known| {
+            known.get_long() == option.strip_prefix("--")
+                && known.get_value_names().is_some_and(|names| names == ["TIME"])
+        });
+        return unit.filter(|_| takes_time).map(|(unit, _)| format!("write '{option} {number}{unit}'"));
+    }
+    let again = |word: &str| format!("run `snapshotter {} {}`", words.join(" "), shell_words([word]));
+    let takes_one = command.get_positionals().count() == 1;
+    let Some(option) = option_for(command, word) else {
+        let is_second = takes_one && word.starts_with('@') && takes_workspace(command);
+        return is_second.then(|| format!("the command takes one workspace; for another, {}", again(word)));
+    };
+    let tip = format!("you may mean '--{} {}'", option.get_long().unwrap_or_default(), shell_words([word]));
+    // The name of another workspace must not become the label of a snapshot.
+    let may_be_workspace = takes_one && words.first().is_some_and(|group| group == "workspace");
+    let is_certain = option.is_required_set() || value_name(option).is_some_and(|name| name.ends_with("NAME"));
+    Some(if may_be_workspace && !is_certain { format!("{tip}; for another workspace, {}", again(word)) } else { tip })
+}
+
+/// Returns the option of a command that takes a name, if the user may have left it out before the word.
+fn option_for<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+    let own = || command.get_opts().filter(|option| !option.is_global_set());
+    let takes_name = |option: &&Arg| {
+        let accepts = |name: &str| {
+            let is_name = !name.contains("SANDBOX") && (name.contains("NAME") || name.contains("LABEL"));
+            is_name && (!word.starts_with('@') || name.contains("@NAME"))
+        };
+        value_name(option).is_some_and(accepts)
+    };
+    own().find(|option| option.is_required_set()).or_else(|| own().find(takes_name))
+}
+
+/// Returns the name of the single value of an option.
+fn value_name(option: &Arg) -> Option<&str> {
+    match option.get_value_names() {
+        Some([name]) => Some(name.as_str()),
+        _ => None,
+    }
+}
+
+fn takes_workspace(command: &Command) -> bool {
+    let mut names = command.get_positionals().filter_map(Arg::get_value_names).flatten();
+    names.any(|name| matches!(name.as_str(), "NAME" | "SANDBOX|@NAME"))
+}
+
+/// Returns the option and its value before a word, if the value is a number without a unit.
+fn number_before<'a>(arguments: &'a [String], word: &str) -> Option<(&'a str, &'a str)> {
+    let mut windows = arguments.windows(3);
+    windows.find_map(|window| match window {
+        [option, number, last] if last == word && option.starts_with("--") && is_number(number) => {
+            Some((option.as_str(), number.as_str()))
+        }
+        _ => None,
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,88 @@
+//! The commands and options of other programs, and those here that do the same.
+
+/// Commands outside of a group, and the commands here, in the order in which they are suggested.
+const COMMANDS: [(&[&str], &[&str]); 15] = [
+    (&["rollback", "undo", "revert"], &["workspace rollback"]),
+    (&["logs"], &["commands output"]),
+    (&["ps", "jobs"], &["commands list"]),
+    (&["kill"], &["commands end"]),
+    (&["run", "ssh", "shell", "sh", "bash"], &["exec"]),
+    (&["health", "ping", "check"], &["doctor"]),
+    (&["status"], &["doctor", "workspace show"]),
+    (&["write", "put", "upload", "download"], &["cp"]),
+    (&["read"], &["cat"]),
+    (&["save", "backup", "commit"], &["snapshot create"]),
+    (&["rm", "remove", "destroy"], &["workspace delete", "snapshot delete", "checkpoint delete"]),
+    (&["new", "init"], &["workspace create"]),
+    (&["info", "describe", "inspect", "get"], &["workspace show", "snapshot show"]),
+    (&["log", "history"], &["snapshot list", "lineage"]),
+    (&["login", "auth"], &["tokens current"]),
+];
+
+/// Commands in a group, and the commands here, of which the first that the group has is suggested.
+const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 8] = [
+    (&["rm", "remove", "del", "destroy", "kill"], &["delete", "revoke", "end"]),
+    (&["ls", "ps"], &["list"]),
+    (&["new", "add", "save", "take"], &["create"]),
+    (&["info", "describe", "inspect", "get", "status"], &["show", "current"]),
+    (&["logs", "tail", "cat"], &["output"]),
+    (&["undo", "revert", "checkout"], &["rollback", "restore"]),
+    (&["rename", "tag"], &["label"]),
+    (&["set", "edit", "config"], &["update"]),
+];
+
+/// Options, without their dashes, and the options here, of which the first that the command has is suggested.
+const OPTIONS: [(&[&str], &[&str]); 8] = [
+    (&["description", "desc", "comment", "note"], &["message", "label"]),
+    (&["tag", "title"], &["label", "message"]),
+    (&["ttl", "expiry", "expire", "expiration", "lifetime"], &["expires"]),
+    (&["directory", "path", "workdir", "workspace"], &["dir", "cwd"]),
+    (&["ignore", "excludes"], &["exclude"]),
+    (&["background", "daemon"], &["detach"]),
+    (&["url", "host", "server", "endpoint"], &["address"]),
+    (&["api-token", "api-key", "key"], &["token-file"]),
+];
+
+/// Returns the commands that do the same as a command outside of a group.
+pub fn commands(word: &str) -> &'static [&'static str] {
+    of(&COMMANDS, word)
+}
+
+/// Returns the commands that do the same as a command of a group, if the group has them.
+pub fn commands_of_group(word: &str) -> &'static [&'static str] {
+    of(&COMMANDS_OF_GROUPS, word)
+}
+
+/// Returns the options that do the same, without their dashes, if the command has them.
+pub fn options(name: &str) -> &'static [&'static str] {
+    of(&OPTIONS, name)
+}
+
+fn of(table: &[(&[&str], &'static [&'static str])], word: &str) -> &'static [&'static str] {
+    table.iter().find(|(others, _)| others.contains(&word)).map_or(&[], |(_, here)| here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::help;
+
+    #[test]
+    fn synonyms_name_existing_commands() {
+        for here in COMMANDS.iter().flat_map(|(_, here)| here.iter()) {
+            assert_eq!(crate::command_words(here.split(' ').map(str::to_owned)).join(" "), *here);
+        }
+        let root = help::command();
+        for here in COMMANDS_OF_GROUPS.iter().flat_map(|(_, here)| here.iter()) {
+            assert!(root.get_subcommands().any(|group| group.find_subcommand(here).is_some()), "{here}");
+        }
+    }
+
+    #[test]
+    fn synonyms_are_no_commands_themselves() {
+        let root = help::command();
+        for word in COMMANDS.iter().flat_map(|(words, _)| words.iter()) {
+            assert!(root.find_subcommand(word).is_none(), "{word}");
+        }
+    }
+}
