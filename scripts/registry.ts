@@ -31,7 +31,7 @@ export async function removeEndedWorkers(registry: string): Promise<void> {
   await Promise.all(files.map(async (file) => (await hasEnded(file)) && rmSync(file, { force: true })));
 }
 
-/** Returns whether nobody listens at the address of an entry. */
+/** Returns whether no process listens at the address of an entry. */
 async function hasEnded(file: string): Promise<boolean> {
   const entry = await readFile(file, 'utf8').catch(() => ''); // Its Worker may end now.
   const [, host, port] = /"debugPortAddress": *"(.+):([0-9]+)"/.exec(entry) ?? [];

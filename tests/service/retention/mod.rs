@@ -76,7 +76,7 @@ fn last_restorable_snapshot_is_kept_at_any_age() {
 
 #[test]
 fn snapshot_that_stays_beyond_its_expiration_has_none_in_answers() {
-    let fixture = with_policy(&json!({ "expirationSeconds": 864000 }), &["only"]);
+    let fixture = with_policy(&json!({ "expirationSeconds": 864_000 }), &["only"]);
     let answers = || {
         let listed = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
         let tree = fixture.run(Operation::Lineage, &json!({ "sandboxId": "agent-42" })).unwrap();
