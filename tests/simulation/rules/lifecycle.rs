@@ -298,14 +298,20 @@ pub fn check_restore(world: &Rc<World>, id: &SandboxId, backup: &BackupId, reque
         return;
     }
     let since = world.busy_since(id).min(requested_at);
+    let own_marker = world.ledger(id).sandbox().unwrap().filter(|sandbox| sandbox.binding.is_none());
+    // A late call of a capture that failed marks the next container, too. Nothing continues from that marker.
+    let is_abandoned =
+        |nonce: &String| own_marker.as_ref().is_some_and(|sandbox| sandbox.marker.as_ref() != Some(nonce));
     let problem = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref().unwrap();
         match &container.marker {
             Some(ContainerMarker::Restoring(_)) => None,
-            Some(marker @ (ContainerMarker::Restored(_) | ContainerMarker::Ready(_))) => {
+            Some(marker @ (ContainerMarker::Restored(_) | ContainerMarker::Ready(_)))
+                if !matches!(marker, ContainerMarker::Ready(nonce) if is_abandoned(nonce)) =>
+            {
                 Some(format!("{backup} into {id}, which is {marker}"))
             }
-            Some(ContainerMarker::Adopted(_)) | None => {
+            Some(_) | None => {
                 let overwritten = container.notes.write_times.iter().find(|(_, at)| **at < since);
                 overwritten.map(|(file, _)| format!("{backup} into {id}, where {file} was written"))
             }
