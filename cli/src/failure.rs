@@ -147,15 +147,6 @@ impl Failure {
         self
     }
 
-    /// Prepends a sentence to the remediation.
-    #[must_use]
-    pub fn with_remediation_begin(mut self, sentence: &str) -> Self {
-        if let Self::Reported(report) = &mut self {
-            report.remediation = format!("{sentence}{}", report.remediation);
-        }
-        self
-    }
-
     /// Replaces the remediation.
     #[must_use]
     pub fn with_remediation(mut self, remediation: String) -> Self {

@@ -342,7 +342,7 @@ describe('an unknown sandbox', () => {
       const { error } = await cli.failure(...command);
       assert.equal(error.code, 'SANDBOX_NOT_RUNNING');
       assert.match(error.message, /^Nothing is known of the sandbox "ghost": /);
-      assert.match(error.remediation, /^Check the id\. /);
+      assert.match(error.remediation, /^Pass the id of a sandbox, or @NAME /);
     });
 
   for (const target of ['notebook', '@notebook'])

@@ -45,7 +45,7 @@ pub struct CommandOutput {
     #[command(flatten)]
     pub commands: CommandsOf,
     /// The id of the command
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "ID")]
     pub command_id: String,
     /// Print the standard error in place of the standard output
     #[arg(long)]
@@ -62,7 +62,7 @@ pub struct EndCommand {
     #[command(flatten)]
     pub commands: CommandsOf,
     /// The id of the command
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "ID")]
     pub command_id: String,
     /// The signal that its processes get first: TERM, INT, HUP, QUIT or KILL [default: TERM]
     #[arg(long, value_name = "SIGNAL")]

@@ -18,8 +18,7 @@ impl FromStr for DurationArg {
             return Ok(Self(0));
         }
         parse_seconds(text).map(Self).ok_or_else(|| {
-            "pass a number with a unit, such as 90s, 30m, 12h, 7d or 2w, or a combination, such as 1h30m; 0 means never"
-                .to_owned()
+            "pass a number with a unit, such as 90s, 30m, 12h, 7d or 2w, or a combination, such as 1h30m".to_owned()
         })
     }
 }

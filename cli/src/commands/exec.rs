@@ -76,6 +76,11 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
             sanitize_for_terminal(&line)
         ));
     }
+    if stdin.is_terminal() && is_shell(&request.argv) {
+        crate::output::print_note(
+            "snapshotter: the shell had no terminal, and ended. Pass it commands, as in 'ls -l'\n",
+        );
+    }
     if timed_out {
         crate::output::print_note("snapshotter: the command exceeded its time limit and was killed\n");
     }
@@ -132,6 +137,11 @@ fn line_of_missing_program(exit_code: i32, argv: &[String]) -> Option<String> {
     }
     let line = format!("{program} {}", shell_words(arguments.iter().map(String::as_str)));
     Some(shell_words([line.trim_end()]))
+}
+
+/// Returns whether the program is a shell without arguments, which a user expects to be interactive.
+fn is_shell(argv: &[String]) -> bool {
+    matches!(argv, [shell] if matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash")))
 }
 
 /// Verifies that no option of this program follows a command line, which takes no arguments.
@@ -253,6 +263,13 @@ mod tests {
         for (exit_code, argv) in [(1, &["cd", "d"][..]), (127, &["nope"]), (127, &["env", "A=1"]), (127, &[])] {
             assert_eq!(line(exit_code, argv), None, "{argv:?}");
         }
+    }
+
+    #[test]
+    fn a_shell_without_arguments_is_meant_to_be_interactive() {
+        let is_shell = |argv: &[&str]| is_shell(&argv.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert!(is_shell(&["bash"]) && is_shell(&["/bin/sh"]));
+        assert!(!is_shell(&["bash", "-c", "ls"]) && !is_shell(&["ls"]) && !is_shell(&[]));
     }
 
     #[test]

@@ -55,6 +55,12 @@ impl Place {
     fn remediation(&self, code: &str, path: &FilePath, found: Option<&FileDescription>) -> Option<String> {
         let path = path.as_str().trim_end_matches('/');
         if code == Code::FileNotFound.as_str() {
+            if path.starts_with('/') && matches!(self.0, Words::Snapshot(_)) {
+                let list = self.command("ls", "");
+                return Some(format!(
+                    "A path in a snapshot is relative to its directory: {list} lists the files there."
+                ));
+            }
             let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
             return Some(format!("{} lists the files that are there.", self.command("ls", parent)));
         }
@@ -140,6 +146,7 @@ mod tests {
             (place(&["@notebook:b"]), "b", "`snapshotter ls @notebook` lists"),
             (place(&["agent-42", "before", "a/b"]), "a/b", "`snapshotter ls agent-42 before a` lists"),
             (place(&["--ref", "ref.json", "b"]), "b", "`snapshotter ls --ref ref.json` lists"),
+            (place(&["agent-42", "before", "/workspace/a"]), "/workspace/a", "A path in a snapshot is relative to"),
         ] {
             let remediation = place.remediation(Code::FileNotFound.as_str(), &path(missing), None).unwrap();
             assert!(remediation.starts_with(expected), "{remediation}");

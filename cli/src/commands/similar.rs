@@ -1,14 +1,15 @@
 //! Suggestions of a named workspace, after a name or an id that the server does not know.
 
+use sandbox_snapshotter_client::model::answer::{Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::Tenant;
 use sandbox_snapshotter_client::model::named::answer::WorkspacePage;
-use sandbox_snapshotter_client::model::request::ListWorkspacesRequest;
+use sandbox_snapshotter_client::model::request::{LineageRequest, ListWorkspacesRequest};
 use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, SandboxId};
 use serde_json::Value;
 
 use super::context::Context;
-use super::target::unknown_message;
+use super::target::{UNKNOWN_REMEDIATION, is_unknown, to_target, unknown_message};
 use crate::failure::Failure;
 
 /// The options that name a workspace that must exist. The `name` comes last, because `create` names a new workspace.
@@ -66,6 +67,10 @@ impl Context {
         let is = |code: Code| failure.code() == Some(code.as_str());
         if is(Code::WorkspaceNotFound) {
             let tenant = option("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse);
+            let failure = match option("name").map(SandboxId::parse) {
+                Some(Ok(id)) => self.explain_id(failure, &id),
+                _ => failure,
+            };
             return match tenant {
                 Ok(tenant) => self.suggest_similar(failure, &tenant, NAMES.into_iter().filter_map(option)),
                 Err(_) => failure,
@@ -80,15 +85,36 @@ impl Context {
         }
     }
 
+    /// Explains the failure of a workspace whose name is the id of a sandbox.
+    fn explain_id(&self, failure: Failure, id: &SandboxId) -> Failure {
+        let Some(sandbox) = self.describe_sandbox(id) else { return failure };
+        match &sandbox.workspace {
+            Some(address) => {
+                failure.with_remediation(format!("It is the id of a sandbox of the workspace {}.", to_target(address)))
+            }
+            None if is_unknown(&sandbox) => failure,
+            None => failure.with_remediation(
+                "It is the id of a sandbox without a named workspace, which ends by itself when it is not used."
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// Returns what the server knows of a sandbox; `None` if the server does not tell.
+    fn describe_sandbox(&self, id: &SandboxId) -> Option<TreeSandbox> {
+        let request = LineageRequest { check: false, ..LineageRequest::of(id.clone()) };
+        self.call_without_suggestions::<Tree>("lineage", &request).ok().map(|tree| tree.value.root)
+    }
+
     /// Explains the failure of a sandbox that is not running: its id may be the name of a workspace, or misspelled.
     fn explain_not_running(&self, failure: Failure, id: &SandboxId) -> Failure {
         if let Some(remediation) = self.workspace_without_at(id.as_str()) {
             return failure.with_remediation(remediation);
         }
-        if !self.has_no_record(id) {
+        if !self.describe_sandbox(id).is_some_and(|sandbox| is_unknown(&sandbox)) {
             return failure;
         }
-        let failure = failure.with_message(unknown_message(id)).with_remediation_begin("Check the id. ");
+        let failure = failure.with_message(unknown_message(id)).with_remediation(UNKNOWN_REMEDIATION.to_owned());
         self.suggest_similar(failure, &Tenant::default_tenant(), [id.as_str()])
     }
 

@@ -66,13 +66,17 @@ impl Context {
             return remediation;
         }
         let labels: Vec<String> = sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
-        match self.similar_snapshot(search, &labels) {
-            Some(remediation) => remediation,
-            None if *may_be_path => format!(
-                "For a present file, write `{target}:{snapshot}`. `snapshotter snapshot list {target}` lists the snapshots."
-            ),
-            None if labels.is_empty() && !target.starts_with('@') => no_snapshots(target),
-            None => format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones."),
+        let similar = self.similar_snapshot(search, &labels);
+        let path = may_be_path
+            .then(|| format!("For a present file, write `{}`.", shell_words([&*format!("{target}:{snapshot}")])));
+        match (similar, path) {
+            (Some(similar), Some(path)) => format!("{similar} {path}"),
+            (Some(similar), None) => similar,
+            (None, Some(path)) => format!("{path} `snapshotter snapshot list {target}` lists the snapshots."),
+            (None, None) if labels.is_empty() && !target.starts_with('@') => no_snapshots(target),
+            (None, None) => {
+                format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones.")
+            }
         }
     }
 

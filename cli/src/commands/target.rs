@@ -73,26 +73,17 @@ impl Context {
             }
             running => *running,
         };
-        if has_no_record(&tree.value.root) && is_running == Some(false) {
+        if is_unknown(&tree.value.root) && is_running == Some(false) {
             Err(self.unknown_sandbox(sandbox_id))
         } else {
             Ok(tree)
         }
     }
 
-    /// Returns whether a sandbox has no record on the server, as far as the server tells.
-    pub(super) fn has_no_record(&self, id: &SandboxId) -> bool {
-        let request = LineageRequest { check: false, ..LineageRequest::of(id.clone()) };
-        let tree = self.call_without_suggestions::<Tree>("lineage", &request);
-        tree.is_ok_and(|tree| has_no_record(&tree.value.root))
-    }
-
     /// Returns the failure of a sandbox of which the server knows nothing.
     pub fn unknown_sandbox(&self, id: &SandboxId) -> Failure {
         let message = unknown_message(id);
-        let remediation =
-            "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists them.";
-        let failure = Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, remediation);
+        let failure = Failure::local(Exit::NotFound, "SANDBOX_UNKNOWN", message, UNKNOWN_REMEDIATION);
         self.suggest_for_unknown_id(failure, id)
     }
 
@@ -214,12 +205,17 @@ impl Context {
     }
 }
 
+/// The remediation for a sandbox of which the server knows nothing.
+pub(super) const UNKNOWN_REMEDIATION: &str =
+    "Pass the id of a sandbox, or @NAME for a named workspace. `snapshotter workspace list` lists the workspaces.";
+
 /// Returns the message about a sandbox of which the server knows nothing.
 pub(super) fn unknown_message(id: &SandboxId) -> String {
     format!("Nothing is known of the sandbox {:?}: it has no snapshots, and its container is not running.", id.as_str())
 }
 
-fn has_no_record(sandbox: &TreeSandbox) -> bool {
+/// Returns whether the server knows nothing of a sandbox, unless its container is running.
+pub(super) fn is_unknown(sandbox: &TreeSandbox) -> bool {
     let TreeSandbox { lineage, workspace, snapshots, problem, .. } = sandbox;
     lineage.is_none() && workspace.is_none() && problem.is_none() && snapshots.is_empty()
 }

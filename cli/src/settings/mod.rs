@@ -75,7 +75,8 @@ impl<'a> Sources<'a> {
             Failure::invalid(
                 "ADDRESS_MISSING",
                 "No server address is set.",
-                "Pass `--address`, set SNAPSHOTTER_ADDRESS, or add `address = \"https://…\"` to the configuration file.",
+                "Pass `--address`, set SNAPSHOTTER_ADDRESS, or add `address = \"https://…\"` to the configuration file. \
+                 `npm run dev` prints the lines that set it and the token.",
             )
         })?;
         Address::parse(address)

@@ -41,21 +41,24 @@ fn suggest_command(error: &mut clap::Error, root: &Command, words: &[String]) {
     let of_group = group.and_then(|group| {
         let here = synonyms::commands_of_group(word).iter().find(|here| group.find_subcommand(here).is_some());
         let names = || group.get_subcommands().map(Command::get_name);
-        let here = here.copied().or_else(|| most_similar(word, names()))?;
-        Some(format!("{} {here}", group.get_name()))
+        // A command outside of the groups, as in `workspace exec`.
+        let of_root = || root.find_subcommand(word).map(|command| command.get_name().to_owned());
+        let in_group = |here: &str| format!("{} {here}", group.get_name());
+        here.map(|here| in_group(here)).or_else(of_root).or_else(|| most_similar(word, names()).map(in_group))
     });
     let mut suggested: Vec<String> = of_group.into_iter().collect();
     if suggested.is_empty() {
-        suggested = commands_named(root, word);
+        suggested.extend(synonyms::commands(word).iter().map(|here| (*here).to_owned()));
     }
     if suggested.is_empty() {
-        suggested.extend(synonyms::commands(word).iter().map(|here| (*here).to_owned()));
+        suggested = commands_named(root, word);
     }
     if suggested.is_empty() && group.is_none() {
         suggested.extend(most_similar(word, root.get_subcommands().map(Command::get_name)).map(str::to_owned));
     }
     // Without this, clap suggests names that are hardly similar.
     error.remove(ContextKind::SuggestedSubcommand);
+    error.remove(ContextKind::Suggested);
     if !suggested.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
     }
@@ -77,6 +80,11 @@ fn suggest_argument(error: &mut clap::Error, root: &Command, words: &[String], a
     }
     let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
     let Some(command) = command else { return };
+    if let Some(tip) = synonyms::tip(words, &unknown) {
+        error.remove(ContextKind::SuggestedArg);
+        replace_tip(error, tip);
+        return;
+    }
     match unknown.strip_prefix("--") {
         Some(name) => {
             suggest_option(error, root, command, name);
@@ -87,6 +95,7 @@ fn suggest_argument(error: &mut clap::Error, root: &Command, words: &[String], a
                 error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
             }
         }
+        None if unknown.starts_with('-') => suggest_option(error, root, command, unknown.trim_start_matches('-')),
         None => {
             if let Some(tip) = surplus::tip(command, words, arguments, &unknown) {
                 replace_tip(error, &tip);
@@ -161,6 +170,33 @@ mod tests {
         let fork = suggested("snapshotter workspace fork notebook --name attempt");
         assert!(fork.contains("exists: '--new-name'"), "{fork}");
         assert!(!fork.contains("as a value"), "{fork}");
+    }
+
+    #[test]
+    fn what_a_command_does_not_do_is_said_with_what_does() {
+        for (line, expected) in [
+            ("exec -it @notebook bash", "tip: a command has no terminal."),
+            ("exec --stdin @notebook bash", "tip: a command has no terminal."),
+            ("restore agent-42 before --as agent-43", "tip: the new sandbox has a generated id"),
+            ("branch agent-42 before --count 3", "`snapshotter workspace fork NAME --count N`"),
+            ("snapshot create agent-42 --pin", "`snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
+            ("snapshot create agent-42 -m text", "exists: '--label'"),
+            ("snapshot create agent-42 --name text", "exists: '--label'"),
+            ("commands stop @notebook x", "exists: 'commands end'"),
+            ("commands show @notebook x", "exists: 'commands output'"),
+            ("checkout before", "'workspace rollback', 'branch'"),
+            ("config", "exists: 'doctor'"),
+            ("workspace exec notebook ls", "exists: 'exec'"),
+            ("workspace update notebook --name other", "a workspace can't be renamed."),
+            ("ls @notebook -la", "error: unexpected argument '-l' found\n\nUsage"),
+            ("checkpoint rollback @notebook cp1", "exists: 'checkpoint restore'"),
+            ("tokens delete ci", "exists: 'tokens revoke'"),
+            ("restore-files @notebook before a --force", "exists: '--overwrite'"),
+        ] {
+            let text = suggested(&format!("snapshotter {line}"));
+            assert!(text.contains(expected) && !text.contains("as a value"), "{line}: {text}");
+        }
+        assert!(suggested("snapshotter nonsense").starts_with("error: unrecognized subcommand 'nonsense'\n\nUsage"));
     }
 
     #[test]

@@ -1,40 +1,50 @@
 //! The commands and options of other programs, and those here that do the same.
 
 /// Commands outside of a group, and the commands here, in the order in which they are suggested.
-const COMMANDS: [(&[&str], &[&str]); 15] = [
+const COMMANDS: [(&[&str], &[&str]); 20] = [
     (&["rollback", "undo", "revert"], &["workspace rollback"]),
     (&["logs"], &["commands output"]),
     (&["ps", "jobs"], &["commands list"]),
     (&["kill"], &["commands end"]),
-    (&["run", "ssh", "shell", "sh", "bash"], &["exec"]),
+    (&["run", "ssh", "shell", "sh", "bash", "attach", "connect"], &["exec"]),
     (&["health", "ping", "check"], &["doctor"]),
     (&["status"], &["doctor", "workspace show"]),
     (&["write", "put", "upload", "download"], &["cp"]),
     (&["read"], &["cat"]),
-    (&["save", "backup", "commit"], &["snapshot create"]),
+    (&["df"], &["du"]),
+    (&["tree", "dir", "find"], &["ls"]),
+    (&["save", "backup", "commit", "stash"], &["snapshot create"]),
+    (&["tag"], &["snapshot label"]),
+    (&["checkout", "switch", "reset"], &["workspace rollback", "branch"]),
+    (&["config", "settings"], &["doctor"]),
     (&["rm", "remove", "destroy"], &["workspace delete", "snapshot delete", "checkpoint delete"]),
     (&["new", "init"], &["workspace create"]),
     (&["info", "describe", "inspect", "get"], &["workspace show", "snapshot show"]),
     (&["log", "history"], &["snapshot list", "lineage"]),
-    (&["login", "auth"], &["tokens current"]),
+    (&["login", "auth", "whoami"], &["tokens current"]),
 ];
 
 /// Commands in a group, and the commands here, of which the first that the group has is suggested.
-const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 8] = [
-    (&["rm", "remove", "del", "destroy", "kill"], &["delete", "revoke", "end"]),
+const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 10] = [
+    (&["rm", "remove", "del", "delete", "destroy", "kill"], &["delete", "revoke", "end"]),
+    (&["stop", "cancel", "abort"], &["end"]),
+    (&["pause", "suspend", "sleep"], &["stop"]),
     (&["ls", "ps"], &["list"]),
     (&["new", "add", "save", "take"], &["create"]),
-    (&["info", "describe", "inspect", "get", "status"], &["show", "current"]),
+    (&["info", "describe", "inspect", "get", "status", "show"], &["show", "current", "output", "list"]),
     (&["logs", "tail", "cat"], &["output"]),
-    (&["undo", "revert", "checkout"], &["rollback", "restore"]),
-    (&["rename", "tag"], &["label"]),
+    (&["undo", "revert", "checkout", "rollback"], &["rollback", "restore"]),
+    (&["rename", "tag"], &["label", "fork"]),
     (&["set", "edit", "config"], &["update"]),
 ];
 
 /// Options, without their dashes, and the options here, of which the first that the command has is suggested.
-const OPTIONS: [(&[&str], &[&str]); 8] = [
+const OPTIONS: [(&[&str], &[&str]); 11] = [
     (&["description", "desc", "comment", "note"], &["message", "label"]),
-    (&["tag", "title"], &["label", "message"]),
+    (&["tag", "title", "name"], &["label", "message"]),
+    (&["message", "m"], &["message", "label"]),
+    (&["f"], &["follow", "force"]),
+    (&["force", "overwrite", "replace"], &["overwrite", "force", "replace"]),
     (&["ttl", "expiry", "expire", "expiration", "lifetime"], &["expires"]),
     (&["directory", "path", "workdir", "workspace"], &["dir", "cwd"]),
     (&["ignore", "excludes"], &["exclude"]),
@@ -42,6 +52,38 @@ const OPTIONS: [(&[&str], &[&str]); 8] = [
     (&["url", "host", "server", "endpoint"], &["address"]),
     (&["api-token", "api-key", "key"], &["token-file"]),
 ];
+
+/// Commands, the arguments that they do not take, and how to reach the same.
+const TIPS: [(&[&str], &[&str], &str); 5] = [
+    (
+        &["exec"],
+        &["-i", "-t", "-it", "-ti", "--interactive", "--tty", "--stdin"],
+        "a command has no terminal. Its standard input is that of this program: `echo ls | snapshotter exec @NAME bash`",
+    ),
+    (
+        &["restore", "branch"],
+        &["--as", "--to", "--name", "--id", "--new-name"],
+        "the new sandbox has a generated id, which the command prints",
+    ),
+    (
+        &["restore", "branch"],
+        &["--count"],
+        "run the command several times, or `snapshotter workspace fork NAME --count N`",
+    ),
+    (
+        &["update"],
+        &["--name", "--new-name", "--rename"],
+        "a workspace can't be renamed. `snapshotter workspace fork NAME --new-name OTHER` makes another one with its files",
+    ),
+    (&["create"], &["--pin"], "pin it then: `snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
+];
+
+/// Returns how to reach what an argument means that a command does not take.
+pub fn tip(words: &[String], argument: &str) -> Option<&'static str> {
+    let command = words.last()?.as_str();
+    let found = TIPS.iter().find(|(commands, others, _)| commands.contains(&command) && others.contains(&argument));
+    found.map(|(.., tip)| *tip)
+}
 
 /// Returns the commands that do the same as a command outside of a group.
 pub fn commands(word: &str) -> &'static [&'static str] {
