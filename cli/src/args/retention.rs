@@ -24,8 +24,8 @@ Examples:
 Example:
   snapshotter retention apply agent-42 --yes")]
     Apply(Apply),
-    /// Set the retention policy of a sandbox, and apply it at once; asks for confirmation. The snapshots of each sandbox of a
-    /// named workspace are counted apart
+    /// Set the retention policy of a sandbox, and apply it at once; asks for confirmation. Rules
+    /// that are not given stay as they are. The snapshots of each sandbox of a named workspace are counted apart
     #[command(after_help = "\
 Examples:
   snapshotter retention set agent-42 --keep-last 10 --expires 14d
@@ -75,7 +75,7 @@ pub struct Set {
     /// The confirmation.
     #[command(flatten)]
     pub confirmation: Confirmation,
-    /// The policy. Rules that are not given have their default values.
+    /// The rules to set. Others stay as they are.
     #[command(flatten)]
     pub policy: Policy,
 }

@@ -53,7 +53,7 @@ pub struct Settings {
     /// The number of newest automatic snapshots that stay [default: 5]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub autosave_keep: Option<NonZeroU32>,
-    /// Run this command before a stop takes its snapshot. Hooks are replaced together: pass all that the workspace is to have
+    /// Run this command before a stop takes its snapshot
     #[arg(long, value_name = "COMMAND")]
     pub before_stop: Option<String>,
     /// Run this command after the files are in place
@@ -96,6 +96,19 @@ pub struct Settings {
     /// The retention policy of the snapshots.
     #[command(flatten)]
     pub policy: Policy,
+}
+
+impl Settings {
+    /// Returns whether an option changes a part of a setting, whose other parts stay as they are.
+    pub fn changes_part(&self) -> bool {
+        let has_hook = [&self.before_stop, &self.after_start, &self.on_timeout].iter().any(|hook| hook.is_some());
+        let has_autosave =
+            self.autosave_every.is_some() || self.autosave_after_turn.is_some() || self.autosave_keep.is_some();
+        let has_change = self.fingerprint.is_some() || self.on_mismatch.is_some() || self.on_image_change.is_some();
+        let has_dependency = has_change || !self.depends_on.is_empty();
+        let has_limit = self.idle.is_some() || self.max_age.is_some();
+        has_hook || has_autosave || has_dependency || has_limit || self.policy.is_given()
+    }
 }
 
 /// The storages of a workspace's files.

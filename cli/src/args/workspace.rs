@@ -69,8 +69,7 @@ Examples:
     Rollback(Rollback),
     /// Change the settings of a workspace, or go back to an earlier snapshot
     ///
-    /// Retention, hooks, time limits, automatic saves, dependencies and variables are each replaced as a whole if one of their options
-    /// is given. Settings without an option stay unchanged.
+    /// Settings without an option stay unchanged, but for the variables, which are replaced together.
     #[command(after_help = "\
 Examples:
   snapshotter workspace update notebook --idle 1h

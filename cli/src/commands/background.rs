@@ -8,6 +8,7 @@ use sandbox_snapshotter_client::model::exec::OutputStream;
 use sandbox_snapshotter_client::model::request::{CommandOutputRequest, EndCommandRequest, SandboxSelection};
 
 use super::context::Context;
+use super::target::check_order;
 use crate::args::commands::{self, Commands, CommandsOf};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -31,9 +32,16 @@ fn select(context: &Context, of: &CommandsOf) -> Result<SandboxSelection> {
     context.selection(&of.target, &of.lineage_scope)
 }
 
+/// Parses the id of a command of a sandbox.
+fn command_id(of: &CommandsOf, text: &str) -> Result<CommandId> {
+    check_order(&of.target, text)?;
+    let remediation = || format!("`snapshotter commands list {}` lists the ids of the commands.", of.target);
+    CommandId::parse(text).map_err(|error| Failure::from(error).with_remediation(remediation()))
+}
+
 /// Prints the output part by part. In JSON mode, prints the answer with the first part.
 fn output(context: &Context, command: &commands::CommandOutput) -> Result<Exit> {
-    let id = CommandId::parse(&command.command_id)?;
+    let id = command_id(&command.commands, &command.command_id)?;
     let mut request = CommandOutputRequest::of(select(context, &command.commands)?, id);
     request.stream = if command.stderr { OutputStream::Stderr } else { OutputStream::Stdout };
     loop {
@@ -57,7 +65,7 @@ fn output(context: &Context, command: &commands::CommandOutput) -> Result<Exit> 
 }
 
 fn end(context: &Context, command: &commands::EndCommand) -> Result<Exit> {
-    let id = CommandId::parse(&command.command_id)?;
+    let id = command_id(&command.commands, &command.command_id)?;
     let mut request = EndCommandRequest::of(select(context, &command.commands)?, id);
     if let Some(signal) = &command.signal {
         request.kill_signal = Signal::parse(signal.strip_prefix("SIG").unwrap_or(signal))?;

@@ -14,6 +14,7 @@ use sandbox_snapshotter_client::model::{Code, Directory};
 use super::confirm::confirm;
 use super::context::Context;
 use super::lists;
+use super::target::check_order;
 use crate::args::checkpoint::{Checkpoint, LocationArgs};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -23,10 +24,13 @@ use crate::output::checkpoints::Restored;
 
 /// Runs the command.
 pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
-    let name = |name: &str| CheckpointName::parse(name);
+    let name = |of: &LocationArgs, name: &str| -> Result<CheckpointName> {
+        check_order(&of.target, name)?;
+        Ok(CheckpointName::parse(name)?)
+    };
     match command {
         Checkpoint::Create(command) => {
-            let name = name(&command.name)?;
+            let name = name(&command.location, &command.name)?;
             let description = command.message.as_deref().map(CheckpointDescription::parse).transpose()?;
             let request = CreateCheckpointRequest {
                 location: checkpoint_location(context, &command.location)?,
@@ -47,8 +51,8 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
         }
         Checkpoint::Restore(command) => {
             let request = RestoreCheckpointRequest {
+                name: name(&command.location, &command.name)?,
                 location: checkpoint_location(context, &command.location)?,
-                name: name(&command.name)?,
                 prune_empty_directories: command.prune,
             };
             let sandbox = &request.location.sandbox_id;
@@ -67,12 +71,14 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
         }
         Checkpoint::Delete(command) => {
             let location = checkpoint_location(context, &command.location)?;
-            let request = DeleteCheckpointRequest { location, name: name(&command.name)? };
+            let request = DeleteCheckpointRequest { location, name: name(&command.location, &command.name)? };
             context.show::<DeletedCheckpoint>(&context.call_mutating("checkpoints/delete", &request)?)
         }
         Checkpoint::Diff(command) => {
-            let (name, max_bytes) =
-                (name(&command.name)?, command.max_bytes.unwrap_or(DiffCheckpointRequest::DEFAULT_BYTES));
+            let (name, max_bytes) = (
+                name(&command.location, &command.name)?,
+                command.max_bytes.unwrap_or(DiffCheckpointRequest::DEFAULT_BYTES),
+            );
             let request =
                 DiffCheckpointRequest { location: checkpoint_location(context, &command.location)?, name, max_bytes };
             let diff = context.call_read_only::<CheckpointDiff>("checkpoints/diff", &request);

@@ -78,7 +78,8 @@ fn delete(context: &Context, address: &Address) -> Result<Answer<Deleted>> {
     let mut answer = context.call_mutating::<Deleted>("workspaces/delete", address)?;
     if !existed(&answer.value.workspace) {
         // A misspelled name would leave the workspace in place.
-        let failure = Failure::from(Error::workspace_not_found(address)).with_sentence("Nothing was deleted.");
+        let failure =
+            Failure::from(Error::workspace_not_found(address)).with_sentence("Nothing of this name was deleted.");
         return Err(context.suggest_workspace(failure, &address.to_json()));
     }
     answer.value.name = name(address);

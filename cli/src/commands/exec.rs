@@ -14,6 +14,7 @@ use sandbox_snapshotter_client::{self as client, Options};
 use serde_json::json;
 
 use super::context::Context;
+use super::target::check_order;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::args::help;
@@ -90,6 +91,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
     let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
     check_no_option_follows(&target, &argv)?;
+    check_order(&target, argv.first().map_or("", String::as_str))?;
     let env = env.iter().map(|pair| parse_variable(pair)).collect::<Result<BTreeMap<_, _>>>()?;
     let timeout_seconds =
         limit.map_or(ExecRequest::DEFAULT_TIMEOUT, |DurationArg(seconds)| u32::try_from(seconds).unwrap_or(u32::MAX));

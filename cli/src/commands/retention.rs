@@ -41,7 +41,7 @@ pub fn run(context: &Context, command: &Retention) -> Result<Exit> {
 fn plan(context: &Context, command: &Plan) -> Result<Exit> {
     let sandboxes = context.sandboxes(&command.target)?;
     let decisions = if command.policy.is_given() {
-        planned_decisions(context, &sandboxes, &command.policy.to_policy())?
+        planned_decisions(context, &sandboxes, &command.policy.to_policy(&present_policy(context, &sandboxes)?))?
     } else {
         pending_decisions(context, &sandboxes)?
     };
@@ -69,12 +69,12 @@ fn check_known(context: &Context, target: &str, decisions: &Decisions) -> Result
 
 fn set(context: &Context, command: &Set) -> Result<Exit> {
     if !command.policy.is_given() {
-        let remediation = "Pass `--expires`, `--keep-last`, `--keep-daily` or `--keep-weekly`.";
+        let remediation = "Pass `--expires`, `--keep-last`, `--no-keep-last`, `--keep-daily` or `--keep-weekly`.";
         return Err(Failure::invalid("INVALID_USAGE", "No retention rule is given.", remediation));
     }
-    let policy = command.policy.to_policy();
     let target = parse_target(&command.target)?;
     let sandboxes = context.known_sandboxes(&command.target)?;
+    let policy = command.policy.to_policy(&present_policy(context, &sandboxes)?);
     confirm(&command.confirmation, || Ok(confirm_text(&planned_decisions(context, &sandboxes, &policy)?.value)))?;
     let SandboxTarget::Named(address) = target else {
         return context.show(&merge_decisions(&sandboxes, |sandbox_id| {
@@ -94,6 +94,12 @@ fn set(context: &Context, command: &Set) -> Result<Exit> {
     })?;
     let report = removed_decisions(before.decisions, after.value.decisions, updated.retention);
     context.show::<Decisions>(&Answer::of(json!(report))?)
+}
+
+/// Returns the present policy, which is that of the present sandbox.
+fn present_policy(context: &Context, sandboxes: &[SandboxId]) -> Result<Policy> {
+    let present = sandboxes.get(..1).unwrap_or_default();
+    Ok(current_decisions(context, present, &LineageScope::UNRESTRICTED)?.value.policy)
 }
 
 /// Returns the present decision about each snapshot.

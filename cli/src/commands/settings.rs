@@ -5,6 +5,7 @@ use std::env::VarError;
 use std::path::Path;
 
 use sandbox_snapshotter_client::model::Policy;
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::settings::{DependsOn, Expiry, Hook, Hooks, OnFailure, OnMismatch};
 use sandbox_snapshotter_client::model::named::{Autosave, ImageChoice, StoragePolicy};
 use sandbox_snapshotter_client::model::request::SettingsUpdate;
@@ -33,8 +34,9 @@ struct File {
     env: Option<BTreeMap<String, String>>,
 }
 
-/// Returns the settings to change.
-pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
+/// Returns the settings to change. The parts of a setting that no option changes are those of a file, or else those of the workspace
+/// `present`.
+pub fn settings_update(given: &Settings, present: Option<&WorkspaceDescription>) -> Result<SettingsUpdate> {
     let file: File = given.file.as_deref().map(documents::json).transpose()?.unwrap_or_default();
     Ok(SettingsUpdate {
         persistent: given.persistent.or(file.persistent),
@@ -42,11 +44,11 @@ pub fn settings_update(given: &Settings) -> Result<SettingsUpdate> {
         durable: given.durable.or(file.durable),
         incremental: given.incremental.or(file.incremental),
         image: if given.default_image { Some(ImageChoice(None)) } else { image(given).or(file.image) },
-        retention: if given.policy.is_given() { Some(given.policy.to_policy()) } else { file.retention },
-        hooks: hooks(given, file.hooks)?,
-        expiry: expiry(given, file.expiry),
-        autosave: autosave(given, file.autosave),
-        depends_on: depends_on(given, file.depends_on),
+        retention: retention(given, file.retention, present.map(|present| &present.retention)),
+        hooks: hooks(given, file.hooks, present.map(|present| &present.hooks))?,
+        expiry: expiry(given, file.expiry, present.map(|present| &present.expiry)),
+        autosave: autosave(given, file.autosave, present.map(|present| &present.autosave)),
+        depends_on: depends_on(given, file.depends_on, present.map(|present| &present.depends_on)),
         env: env(given, file.env)?,
     })
 }
@@ -68,14 +70,20 @@ fn storage(choice: StorageChoice) -> StoragePolicy {
     }
 }
 
-fn hooks(given: &Settings, file: Option<Hooks>) -> Result<Option<Hooks>> {
+fn retention(given: &Settings, file: Option<Policy>, present: Option<&Policy>) -> Option<Policy> {
+    if !given.policy.is_given() {
+        return file;
+    }
+    Some(given.policy.to_policy(&file.or(present.cloned()).unwrap_or_default()))
+}
+
+fn hooks(given: &Settings, file: Option<Hooks>, present: Option<&Hooks>) -> Result<Option<Hooks>> {
     if given.no_hooks {
         return Ok(Some(Hooks::default()));
     }
     let commands = [&given.before_stop, &given.after_start, &given.on_timeout];
     if commands.iter().any(|command| command.as_ref().is_some_and(|command| command.trim().is_empty())) {
-        let remediation =
-            "Hooks are replaced together: pass those that the workspace is to have, or `--no-hooks` to remove all.";
+        let remediation = "Pass a command. `--no-hooks` removes all hooks of the workspace.";
         return Err(Failure::invalid("INVALID_USAGE", "A hook has no command.", remediation));
     }
     if commands.iter().all(|command| command.is_none()) {
@@ -97,53 +105,53 @@ fn hooks(given: &Settings, file: Option<Hooks>) -> Result<Option<Hooks>> {
         Some(HookFailure::Fail) | None => OnFailure::Fail,
     };
     let hook = |command: &Option<String>| command.clone().map(|command| Hook { command, timeout_seconds, on_failure });
-    let file = file.unwrap_or_default();
+    let base = file.or(present.cloned()).unwrap_or_default();
     Ok(Some(Hooks {
-        before_stop: hook(&given.before_stop).or(file.before_stop),
-        after_start: hook(&given.after_start).or(file.after_start),
-        on_timeout: hook(&given.on_timeout).or(file.on_timeout),
+        before_stop: hook(&given.before_stop).or(base.before_stop),
+        after_start: hook(&given.after_start).or(base.after_start),
+        on_timeout: hook(&given.on_timeout).or(base.on_timeout),
     }))
 }
 
-fn expiry(given: &Settings, file: Option<Expiry>) -> Option<Expiry> {
+fn expiry(given: &Settings, file: Option<Expiry>, present: Option<&Expiry>) -> Option<Expiry> {
     if given.idle.is_none() && given.max_age.is_none() {
         return file;
     }
-    let file = file.unwrap_or_default();
+    let base = file.or(present.cloned()).unwrap_or_default();
     Some(Expiry {
-        idle_seconds: given.idle.map_or(file.idle_seconds, |duration| duration.0),
-        max_seconds: given.max_age.map_or(file.max_seconds, |duration| duration.0),
+        idle_seconds: given.idle.map_or(base.idle_seconds, |duration| duration.0),
+        max_seconds: given.max_age.map_or(base.max_seconds, |duration| duration.0),
     })
 }
 
-fn autosave(given: &Settings, file: Option<Autosave>) -> Option<Autosave> {
+fn autosave(given: &Settings, file: Option<Autosave>, present: Option<&Autosave>) -> Option<Autosave> {
     let Settings { autosave_every, autosave_after_turn, autosave_keep, .. } = given;
     if autosave_every.is_none() && autosave_after_turn.is_none() && autosave_keep.is_none() {
         return file;
     }
-    let file = file.unwrap_or_default();
+    let base = file.or(present.cloned()).unwrap_or_default();
     Some(Autosave {
-        every_seconds: autosave_every.map_or(file.every_seconds, |duration| duration.0),
-        after_turn: autosave_after_turn.unwrap_or(file.after_turn),
-        keep_last: autosave_keep.unwrap_or(file.keep_last),
-        only_if_changed: file.only_if_changed,
+        every_seconds: autosave_every.map_or(base.every_seconds, |duration| duration.0),
+        after_turn: autosave_after_turn.unwrap_or(base.after_turn),
+        keep_last: autosave_keep.unwrap_or(base.keep_last),
+        only_if_changed: base.only_if_changed,
     })
 }
 
-fn depends_on(given: &Settings, file: Option<DependsOn>) -> Option<DependsOn> {
+fn depends_on(given: &Settings, file: Option<DependsOn>, present: Option<&DependsOn>) -> Option<DependsOn> {
     let is_given = given.fingerprint.is_some() || given.on_mismatch.is_some() || given.on_image_change.is_some();
     if given.depends_on.is_empty() && !is_given {
         return file;
     }
-    let file = file.unwrap_or_default();
+    let base = file.or(present.cloned()).unwrap_or_default();
     Some(DependsOn {
-        files: if given.depends_on.is_empty() { file.files } else { given.depends_on.clone() },
-        fingerprint: given.fingerprint.clone().or(file.fingerprint),
-        on_mismatch: given.on_mismatch.map_or(file.on_mismatch, |change| match change {
+        files: if given.depends_on.is_empty() { base.files } else { given.depends_on.clone() },
+        fingerprint: given.fingerprint.clone().or(base.fingerprint),
+        on_mismatch: given.on_mismatch.map_or(base.on_mismatch, |change| match change {
             MismatchAction::Fail => OnMismatch::Fail,
             MismatchAction::Report => OnMismatch::Report,
         }),
-        on_image_change: given.on_image_change.map_or(file.on_image_change, Into::into),
+        on_image_change: given.on_image_change.map_or(base.on_image_change, Into::into),
     })
 }
 
@@ -230,12 +238,12 @@ mod tests {
     }
 
     fn update(options: &[&str]) -> serde_json::Value {
-        json!(settings_update(&settings(options)).unwrap())
+        json!(settings_update(&settings(options), None).unwrap())
     }
 
     #[test]
     fn settings_without_options_stay_unchanged() {
-        assert_eq!(settings_update(&settings(&[])).unwrap(), SettingsUpdate::default());
+        assert_eq!(settings_update(&settings(&[]), None).unwrap(), SettingsUpdate::default());
     }
 
     #[test]
@@ -289,7 +297,7 @@ mod tests {
     #[test]
     fn hook_options_require_a_hook() {
         for option in ["--hook-timeout=2m", "--hook-failure=warn"] {
-            let refused = settings_update(&settings(&[option])).err();
+            let refused = settings_update(&settings(&[option]), None).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("INVALID_USAGE"), "{option}");
         }
     }
@@ -304,7 +312,7 @@ mod tests {
             let words = ["snapshotter", "workspace", "update", "notebook"];
             assert!(Cli::try_parse_from(words.iter().chain(&options)).is_err(), "{options:?}");
         }
-        let Err(Failure::Reported(report)) = settings_update(&settings(&["--after-start", ""])) else { panic!() };
+        let Err(Failure::Reported(report)) = settings_update(&settings(&["--after-start", ""]), None) else { panic!() };
         assert!(report.remediation.contains("`--no-hooks`"), "{report:?}");
     }
 
@@ -319,7 +327,7 @@ mod tests {
             of_file("A=1\nexport B=s3cret").starts_with("Line 2 of vars has the invalid name \"export B\": a name has")
         );
         assert_eq!(of_file("A=s3cret\0"), "Line 1 of vars sets A to a value with a null byte.");
-        let given = text(settings_update(&settings(&["--env", "1A=s3cret"])).unwrap_err());
+        let given = text(settings_update(&settings(&["--env", "1A=s3cret"]), None).unwrap_err());
         assert!(given.starts_with("A variable of `--env` has the invalid name \"1A\"") && !given.contains("s3cret"));
     }
 

@@ -227,13 +227,14 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let (mut selection, force) = (context.select_snapshot(&command.selector)?, command.force);
     confirm(&command.confirmation, || {
         let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
-        let effect = delete_effect(&snapshot, command.deltas);
+        let is_refused = !force && (snapshot.pinned || !snapshot.dependents.is_empty());
+        let effect = (!is_refused).then(|| delete_effect(&snapshot, command.deltas));
         // The label may move to another snapshot before the user answers.
         if let Selector::Label { sandbox_id, .. } = &selection.selector {
             let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
             selection.selector = Selector::Id { sandbox_id, snapshot_id };
         }
-        Ok(Some(effect))
+        Ok(effect)
     })?;
     let deltas = match command.deltas {
         Some(DeltasOnDelete::Delete) => model::DeltasOnDelete::Delete,

@@ -17,6 +17,7 @@ use crate::args::common;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::quoting::shell_words;
 
 /// Parses a sandbox's id, `@name` or `@tenant/name`.
 pub fn parse_target(text: &str) -> Result<SandboxTarget> {
@@ -24,6 +25,16 @@ pub fn parse_target(text: &str) -> Result<SandboxTarget> {
         Some(name) => Ok(SandboxTarget::Named(parse_address(name)?)),
         None => Ok(SandboxTarget::Sandbox(SandboxId::parse(text)?)),
     }
+}
+
+/// Verifies that the argument after a sandbox is not the workspace: the user may have exchanged them.
+pub fn check_order(target: &str, other: &str) -> Result<()> {
+    if target.starts_with('@') || !other.starts_with('@') {
+        return Ok(());
+    }
+    let message = format!("The workspace {other:?} follows {target:?}.");
+    let order = shell_words([other, target]);
+    Err(Failure::invalid("INVALID_USAGE", message, format!("The sandbox or the workspace comes first: `{order}`.")))
 }
 
 /// Parses a workspace's `name` or `tenant/name`, with or without a leading `@`.
@@ -287,6 +298,13 @@ mod tests {
                 Some(code.into())
             );
         }
+    }
+
+    #[test]
+    fn a_workspace_after_another_argument_is_refused() {
+        let Err(Failure::Reported(report)) = check_order("ls", "@demo") else { panic!() };
+        assert_eq!(report.remediation, "The sandbox or the workspace comes first: `@demo ls`.");
+        assert!(check_order("@demo", "@scope/package").is_ok() && check_order("agent-42", "ls").is_ok());
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::output::answer::Answer;
 use crate::output::stopped::Stopped;
 use crate::output::switched::{StartedFrom, SwitchedWorkspace};
 use crate::output::{print_failure, print_warning};
+use crate::quoting::shell_words;
 use crate::remediation::remediation_or;
 
 /// Runs the command.
@@ -64,12 +65,13 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         let remediation = "Pass `--or-start`, or omit these options: a new workspace has nothing to restore.";
         return Err(Failure::invalid("INVALID_USAGE", "The start options require `--or-start`.", remediation));
     }
+    let address = parse_address(&command.name)?;
     let create = CreateRequest {
-        address: parse_address(&command.name)?,
+        source: source(context, &command.source, &address.tenant)?,
+        address,
         runtime: command.runtime.runtime,
         dir: command.dir.as_deref().map(Directory::parse).transpose()?,
-        settings: settings_update(&command.settings)?,
-        source: source(context, &command.source)?,
+        settings: settings_update(&command.settings, None)?,
         idempotency_key: key_or_new(command.key)?,
     };
     if command.or_start {
@@ -77,7 +79,13 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
             &context.call_mutating("workspaces/getOrCreate", &GetOrCreateRequest { create, from: None, start })?,
         );
     }
-    let created = context.call_mutating::<StartedWorkspace>("workspaces/create", &create)?;
+    let created = context.call_mutating::<StartedWorkspace>("workspaces/create", &create).map_err(|failure| {
+        if failure.code() != Some(Code::HookFailed.as_str()) {
+            return failure;
+        }
+        let remediation = "Correct the command, or pass `--hook-failure warn` to create the workspace nevertheless.";
+        failure.with_sentence("The workspace was not created.").with_remediation(remediation.to_owned())
+    })?;
     context.show(&created)?;
     if let Some(SourceRequest::Snapshot(_)) = create.source {
         warn_of_left_out(context, &created.value.description);
@@ -92,10 +100,10 @@ fn warn_of_left_out(context: &Context, described: &WorkspaceDescription) {
     }
 }
 
-fn source(context: &Context, source: &Source) -> Result<Option<SourceRequest>> {
+fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<SourceRequest>> {
     let selector = match (&source.workspace, source.snapshot.as_deref(), &source.reference) {
         (Some(name), ..) => {
-            return Ok(Some(SourceRequest::Workspace(WorkspaceName::parse(name.trim_start_matches('@'))?)));
+            return Ok(Some(SourceRequest::Workspace(name_in_tenant(name, tenant)?)));
         }
         (_, Some([target, snapshot]), _) => context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?,
         (.., Some(path)) => read_selector(path)?,
@@ -169,7 +177,7 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
         Some(snapshot) => Some(ForkFrom::Snapshot(SnapshotText::Id(find_in_workspace(context, &address, snapshot)?))),
     };
     let request = ForkRequest {
-        new_name: command.new_name.as_deref().map(WorkspaceName::parse).transpose()?,
+        new_name: command.new_name.as_deref().map(|name| name_in_tenant(name, &address.tenant)).transpose()?,
         count: command.count,
         from,
         copy_env: command.copy_env,
@@ -202,10 +210,11 @@ fn update(context: &Context, command: &Update) -> Result<Exit> {
         None => None,
     };
     let snapshot_id = current_snapshot_id.clone();
+    let present = if command.settings.changes_part() { Some(context.workspace(&address)?) } else { None };
     let request = UpdateRequest {
         current_snapshot_id,
         accept_stale: command.accept_stale,
-        ..UpdateRequest::of(address, settings_update(&command.settings)?)
+        ..UpdateRequest::of(address, settings_update(&command.settings, present.as_ref())?)
     };
     match &command.back_to {
         Some(snapshot) => {
@@ -254,8 +263,8 @@ fn promote(context: &Context, command: Promote) -> Result<Exit> {
 /// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
 /// snapshot of the workspace that gets the files.
 fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteFrom> {
-    if let Some(name) = from.strip_prefix('@') {
-        return Ok(PromoteFrom::Workspace(WorkspaceName::parse(name)?));
+    if from.starts_with('@') || from.contains('/') {
+        return Ok(PromoteFrom::Workspace(name_in_tenant(from, &address.tenant)?));
     }
     if let Ok(snapshot) = SnapshotText::parse(from) {
         return Ok(PromoteFrom::Snapshot(snapshot.into_id()));
@@ -275,6 +284,18 @@ fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteF
         }
         (found, _) => found.map(PromoteFrom::Snapshot),
     }
+}
+
+/// Parses the name of another workspace of a tenant: `name`, `@name` or `@tenant/name`.
+fn name_in_tenant(text: &str, tenant: &Tenant) -> Result<WorkspaceName> {
+    let has_tenant = text.contains('/');
+    let other = parse_address(text)?;
+    if has_tenant && other.tenant != *tenant {
+        let message = format!("The workspace {other} belongs to another tenant than {:?}.", tenant.as_str());
+        let remediation = "Name a workspace of the same tenant: files do not pass from one tenant to another.";
+        return Err(Failure::invalid("INVALID_USAGE", message, remediation));
+    }
+    Ok(other.name)
 }
 
 /// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
@@ -299,6 +320,13 @@ fn show_switched(
 fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Result<SnapshotId> {
     if let Ok(snapshot) = SnapshotText::parse(snapshot) {
         return Ok(snapshot.into_id());
+    }
+    if snapshot.starts_with('@') && context.workspace(address).is_ok() {
+        let message = format!("{snapshot:?} is a workspace, not a snapshot.");
+        let words = [to_target(address), "--from".to_owned(), snapshot.to_owned()];
+        let promote = shell_words(words.iter().map(String::as_str));
+        let remediation = format!("To continue with its files: `snapshotter workspace promote {promote}`.");
+        return Err(Failure::invalid("INVALID_USAGE", message, remediation));
     }
     find_of_target(context, &to_target(address), snapshot)
 }
@@ -329,8 +357,11 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
     let limit = if paging.is_all() { ListWorkspacesRequest::MAX_LIMIT } else { ListWorkspacesRequest::DEFAULT_LIMIT };
     let tenant = command.tenant.as_deref().map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse)?;
     let prefix = command.prefix.clone().filter(|prefix| !prefix.is_empty());
-    let empty_message =
-        prefix.as_ref().map(|prefix| format!("There are no workspaces whose name begins with {prefix:?}."));
+    let of_tenant = command.tenant.as_deref().map(|tenant| format!("The tenant {tenant:?} has no workspaces."));
+    let empty_message = prefix
+        .as_ref()
+        .map(|prefix| format!("There are no workspaces whose name begins with {prefix:?}."))
+        .or(of_tenant);
     if let Some(cursor) = &paging.cursor {
         WorkspaceName::parse(cursor)?;
     }

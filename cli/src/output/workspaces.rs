@@ -139,14 +139,16 @@ pub(super) fn started_rows(started: &StartedWorkspace, now: Timestamp) -> Vec<(&
 
 impl Show for ForkedWorkspaces<StartedWorkspace> {
     fn ids(&self) -> Vec<String> {
-        self.forks.iter().filter(|fork| fork.value.is_some()).map(|fork| fork.name.to_string()).collect()
+        self.forks.iter().filter_map(|fork| fork.value.as_ref()).map(|fork| address(&fork.description)).collect()
     }
 
     fn text(&self, _: Timestamp) -> String {
         let rows = self.forks.iter().map(|fork| {
-            let sandbox = fork.value.as_ref().map(|started| started.description.sandbox_id.to_string());
+            let made = fork.value.as_ref().map(|started| &started.description);
+            let name = made.map_or_else(|| fork.name.to_string(), address);
+            let sandbox = made.map(|described| described.sandbox_id.to_string());
             let result = fork.error.as_ref().map_or_else(|| "active".to_owned(), |error| error.code.to_string());
-            [fork.name.to_string(), result, sandbox.unwrap_or_default()]
+            [name, result, sandbox.unwrap_or_default()]
         });
         let rows = table(["WORKSPACE", "STATE", "SANDBOX"], rows);
         let origin = sanitize_for_terminal(self.origin_id.as_str());

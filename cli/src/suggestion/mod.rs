@@ -37,12 +37,17 @@ pub fn add(mut error: clap::Error, arguments: &[String]) -> clap::Error {
 /// Suggests the command that does the same as the unknown one: of the same group, of the groups, or the one with a similar name.
 fn suggest_command(error: &mut clap::Error, root: &Command, words: &[String]) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let word = &word.clone();
     let group = words.first().and_then(|group| root.find_subcommand(group));
     let of_group = group.and_then(|group| {
         let here = synonyms::commands_of_group(word).iter().find(|here| group.find_subcommand(here).is_some());
         let names = || group.get_subcommands().map(Command::get_name);
         // A command outside of the groups, as in `workspace exec`.
-        let of_root = || root.find_subcommand(word).map(|command| command.get_name().to_owned());
+        let of_root = || {
+            let command = root.find_subcommand(word)?;
+            let create = if command.find_subcommand("create").is_some() { " create" } else { "" };
+            Some(format!("{word}{create}"))
+        };
         let in_group = |here: &str| format!("{} {here}", group.get_name());
         here.map(|here| in_group(here)).or_else(of_root).or_else(|| most_similar(word, names()).map(in_group))
     });
@@ -59,6 +64,9 @@ fn suggest_command(error: &mut clap::Error, root: &Command, words: &[String]) {
     // Without this, clap suggests names that are hardly similar.
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Suggested);
+    if group.is_none() && synonyms::is_program(word) {
+        replace_tip(error, &format!("to run a program in a sandbox: `snapshotter exec @NAME {word} …`"));
+    }
     if !suggested.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
     }
@@ -191,6 +199,11 @@ mod tests {
             ("ls @notebook -la", "error: unexpected argument '-l' found\n\nUsage"),
             ("checkpoint rollback @notebook cp1", "exists: 'checkpoint restore'"),
             ("tokens delete ci", "exists: 'tokens revoke'"),
+            ("rm @notebook:a.txt", "to run a program in a sandbox: `snapshotter exec @NAME rm …`"),
+            ("rm @notebook:a.txt", "'workspace delete'"),
+            ("npm test", "`snapshotter exec @NAME npm …`"),
+            ("snapshot restore agent-42 before", "exists: 'restore'"),
+            ("workspace snapshot notebook", "exists: 'snapshot create'"),
             ("restore-files @notebook before a --force", "exists: '--overwrite'"),
         ] {
             let text = suggested(&format!("snapshotter {line}"));

@@ -85,6 +85,17 @@ pub fn tip(words: &[String], argument: &str) -> Option<&'static str> {
     found.map(|(.., tip)| *tip)
 }
 
+/// Programs that people run in a sandbox.
+const PROGRAMS: [&str; 22] = [
+    "rm", "mv", "mkdir", "rmdir", "touch", "chmod", "ln", "echo", "grep", "sed", "find", "tree", "tail", "head", "git",
+    "npm", "node", "python", "pip", "cargo", "make", "curl",
+];
+
+/// Returns whether a word is a program that people run in a sandbox.
+pub fn is_program(word: &str) -> bool {
+    PROGRAMS.contains(&word)
+}
+
 /// Returns the commands that do the same as a command outside of a group.
 pub fn commands(word: &str) -> &'static [&'static str] {
     of(&COMMANDS, word)
