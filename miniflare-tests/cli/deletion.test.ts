@@ -43,7 +43,7 @@ describe('several workspaces', () => {
     const [a, b, c] = all;
     const { status, stdout, stderr } = await cli.run(['workspace', 'delete', a, 'missing', b, '--yes']);
     assert.equal(stdout, `Deleted ${a}, with 0 snapshots.\nDeleted ${b}, with 0 snapshots.\n`);
-    assert.match(stderr, /^error\[WORKSPACE_NOT_FOUND\]: .*"missing".* Nothing was deleted\.\n/);
+    assert.match(stderr, /^error\[WORKSPACE_NOT_FOUND\]: .*"missing".* Nothing of this name was deleted\.\n/);
     assert.equal(status, 3);
     await assertDeleted(a, b);
     await cli.print('workspace', 'show', c);

@@ -87,6 +87,19 @@ describe('a workspace', () => {
     assert.equal((await cli.json('workspace', 'update', name, '--idle', 'never')).expiry.idleSeconds, 0);
   });
 
+  test('keeps the parts of a setting that no option changes', async () => {
+    await cli.print('workspace', 'create', name, '--max-age', '2h', '--before-stop', 'true');
+    await cli.print('retention', 'set', `@${name}`, '--expires', 'never', '--yes');
+    await cli.print('retention', 'set', `@${name}`, '--keep-last', '5', '--yes');
+    const options = ['--idle', '1h', '--after-start', 'true', '--keep-daily', '3'];
+    const { expiry, hooks, retention } = await cli.json('workspace', 'update', name, ...options);
+    assert.deepEqual(expiry, { idleSeconds: 3600, maxSeconds: 7200 });
+    assert.deepEqual(Object.keys(hooks), ['afterStart', 'beforeStop']);
+    assert.deepEqual([retention.expirationSeconds, retention.keepLast.count, retention.keepDaily], [0, 5, 3]);
+    const without = await cli.json('workspace', 'update', name, '--no-keep-last');
+    assert.deepEqual([without.retention.keepLast, without.retention.keepDaily], [undefined, 3]);
+  });
+
   test('copies a variable from the environment, and is refused if it is not set', async () => {
     const { status } = await cli.run(['workspace', 'create', name, '--env', 'SECRET'], {
       env: { SECRET: 'x' },
@@ -198,7 +211,7 @@ describe('a workspace', () => {
     await cli.print('workspace', 'create', `typo/${name}`);
     const { error, exitCode } = await cli.failure('workspace', 'delete', `typo/${name}x`, '--yes');
     assert.deepEqual([error.code, exitCode], ['WORKSPACE_NOT_FOUND', 3]);
-    assert.match(error.message, / Nothing was deleted\.$/);
+    assert.match(error.message, / Nothing of this name was deleted\.$/);
     assert.equal(error.remediation, `Did you mean the workspace @typo/${name}?`);
     await cli.print('workspace', 'show', `typo/${name}`);
   });
@@ -218,7 +231,8 @@ describe('a workspace', () => {
       await cli.print('workspace', 'list', '--tenant', tenant),
       /^NAME +SIZE +STATE +SINCE +SAVED +RUNTIME +SANDBOX\na-1 +active +\S.* never /,
     );
-    assert.equal(await cli.print('workspace', 'list', '--tenant', 'unused'), 'There are no workspaces.\n');
+    const none = await cli.print('workspace', 'list', '--tenant', 'unused');
+    assert.equal(none, 'The tenant "unused" has no workspaces.\n');
     assert.equal(
       await cli.print('workspace', 'list', '--tenant', tenant, '--prefix', 'c'),
       'There are no workspaces whose name begins with "c".\n',

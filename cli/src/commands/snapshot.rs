@@ -81,6 +81,11 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         Compression::Zstd => CompressionFormat::Zstd,
     });
     let threads = command.compression_threads;
+    if let Some(pattern) = command.excludes.iter().find(|pattern| pattern.contains(',')) {
+        print_warning(&format!(
+            "the comma is a part of the pattern {pattern:?}: for several patterns, repeat `--exclude`"
+        ));
+    }
     let request = SnapshotRequest {
         runtime: command.runtime.runtime,
         dir: directory(command.dir.as_deref())?,
