@@ -64,7 +64,7 @@ test('no token is granted for an unknown workspace', async () => {
     ['mcp', 'config'],
   ]) {
     for (const [target, code, remediation] of [
-      ['notebook', 'SANDBOX_UNKNOWN', '"notebook" is a workspace: write @notebook.'],
+      ['notebook', 'SANDBOX_UNKNOWN', 'It is the name of a workspace: write @notebook.'],
       ['notebok', 'SANDBOX_UNKNOWN', 'Did you mean the workspace @notebook?'],
       ['@notebok', 'WORKSPACE_NOT_FOUND', 'Did you mean the workspace @notebook?'],
     ] as const) {

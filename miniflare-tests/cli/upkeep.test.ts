@@ -322,7 +322,7 @@ describe('an unknown sandbox', () => {
       const { error } = await cli.failure(...command);
       assert.deepEqual(
         [error.code, error.remediation],
-        [code, '"notebook" is a workspace: write @notebook.'],
+        [code, 'It is the name of a workspace: write @notebook.'],
       );
     });
 

@@ -38,8 +38,8 @@ pub struct Exec {
     /// The working directory [default: the directory of the workspace]
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// An environment variable of the command; can be repeated
-    #[arg(long, short, value_name = "NAME=VALUE")]
+    /// An environment variable of the command: NAME=VALUE, or NAME to copy the value from this environment; repeatable
+    #[arg(long, short, value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
     /// Do not read the standard input. Otherwise it is read to its end first, unless it is a terminal
     #[arg(long, short)]

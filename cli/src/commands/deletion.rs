@@ -1,9 +1,9 @@
 //! `workspace delete`: deletes one or several named workspaces.
 
 use sandbox_snapshotter_client::Options;
-use sandbox_snapshotter_client::model::Error;
 use sandbox_snapshotter_client::model::named::Address;
 use sandbox_snapshotter_client::model::named::answer::DeletedWorkspace;
+use sandbox_snapshotter_client::model::{Code, Error};
 use serde_json::{Value, json};
 
 use super::confirm::confirm;
@@ -23,8 +23,13 @@ use crate::output::{print_failure, print_json};
 pub fn run(context: &Context, command: &Delete) -> Result<Exit> {
     let addresses = command.names.iter().map(|name| parse_address(name)).collect::<Result<Vec<_>>>()?;
     confirm(&command.confirmation, || {
-        let effects = addresses.iter().map(|address| effect(context, address)).collect::<Result<Vec<_>>>()?;
-        Ok(Some(effects.join(" ")))
+        let effects = addresses.iter().filter_map(|address| match effect(context, address) {
+            // Of several workspaces, a missing one is reported in its place.
+            Err(failure) if addresses.len() > 1 && failure.code() == Some(Code::WorkspaceNotFound.as_str()) => None,
+            effect => Some(effect),
+        });
+        let effects = effects.collect::<Result<Vec<_>>>()?;
+        Ok(Some(effects.join(" ")).filter(|effects| !effects.is_empty()))
     })?;
     if let [address] = addresses.as_slice() {
         return context.show(&delete(context, address)?);

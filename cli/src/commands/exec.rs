@@ -14,6 +14,7 @@ use sandbox_snapshotter_client::{self as client, Options};
 use serde_json::json;
 
 use super::context::Context;
+use super::settings::own_environment;
 use super::target::check_order;
 use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
@@ -160,11 +161,11 @@ fn check_no_option_follows(target: &str, argv: &[String]) -> Result<()> {
     }
 }
 
-fn parse_variable(pair: &str) -> Result<(String, String)> {
-    let (name, value) = pair.split_once('=').ok_or_else(|| {
-        Failure::invalid("INVALID_USAGE", format!("The variable {pair:?} has no value."), "Pass `--env NAME=VALUE`.")
-    })?;
-    Ok((name.to_owned(), value.to_owned()))
+fn parse_variable(variable: &str) -> Result<(String, String)> {
+    match variable.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Ok((variable.to_owned(), own_environment(variable)?)),
+    }
 }
 
 /// An input of which the beginning was read.

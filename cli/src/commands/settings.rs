@@ -191,7 +191,7 @@ fn check_variable(name: &str, value: &str) -> std::result::Result<(), String> {
 }
 
 /// Returns the value of a variable in this program's environment.
-fn own_environment(name: &str) -> Result<String> {
+pub(super) fn own_environment(name: &str) -> Result<String> {
     std::env::var(name).map_err(|error| {
         let why = match error {
             VarError::NotPresent => "is not set",

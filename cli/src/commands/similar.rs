@@ -120,7 +120,7 @@ impl Context {
 
     /// Returns the remediation for an id of a sandbox that is the name of a workspace: the `@` is missing.
     pub(super) fn workspace_without_at(&self, id: &str) -> Option<String> {
-        self.is_workspace(id).then(|| format!("{id:?} is a workspace: write @{id}."))
+        self.is_workspace(id).then(|| format!("It is the name of a workspace: write @{id}."))
     }
 
     /// Returns whether the default tenant has a workspace of this name, as far as the server tells.

@@ -142,6 +142,11 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
     };
     let snapshot = Some(snapshot).filter(|snapshot| *snapshot != StopSnapshot::default());
     let request = StopRequest { snapshot, ..StopRequest::of(parse_address(&command.name)?) };
+    if request.snapshot.is_some() && context.workspace(&request.address)?.state == State::Stopped {
+        print_warning(
+            "the workspace is stopped already, so no snapshot is taken, and none gets the label or the expiration",
+        );
+    }
     let mut stopped = context.call_mutating::<Stopped>("workspaces/stop", &request)?;
     // A snapshot with a label or an expiration is taken in any case.
     stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sandbox_snapshotter_client::model::similar::most_similar;
 use serde::Deserialize;
 
 use super::{Environment, environment_text};
@@ -83,12 +84,13 @@ fn read_file(path: &Path, is_named: bool) -> Result<File> {
 
 fn select_profile(mut file: File, flags: &Global) -> Result<Profile> {
     let Some(name) = &flags.profile else { return Ok(Profile { address: file.address, token: file.token }) };
+    let similar = most_similar(name, file.profiles.keys().map(String::as_str));
+    let remediation = match similar {
+        Some(similar) => format!("Did you mean the profile {similar:?}?"),
+        None => format!("Add `[profiles.{name}]` with `address` and `token` to the file."),
+    };
     file.profiles.remove(name).ok_or_else(|| {
-        Failure::invalid(
-            "PROFILE_NOT_FOUND",
-            format!("The configuration file has no profile {name:?}."),
-            format!("Add `[profiles.{name}]` with `address` and `token` to the file."),
-        )
+        Failure::invalid("PROFILE_NOT_FOUND", format!("The configuration file has no profile {name:?}."), remediation)
     })
 }
 
