@@ -117,7 +117,7 @@ fn expiry(given: &Settings, file: Option<Expiry>, present: Option<&Expiry>) -> O
     if given.idle.is_none() && given.max_age.is_none() {
         return file;
     }
-    let base = file.or(present.cloned()).unwrap_or_default();
+    let base = file.or(present.copied()).unwrap_or_default();
     Some(Expiry {
         idle_seconds: given.idle.map_or(base.idle_seconds, |duration| duration.0),
         max_seconds: given.max_age.map_or(base.max_seconds, |duration| duration.0),
@@ -129,7 +129,7 @@ fn autosave(given: &Settings, file: Option<Autosave>, present: Option<&Autosave>
     if autosave_every.is_none() && autosave_after_turn.is_none() && autosave_keep.is_none() {
         return file;
     }
-    let base = file.or(present.cloned()).unwrap_or_default();
+    let base = file.or(present.copied()).unwrap_or_default();
     Some(Autosave {
         every_seconds: autosave_every.map_or(base.every_seconds, |duration| duration.0),
         after_turn: autosave_after_turn.unwrap_or(base.after_turn),
