@@ -1,6 +1,7 @@
 //! The warning about files with secrets that are missing after a workspace got the files of a snapshot that left them out.
 
 use sandbox_snapshotter_client::model::answer::{Manifest, Summary};
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::request::LineageScope;
 use sandbox_snapshotter_client::model::{SandboxId, Selection, Selector, SnapshotId, SnapshotRef};
 
@@ -15,6 +16,13 @@ impl Context {
             && let Some(note) = self.left_out(sandbox_id, snapshot_id)
         {
             print_warning(&note);
+        }
+    }
+
+    /// As [`warn_of_left_out`](Self::warn_of_left_out), for the snapshot from which a workspace was restored.
+    pub(super) fn warn_of_left_out_of(&self, described: &WorkspaceDescription) {
+        if let Some(id) = described.restored_from.as_ref().and_then(|from| from.snapshot_id.as_ref()) {
+            self.warn_of_left_out(&described.sandbox_id, id);
         }
     }
 

@@ -25,6 +25,7 @@ mod shell;
 mod similar;
 mod snapshot;
 mod snapshot_search;
+mod switch;
 mod target;
 mod tokens;
 mod tools;

@@ -5,7 +5,9 @@ use std::path::Path;
 use sandbox_snapshotter_client::model::answer::{SnapshotState, Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter_client::model::request::{LineageRequest, LineageScope, SandboxSelection, SandboxTarget};
+use sandbox_snapshotter_client::model::request::{
+    LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
+};
 use sandbox_snapshotter_client::model::{
     Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
 };
@@ -44,6 +46,18 @@ pub fn parse_address(text: &str) -> Result<Address> {
         Some((tenant, name)) => Ok(Address { tenant: Tenant::parse(tenant)?, name: WorkspaceName::parse(name)? }),
         None => Ok(Address::in_default_tenant(WorkspaceName::parse(text)?)),
     }
+}
+
+/// Parses the name of another workspace of a tenant: `name`, `@name` or `@tenant/name`.
+pub fn name_in_tenant(text: &str, tenant: &Tenant) -> Result<WorkspaceName> {
+    let has_tenant = text.contains('/');
+    let other = parse_address(text)?;
+    if has_tenant && other.tenant != *tenant {
+        let message = format!("The workspace {other} belongs to another tenant than {:?}.", tenant.as_str());
+        let remediation = "Name a workspace of the same tenant: files do not pass from one tenant to another.";
+        return Err(Failure::invalid("INVALID_USAGE", message, remediation));
+    }
+    Ok(other.name)
 }
 
 impl Context {
@@ -181,6 +195,29 @@ impl Context {
         found.reverse();
         let newest = found.into_iter().max_by_key(|(_, summary)| (is_ready(summary), summary.created_at));
         Ok(newest.map_or(last, |(selector, _)| selector))
+    }
+
+    /// Finds the snapshot of a workspace with an id, a short ref or a label.
+    pub fn find_in_workspace(&self, address: &Address, snapshot: &str) -> Result<SnapshotId> {
+        if let Ok(snapshot) = SnapshotText::parse(snapshot) {
+            return Ok(snapshot.into_id());
+        }
+        if snapshot.starts_with('@') && self.workspace(address).is_ok() {
+            let message = format!("{snapshot:?} is a workspace, not a snapshot.");
+            let words = [to_target(address), "--from".to_owned(), snapshot.to_owned()];
+            let promote = shell_words(words.iter().map(String::as_str));
+            let remediation = format!("To continue with its files: `snapshotter workspace promote {promote}`.");
+            return Err(Failure::invalid("INVALID_USAGE", message, remediation));
+        }
+        self.find_of_target(&to_target(address), snapshot)
+    }
+
+    /// Finds the snapshot of a sandbox or a workspace with an id or a label.
+    pub fn find_of_target(&self, target: &str, snapshot: &str) -> Result<SnapshotId> {
+        let selector = self.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?;
+        let found =
+            self.call_read_only::<Summary>("get", &Selection { selector, lineage_scope: LineageScope::UNRESTRICTED })?;
+        Ok(found.value.snapshot_id)
     }
 
     /// Verifies that a label selects the snapshot that is to get it, although snapshots of other sandboxes of the workspace may have

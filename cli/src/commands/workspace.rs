@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
     Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, WorkspaceDescription, WorkspaceEntry, WorkspacePage,
 };
@@ -10,10 +9,9 @@ use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
-    PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
-    StopSnapshot, UpdateRequest,
+    SnapshotText, Source as SourceRequest, StartRequest, StopRequest, StopSnapshot,
 };
-use sandbox_snapshotter_client::model::{Code, Directory, Selection, SnapshotId};
+use sandbox_snapshotter_client::model::{Code, Directory, Selection};
 use sandbox_snapshotter_client::{ErrorCode, Options};
 use serde_json::json;
 
@@ -21,17 +19,15 @@ use super::context::{Context, key_or_new};
 use super::deletion;
 use super::lists;
 use super::settings::settings_update;
-use super::target::{parse_address, parse_label, read_selector, to_target};
-use crate::args::workspace::{
-    Create, Fork, List, Promote, Rollback, Source, Start, StartOptions, Stop, Update, Workspace,
-};
+use super::switch;
+use super::target::{name_in_tenant, parse_address, parse_label, read_selector};
+use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, Stop, Workspace};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::stopped::Stopped;
-use crate::output::switched::{StartedFrom, SwitchedWorkspace};
+use crate::output::switched::StartedFrom;
 use crate::output::{print_failure, print_warning};
-use crate::quoting::shell_words;
 use crate::remediation::remediation_or;
 
 /// Runs the command.
@@ -48,9 +44,9 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
             context.show::<TurnEnded>(&context.call_mutating("workspaces/turnEnded", &parse_address(&command.name)?)?)
         }
         Workspace::Fork(command) => fork(context, command),
-        Workspace::Rollback(command) => rollback(context, &command),
-        Workspace::Update(command) => update(context, &command),
-        Workspace::Promote(command) => promote(context, command),
+        Workspace::Rollback(command) => switch::rollback(context, &command),
+        Workspace::Update(command) => switch::update(context, &command),
+        Workspace::Promote(command) => switch::promote(context, command),
         Workspace::Migrate(command) => {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
             context.show::<Stopped>(&context.call_mutating("workspaces/migrate", &request)?)
@@ -88,16 +84,9 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     })?;
     context.show(&created)?;
     if let Some(SourceRequest::Snapshot(_)) = create.source {
-        warn_of_left_out(context, &created.value.description);
+        context.warn_of_left_out_of(&created.value.description);
     }
     Ok(Exit::Done)
-}
-
-/// Warns of the files with secrets that the snapshot does not have from which a workspace was restored.
-fn warn_of_left_out(context: &Context, described: &WorkspaceDescription) {
-    if let Some(id) = described.restored_from.as_ref().and_then(|from| from.snapshot_id.as_ref()) {
-        context.warn_of_left_out(&described.sandbox_id, id);
-    }
 }
 
 fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<SourceRequest>> {
@@ -115,7 +104,7 @@ fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<
 fn start(context: &Context, command: Start) -> Result<Exit> {
     let address = parse_address(&command.name)?;
     let from = match &command.from {
-        Some(snapshot) => Some(SnapshotText::Id(find_in_workspace(context, &address, snapshot)?)),
+        Some(snapshot) => Some(SnapshotText::Id(context.find_in_workspace(&address, snapshot)?)),
         None => None,
     };
     let request = StartRequest {
@@ -130,7 +119,7 @@ fn start(context: &Context, command: Start) -> Result<Exit> {
     }
     let started = context.call_mutating::<StartedFrom>("workspaces/start", &request)?;
     context.show(&started)?;
-    warn_of_left_out(context, &started.value.started.description);
+    context.warn_of_left_out_of(&started.value.started.description);
     Ok(Exit::Done)
 }
 
@@ -179,7 +168,7 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
     let from = match command.from.as_deref() {
         None => None,
         Some(ForkFrom::LATEST) => Some(ForkFrom::Latest),
-        Some(snapshot) => Some(ForkFrom::Snapshot(SnapshotText::Id(find_in_workspace(context, &address, snapshot)?))),
+        Some(snapshot) => Some(ForkFrom::Snapshot(SnapshotText::Id(context.find_in_workspace(&address, snapshot)?))),
     };
     let request = ForkRequest {
         new_name: command.new_name.as_deref().map(|name| name_in_tenant(name, &address.tenant)).transpose()?,
@@ -206,142 +195,6 @@ fn fork_failure(fork: &ForkResult<StartedWorkspace>) -> Option<Failure> {
     let exit = Exit::of(&ErrorCode::Known(problem.code), problem.code.kind());
     let message = format!("{}: {}", fork.name, problem.message);
     Some(Failure::local(exit, problem.code.as_str(), message, remediation_or(problem.code, &problem.remediation)))
-}
-
-fn update(context: &Context, command: &Update) -> Result<Exit> {
-    let address = parse_address(&command.name)?;
-    let current_snapshot_id = match &command.back_to {
-        Some(snapshot) => Some(find_in_workspace(context, &address, snapshot)?),
-        None => None,
-    };
-    let snapshot_id = current_snapshot_id.clone();
-    let present = if command.settings.changes_part() { Some(context.workspace(&address)?) } else { None };
-    let request = UpdateRequest {
-        current_snapshot_id,
-        accept_stale: command.accept_stale,
-        ..UpdateRequest::of(address, settings_update(&command.settings, present.as_ref())?)
-    };
-    match &command.back_to {
-        Some(snapshot) => {
-            let files = format!("rolled back to {snapshot}");
-            show_switched(context, "workspaces/update", &request, files, snapshot_id)
-        }
-        None => context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?),
-    }
-}
-
-fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
-    let Rollback { name, snapshot, .. } = command;
-    let address = parse_address(name)?;
-    let found = find_in_workspace(context, &address, snapshot);
-    let found = found.map_err(|failure| context.suggest_order(failure, name, snapshot))?;
-    let request = UpdateRequest {
-        current_snapshot_id: Some(found.clone()),
-        accept_stale: command.accept_stale,
-        ..UpdateRequest::of(address, SettingsUpdate::default())
-    };
-    let files = format!("rolled back to {}", command.snapshot);
-    show_switched(context, "workspaces/update", &request, files, Some(found))
-}
-
-fn promote(context: &Context, command: Promote) -> Result<Exit> {
-    let address = parse_address(&command.name)?;
-    let from = match &command.snapshot {
-        Some(snapshot) => PromoteFrom::Snapshot(find_of_target(context, &command.from, snapshot)?),
-        None => promoted(context, &address, &command.from)?,
-    };
-    let promoted = match &from {
-        PromoteFrom::Snapshot(id) => Some(id.clone()),
-        PromoteFrom::Workspace(_) => None,
-    };
-    let request = PromoteRequest {
-        accept_stale: command.accept_stale,
-        idempotency_key: key_or_new(command.key)?,
-        ..PromoteRequest::of(address.clone(), from)
-    };
-    let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
-    let files = format!("promoted from {snapshot}{}", command.from);
-    show_switched(context, "workspaces/promote", &request, files, promoted)
-        .map_err(|failure| context.suggest_snapshot(failure, &command.from))
-}
-
-/// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
-/// snapshot of the workspace that gets the files.
-fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteFrom> {
-    if from.starts_with('@') || from.contains('/') {
-        return Ok(PromoteFrom::Workspace(name_in_tenant(from, &address.tenant)?));
-    }
-    if let Ok(snapshot) = SnapshotText::parse(from) {
-        return Ok(PromoteFrom::Snapshot(snapshot.into_id()));
-    }
-    let name = WorkspaceName::parse(from);
-    if let Ok(name) = &name {
-        let other = Address { name: name.clone(), tenant: address.tenant.clone() };
-        match context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &other) {
-            Err(failure) if failure.code() == Some(Code::WorkspaceNotFound.as_str()) => {}
-            _ => return Ok(PromoteFrom::Workspace(other.name)),
-        }
-    }
-    match (find_in_workspace(context, address, from), name) {
-        // The failure of the promotion suggests a workspace.
-        (Err(failure), Ok(name)) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {
-            Ok(PromoteFrom::Workspace(name))
-        }
-        (found, _) => found.map(PromoteFrom::Snapshot),
-    }
-}
-
-/// Parses the name of another workspace of a tenant: `name`, `@name` or `@tenant/name`.
-fn name_in_tenant(text: &str, tenant: &Tenant) -> Result<WorkspaceName> {
-    let has_tenant = text.contains('/');
-    let other = parse_address(text)?;
-    if has_tenant && other.tenant != *tenant {
-        let message = format!("The workspace {other} belongs to another tenant than {:?}.", tenant.as_str());
-        let remediation = "Name a workspace of the same tenant: files do not pass from one tenant to another.";
-        return Err(Failure::invalid("INVALID_USAGE", message, remediation));
-    }
-    Ok(other.name)
-}
-
-/// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
-fn show_switched(
-    context: &Context,
-    operation: &str,
-    request: &impl Options,
-    files: String,
-    snapshot: Option<SnapshotId>,
-) -> Result<Exit> {
-    let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
-    answer.value.files = files;
-    context.show(&answer)?;
-    match snapshot {
-        Some(id) => context.warn_of_left_out(&answer.value.description.sandbox_id, &id),
-        None => warn_of_left_out(context, &answer.value.description),
-    }
-    Ok(Exit::Done)
-}
-
-/// Finds the snapshot of a workspace with an id, a short ref or a label.
-fn find_in_workspace(context: &Context, address: &Address, snapshot: &str) -> Result<SnapshotId> {
-    if let Ok(snapshot) = SnapshotText::parse(snapshot) {
-        return Ok(snapshot.into_id());
-    }
-    if snapshot.starts_with('@') && context.workspace(address).is_ok() {
-        let message = format!("{snapshot:?} is a workspace, not a snapshot.");
-        let words = [to_target(address), "--from".to_owned(), snapshot.to_owned()];
-        let promote = shell_words(words.iter().map(String::as_str));
-        let remediation = format!("To continue with its files: `snapshotter workspace promote {promote}`.");
-        return Err(Failure::invalid("INVALID_USAGE", message, remediation));
-    }
-    find_of_target(context, &to_target(address), snapshot)
-}
-
-/// Finds the snapshot of a sandbox or a workspace with an id or a label.
-fn find_of_target(context: &Context, target: &str, snapshot: &str) -> Result<SnapshotId> {
-    let selector = context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?;
-    let found =
-        context.call_read_only::<Summary>("get", &Selection { selector, lineage_scope: LineageScope::UNRESTRICTED })?;
-    Ok(found.value.snapshot_id)
 }
 
 impl lists::Page for WorkspacePage {

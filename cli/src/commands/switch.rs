@@ -1,0 +1,121 @@
+//! The commands with which a workspace continues in another sandbox, or with other settings: `rollback`, `update` and `promote`.
+
+use sandbox_snapshotter_client::Options;
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
+use sandbox_snapshotter_client::model::named::{Address, WorkspaceName};
+use sandbox_snapshotter_client::model::request::{
+    PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, UpdateRequest,
+};
+use sandbox_snapshotter_client::model::{Code, SnapshotId};
+
+use super::context::{Context, key_or_new};
+use super::settings::settings_update;
+use super::target::{name_in_tenant, parse_address};
+use crate::args::workspace::{Promote, Rollback, Update};
+use crate::exit::Exit;
+use crate::failure::Result;
+use crate::output::switched::SwitchedWorkspace;
+
+/// `workspace update`
+pub(super) fn update(context: &Context, command: &Update) -> Result<Exit> {
+    let address = parse_address(&command.name)?;
+    let current_snapshot_id = match &command.back_to {
+        Some(snapshot) => Some(context.find_in_workspace(&address, snapshot)?),
+        None => None,
+    };
+    let snapshot_id = current_snapshot_id.clone();
+    let present = if command.settings.changes_part() { Some(context.workspace(&address)?) } else { None };
+    let request = UpdateRequest {
+        current_snapshot_id,
+        accept_stale: command.accept_stale,
+        ..UpdateRequest::of(address, settings_update(&command.settings, present.as_ref())?)
+    };
+    match &command.back_to {
+        Some(snapshot) => {
+            let files = format!("rolled back to {snapshot}");
+            show_switched(context, "workspaces/update", &request, files, snapshot_id)
+        }
+        None => context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?),
+    }
+}
+
+/// `workspace rollback`
+pub(super) fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
+    let Rollback { name, snapshot, .. } = command;
+    let address = parse_address(name)?;
+    let found = context.find_in_workspace(&address, snapshot);
+    let found = found.map_err(|failure| context.suggest_order(failure, name, snapshot))?;
+    let request = UpdateRequest {
+        current_snapshot_id: Some(found.clone()),
+        accept_stale: command.accept_stale,
+        ..UpdateRequest::of(address, SettingsUpdate::default())
+    };
+    let files = format!("rolled back to {}", command.snapshot);
+    show_switched(context, "workspaces/update", &request, files, Some(found))
+}
+
+/// `workspace promote`
+pub(super) fn promote(context: &Context, command: Promote) -> Result<Exit> {
+    let address = parse_address(&command.name)?;
+    let from = match &command.snapshot {
+        Some(snapshot) => PromoteFrom::Snapshot(context.find_of_target(&command.from, snapshot)?),
+        None => promoted(context, &address, &command.from)?,
+    };
+    let promoted = match &from {
+        PromoteFrom::Snapshot(id) => Some(id.clone()),
+        PromoteFrom::Workspace(_) => None,
+    };
+    let request = PromoteRequest {
+        accept_stale: command.accept_stale,
+        idempotency_key: key_or_new(command.key)?,
+        ..PromoteRequest::of(address.clone(), from)
+    };
+    let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
+    let files = format!("promoted from {snapshot}{}", command.from);
+    show_switched(context, "workspaces/promote", &request, files, promoted)
+        .map_err(|failure| context.suggest_snapshot(failure, &command.from))
+}
+
+/// Returns the workspace or the snapshot to promote. A text without `@` that is the name of no workspace may be the label of a
+/// snapshot of the workspace that gets the files.
+fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteFrom> {
+    if from.starts_with('@') || from.contains('/') {
+        return Ok(PromoteFrom::Workspace(name_in_tenant(from, &address.tenant)?));
+    }
+    if let Ok(snapshot) = SnapshotText::parse(from) {
+        return Ok(PromoteFrom::Snapshot(snapshot.into_id()));
+    }
+    let name = WorkspaceName::parse(from);
+    if let Ok(name) = &name {
+        let other = Address { name: name.clone(), tenant: address.tenant.clone() };
+        match context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &other) {
+            Err(failure) if failure.code() == Some(Code::WorkspaceNotFound.as_str()) => {}
+            _ => return Ok(PromoteFrom::Workspace(other.name)),
+        }
+    }
+    match (context.find_in_workspace(address, from), name) {
+        // The failure of the promotion suggests a workspace.
+        (Err(failure), Ok(name)) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {
+            Ok(PromoteFrom::Workspace(name))
+        }
+        (found, _) => found.map(PromoteFrom::Snapshot),
+    }
+}
+
+/// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
+fn show_switched(
+    context: &Context,
+    operation: &str,
+    request: &impl Options,
+    files: String,
+    snapshot: Option<SnapshotId>,
+) -> Result<Exit> {
+    let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
+    answer.value.files = files;
+    context.show(&answer)?;
+    match snapshot {
+        Some(id) => context.warn_of_left_out(&answer.value.description.sandbox_id, &id),
+        None => context.warn_of_left_out_of(&answer.value.description),
+    }
+    Ok(Exit::Done)
+}
