@@ -1,16 +1,19 @@
 //! The commands for access tokens.
 
-use sandbox_snapshotter_client::model::Label;
-use sandbox_snapshotter_client::model::named::{self, WorkspaceName};
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
+use sandbox_snapshotter_client::model::named::{self, Address};
 use sandbox_snapshotter_client::model::request::{
     CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest,
 };
 use sandbox_snapshotter_client::model::token::{CreatedToken, CurrentToken, RevokedToken, Token, TokenId, TokenList};
+use sandbox_snapshotter_client::model::{Code, Label};
 
 use super::context::Context;
+use super::target::{name_in_tenant, to_target};
 use crate::args::tokens::{Create, Revoke, Tenant, Tokens};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
+use crate::output::print_warning;
 
 /// `tokens`
 pub fn run(context: &Context, command: Tokens) -> Result<Exit> {
@@ -71,10 +74,18 @@ fn only_labeled(tokens: Vec<Token>, label: &str) -> Result<Option<TokenId>> {
 
 fn create(context: &Context, command: Create) -> Result<Exit> {
     let Create { permissions, workspaces, expires, label, tenant } = command;
-    let name = |name: &String| WorkspaceName::parse(name.strip_prefix('@').unwrap_or(name));
-    let names = workspaces.iter().map(name).collect::<Result<Vec<_>, _>>()?;
+    let tenant = parse_tenant(&tenant)?;
+    let names = workspaces.iter().map(|name| name_in_tenant(name, &tenant)).collect::<Result<Vec<_>>>()?;
+    for name in &names {
+        // A token may precede its workspace.
+        let address = Address { tenant: tenant.clone(), name: name.clone() };
+        let found = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
+        if found.is_err_and(|failure| failure.code() == Some(Code::WorkspaceNotFound.as_str())) {
+            print_warning(&format!("there is no workspace {} yet", to_target(&address)));
+        }
+    }
     let request = CreateTokenRequest {
-        tenant: parse_tenant(&tenant)?,
+        tenant,
         workspaces: Some(names).filter(|names| !names.is_empty()),
         label: label.as_deref().map(Label::parse).transpose()?,
         expiration_seconds: expires.0.0,
