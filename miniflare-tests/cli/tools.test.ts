@@ -101,6 +101,13 @@ test('`tokens create` prints a token that permits what it names, until `tokens r
   assert.deepEqual(await cli.code('tokens', 'revoke', id), ['TOKEN_NOT_FOUND', 3]);
 });
 
+test('`tokens create` warns of a workspace that does not exist', async () => {
+  const create = ['tokens', 'create', '--permission', 'read', '--workspace', 'notebok', '--label', 'typo'];
+  const { status, stderr } = await cli.run(create);
+  assert.deepEqual([status, stderr], [0, 'warning: there is no workspace @notebok yet\n']);
+  await cli.print('tokens', 'revoke', 'typo');
+});
+
 test('`tokens revoke` takes a label that exactly one token has', async () => {
   const create = async (label: string) =>
     (await cli.print('tokens', 'create', '--permission', 'read', '--label', label, '--quiet'))
