@@ -69,7 +69,7 @@ describe('beforeStop', () => {
     await workspace.update({ hooks: { beforeStop: { command, timeoutSeconds: 1 } } });
     const error = await world.failure(workspace.stop());
     assert.equal(error.code, 'HOOK_FAILED');
-    assert.match(error.message, /exceeded its time limit of 1 seconds/);
+    assert.match(error.message, /exceeded its time limit of 1 second and/);
     assert.equal(await workspace.exec("pgrep -f 'while :' | grep -vx -e $$ -e $PPID | wc -l"), '0\n');
   });
 

@@ -129,6 +129,9 @@ const NOT_FOUND: i32 = 127;
 /// The commands of a shell that are no programs, and that people begin a line with.
 const SHELL_COMMANDS: [&str; 5] = ["cd", "export", "source", ".", "set"];
 
+/// Operators of a shell between commands.
+const OPERATORS: [&str; 7] = ["&&", "||", "|", ";", "&", ">", "<"];
+
 /// Returns the command line as one argument, if the program was not found because the arguments are words of a line for the
 /// shell.
 fn line_of_missing_program(exit_code: i32, argv: &[String]) -> Option<String> {
@@ -138,8 +141,11 @@ fn line_of_missing_program(exit_code: i32, argv: &[String]) -> Option<String> {
     if exit_code != NOT_FOUND || !is_of_shell {
         return None;
     }
-    let line = format!("{program} {}", shell_words(arguments.iter().map(String::as_str)));
-    Some(shell_words([line.trim_end()]))
+    let word = |word: &String| {
+        if OPERATORS.contains(&word.as_str()) { word.clone() } else { shell_words([word.as_str()]) }
+    };
+    let words: Vec<_> = std::iter::once(program.clone()).chain(arguments.iter().map(word)).collect();
+    Some(shell_words([words.join(" ").as_str()]))
 }
 
 /// Returns whether the program is a shell without arguments, which a user expects to be interactive.
@@ -262,7 +268,7 @@ mod tests {
         };
         assert_eq!(line(127, &["cd", "d"]).as_deref(), Some("'cd d'"));
         assert_eq!(line(127, &["FOO=1", "env"]).as_deref(), Some("'FOO=1 env'"));
-        assert_eq!(line(127, &["npm test", "&&", "ls"]).as_deref(), Some("'npm test '\\''&&'\\'' ls'"));
+        assert_eq!(line(127, &["npm test", "&&", "ls"]).as_deref(), Some("'npm test && ls'"));
         for (exit_code, argv) in [(1, &["cd", "d"][..]), (127, &["nope"]), (127, &["env", "A=1"]), (127, &[])] {
             assert_eq!(line(exit_code, argv), None, "{argv:?}");
         }

@@ -126,6 +126,7 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "dependsOn.files" => "--depends-on",
         "dependsOn.fingerprint" => "--fingerprint",
         "dir" => "--dir",
+        "durable" => "--durable",
         "excludes" => "--exclude",
         "expirationSeconds" => "--expires",
         "expiry.idleSeconds" => "--idle",
@@ -148,6 +149,7 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "onTimeout" => "--on-timeout",
         "overwrite" => "--overwrite",
         "permissions" => "--permission",
+        "persistent" => "--persistent",
         "replace" => "--replace",
         "revive" => "--revive",
         "secrets" => "--secrets",
@@ -275,6 +277,7 @@ mod tests {
             with_flags("`count` must be 1–100; `onFailure: \"warn\"`."),
             "`--count` must be 1–100; `--hook-failure warn`."
         );
+        assert_eq!(with_flags("It requires `durable: false`."), "It requires `--durable false`.");
         assert_eq!(
             with_flags("Pass `secrets: \"exclude\"`, or `image: null`."),
             "Pass `--secrets exclude`, or `--default-image`."

@@ -39,12 +39,14 @@ const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 10] = [
 ];
 
 /// Options, without their dashes, and the options here, of which the first that the command has is suggested.
-const OPTIONS: [(&[&str], &[&str]); 11] = [
+const OPTIONS: [(&[&str], &[&str]); 13] = [
     (&["description", "desc", "comment", "note"], &["message", "label"]),
     (&["tag", "title", "name"], &["label", "message"]),
     (&["message", "m"], &["message", "label"]),
-    (&["f"], &["follow", "force"]),
-    (&["force", "overwrite", "replace"], &["overwrite", "force", "replace"]),
+    (&["f"], &["follow", "force", "yes"]),
+    (&["force", "overwrite", "replace"], &["overwrite", "force", "replace", "yes"]),
+    (&["output", "format", "o"], &["json"]),
+    (&["e"], &["env"]),
     (&["ttl", "expiry", "expire", "expiration", "lifetime"], &["expires"]),
     (&["directory", "path", "workdir", "workspace"], &["dir", "cwd"]),
     (&["ignore", "excludes"], &["exclude"]),
