@@ -71,7 +71,8 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 15] = [
+const COMMANDS: [(&str, &str); 16] = [
+    ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
     ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
@@ -213,6 +214,7 @@ mod tests {
                 Error::snapshot_has_dependents(&snapshot, true, &[SandboxId::parse("agent-43").unwrap()]),
                 "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`, and take a snapshot",
             ),
+            (Error::commands_not_running(&id), "With @NAME, `snapshotter exec --detach` starts the workspace first."),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
             (Error::nothing_restorable(&id), "Use `snapshotter workspace start --allow-empty` to start"),
             (Error::platform_snapshot_lost(&id, "x", None), "Use `snapshotter workspace start --allow-empty` to start"),
