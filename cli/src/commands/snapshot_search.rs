@@ -47,6 +47,9 @@ impl Context {
 
     /// Suggests to exchange the two operands that select a snapshot, if the user may have exchanged them.
     pub(super) fn suggest_order(&self, failure: Failure, target: &str, snapshot: &str) -> Failure {
+        if failure.code() == Some("INVALID_USAGE") {
+            return failure; // It says already what is wrong with the operands.
+        }
         let is_unknown = || failure.code() == Some(Code::WorkspaceNotFound.as_str());
         let order = right_order(target, snapshot);
         let order =
