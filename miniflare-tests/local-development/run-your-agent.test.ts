@@ -10,7 +10,7 @@ import type { Output } from '../../examples/shared/answers.ts';
 import { claimFolder } from '../../scripts/claim.ts';
 import { at } from '../../scripts/setup.mjs';
 import { createProject, DEV, folder, run, startDev, startWrangler } from './projects.ts';
-import { Command, freePorts, listen } from './terminal.ts';
+import { Command, freePorts } from './terminal.ts';
 
 const PAGE = readFileSync(at('docs/run-your-agent.md'), 'utf8');
 
@@ -59,30 +59,6 @@ test('an agent with the service binding alone works in a named workspace of `npm
   assert.match(message, /"missing"\. Create it .+\.$/, 'the remediation is at the end');
   assert.equal(await dev.interrupt(), 0);
   assert.match(dev.output, /Saved notebook\./);
-});
-
-test('Ctrl-C saves the active workspaces of each tenant', async () => {
-  const port = await freePorts();
-  const address = { tenant: 'acme', name: 'web' };
-  const startOwn = async () => {
-    const dev = startDev(port, 'tenants');
-    const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
-    await dev.prints(/Press Ctrl-C to stop/);
-    return { dev, client: new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token })) };
-  };
-  {
-    const { dev, client } = await startOwn();
-    await using _ = dev;
-    await client.workspaces.create(address);
-    await client.exec({ ...address, command: 'echo hello > notes.txt' });
-    assert.equal(await dev.interrupt(), 0);
-    assert.match(dev.output, /Saved acme\/web\./);
-  }
-  const { dev, client } = await startOwn();
-  await using _ = dev;
-  const { stdout } = await client.exec({ ...address, command: 'cat notes.txt' });
-  assert.equal(stdout, 'hello\n');
-  assert.equal(await dev.interrupt(), 0);
 });
 
 test('an agent reaches the run after one that was killed', async () => {
@@ -296,119 +272,4 @@ test('an invalid wrangler.toml is reported without a stack trace', async () => {
   assert.equal(await dev.ended(), 1);
   assert.match(dev.output, /"main"/);
   assert.doesNotMatch(dev.output, /^ +at /m);
-});
-
-test('a second run over the same state is refused, and leaves the first one as it is', async () => {
-  const port = await freePorts();
-  await using first = startDev(port, 'shared', ['--runtime', 'container']);
-  const [, token = ''] = await first.prints(/Token of both: +(\S+)/);
-  await first.prints(/Press Ctrl-C to stop/);
-  const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
-  await workspaces.create({ name: 'notebook' });
-
-  await using second = startDev(await freePorts(), 'shared', ['--runtime', 'container']);
-  assert.equal(await second.ended(), 1);
-  assert.match(second.output, /^Another `npm run dev` uses the state in \S+shared\. End it, or .+\n$/);
-
-  const { state, hadEnded } = await workspaces.stop({ name: 'notebook' });
-  assert.deepEqual([state, hadEnded], ['stopped', false]);
-  assert.equal(await first.interrupt(), 0);
-});
-
-test('a second run with another state leaves the first one in the registry, and names it', async () => {
-  const port = await freePorts();
-  await using first = startDev(port, 'one', ['--runtime', 'container']);
-  await first.prints(/`wrangler dev` in another project can bind [^]*Press Ctrl-C to stop/);
-  const entry = () => readFileSync(join(folder, 'config/.wrangler/registry/sandbox-snapshotter'), 'utf8');
-  const registered = entry();
-
-  await using second = startDev(await freePorts(), 'two', ['--runtime', 'container']);
-  const [, other] = await second.prints(
-    /does not reach this run, but the one at ([^,]+), with the state in \S+one\./,
-  );
-  assert.equal(other, `http://127.0.0.1:${port}`);
-  await second.prints(/Press Ctrl-C to stop/);
-  assert.doesNotMatch(second.output, /can bind/);
-  assert.equal(entry(), registered);
-  assert.equal(await second.interrupt(), 0);
-  assert.equal(entry(), registered);
-  assert.equal(await first.interrupt(), 0);
-});
-
-test('the state of another runtime is refused', async () => {
-  await using first = startDev(await freePorts(), 'recorded', ['--runtime', 'container']);
-  await first.prints(/recorded, of the runtime container\n[^]*Press Ctrl-C to stop/);
-  assert.equal(await first.interrupt(), 0);
-  await using second = startDev(await freePorts(), 'recorded', ['--runtime', 'sdk-0.12']);
-  assert.equal(await second.ended(), 1);
-  assert.match(
-    second.output,
-    /^The state in \S+recorded is of the runtime container, and this run of sdk-0\.12\. .+--state <folder>\n$/,
-  );
-});
-
-const THROUGH_RUN = ['node', at('scripts/run.mjs'), 'dev'];
-const THROUGH_NPM = ['npm', 'run', 'dev', '--'];
-for (const [what, command, signal, isToGroup] of [
-  ['SIGTERM', DEV, 'SIGTERM', false],
-  ['SIGHUP', DEV, 'SIGHUP', false],
-  ['SIGTERM to scripts/run.mjs', THROUGH_RUN, 'SIGTERM', false],
-  ['SIGTERM to npm', THROUGH_NPM, 'SIGTERM', false],
-  ['Ctrl-C in a terminal', THROUGH_NPM, 'SIGINT', true],
-  ['SIGHUP to all processes of a terminal', THROUGH_NPM, 'SIGHUP', true],
-] as const)
-  test(`${what} saves the active workspaces, and ends the command`, async () => {
-    const port = await freePorts();
-    await using dev = startDev(port, 'signaled', ['--runtime', 'container'], [...command]);
-    const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
-    await dev.prints(/Press Ctrl-C to stop/);
-    const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
-    await workspaces.getOrCreate({ name: 'notebook' });
-    process.kill(isToGroup ? -dev.pid : dev.pid, signal);
-    await dev.closed();
-    assert.match(dev.output, /Saved notebook\./);
-    await assert.rejects(fetch(`http://127.0.0.1:${port}`), 'workerd has ended');
-  });
-
-test('the active workspaces are saved when the terminal is closed', async () => {
-  const start = async () => {
-    const port = await freePorts();
-    const dev = startDev(port, 'closed', ['--runtime', 'container']);
-    const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
-    await dev.prints(/Press Ctrl-C to stop/);
-    const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
-    return { dev, workspaces };
-  };
-  const first = await start();
-  await using dev = first.dev;
-  await first.workspaces.getOrCreate({ name: 'notebook' });
-  assert.equal(await dev.closeTerminal(), 0);
-
-  const second = await start();
-  await using again = second.dev;
-  const { state } = await second.workspaces.getByName({ name: 'notebook' });
-  assert.equal(state, 'stopped');
-  assert.equal(await again.interrupt(), 0);
-});
-
-test('an earlier run that uses the port is named', async () => {
-  const port = await freePorts();
-  await using first = startDev(port, 'earlier', ['--runtime', 'container']);
-  await first.prints(/Press Ctrl-C to stop/);
-  await using second = startDev(port + 1, 'later');
-  assert.equal(await second.ended(), 1);
-  const message = `Port ${port + 1} is in use by an earlier \`npm run dev\`. To end it: kill ${first.pid}. `;
-  assert.ok(second.output.startsWith(message), second.output);
-});
-
-test('a busy port is reported on one line that names PORT', async () => {
-  const port = await freePorts();
-  const server = await listen(port + 1);
-  await using dev = startDev(port, 'fourth');
-  assert.equal(await dev.ended(), 1);
-  server.close();
-  assert.equal(
-    dev.output,
-    `Port ${port + 1} is in use. Set PORT to another port: PORT=9000 npm run dev -- --state ${join(folder, 'fourth')}\n`,
-  );
 });
