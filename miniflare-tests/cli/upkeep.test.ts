@@ -326,6 +326,12 @@ describe('an unknown sandbox', () => {
       );
     });
 
+  test('with the name and the tenant of a workspace suggests the @', async () => {
+    await cli.print('workspace', 'create', 'acme/api');
+    const { error } = await cli.failure('lineage', 'acme/api');
+    assert.equal(error.remediation, 'It is the name of a workspace: write @acme/api.');
+  });
+
   test('that is the target of `restore-files` is reported', async () => {
     await cli.print('snapshot', 'create', origin, '--label', 'for-files');
     const restore = ['restore-files', origin, 'for-files', 'file', '--to', 'notebok'];

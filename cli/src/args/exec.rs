@@ -16,7 +16,7 @@ Examples:
   snapshotter exec @notebook --detach npm run dev
 
 The exit status is that of the command; 255 if it did not run, or if its end is
-not known.")]
+not known; that of other commands for invalid arguments and settings.")]
 pub struct Exec {
     /// The sandbox, which must be running unless --revive is set, or @NAME for a named workspace, which is started if
     /// necessary

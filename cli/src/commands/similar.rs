@@ -1,15 +1,15 @@
 //! Suggestions of a named workspace, after a name or an id that the server does not know.
 
 use sandbox_snapshotter_client::model::answer::{Tree, TreeSandbox};
-use sandbox_snapshotter_client::model::named::Tenant;
 use sandbox_snapshotter_client::model::named::answer::WorkspacePage;
+use sandbox_snapshotter_client::model::named::{Address, Tenant};
 use sandbox_snapshotter_client::model::request::{LineageRequest, ListWorkspacesRequest};
 use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, SandboxId};
 use serde_json::Value;
 
 use super::context::Context;
-use super::target::{UNKNOWN_REMEDIATION, is_unknown, to_target, unknown_message};
+use super::target::{UNKNOWN_REMEDIATION, is_unknown, parse_address, to_target, unknown_message};
 use crate::failure::Failure;
 
 /// The options that name a workspace that must exist. The `name` comes last, because `create` names a new workspace.
@@ -123,14 +123,12 @@ impl Context {
         self.is_workspace(id).then(|| format!("It is the name of a workspace: write @{id}."))
     }
 
-    /// Returns whether the default tenant has a workspace of this name, as far as the server tells.
-    pub(super) fn is_workspace(&self, name: &str) -> bool {
-        let request = ListWorkspacesRequest {
-            prefix: Some(name.to_owned()),
-            limit: 1,
-            ..ListWorkspacesRequest::of(Tenant::default_tenant())
-        };
+    /// Returns whether there is a workspace `name` of the default tenant, or `tenant/name`, as far as the server tells.
+    pub(super) fn is_workspace(&self, text: &str) -> bool {
+        let Ok(Address { tenant, name }) = parse_address(text) else { return false };
+        let request =
+            ListWorkspacesRequest { prefix: Some(name.to_string()), limit: 1, ..ListWorkspacesRequest::of(tenant) };
         let page = self.call_without_suggestions::<WorkspacePage>("workspaces/list", &request);
-        page.is_ok_and(|page| page.value.workspaces.iter().any(|workspace| workspace.name.as_str() == name))
+        page.is_ok_and(|page| page.value.workspaces.iter().any(|workspace| workspace.name == name))
     }
 }
