@@ -118,9 +118,9 @@ impl Context {
         self.suggest_similar(failure, &Tenant::default_tenant(), [id.as_str()])
     }
 
-    /// Returns the remediation for an id of a sandbox that is the name of a workspace: the `@` is missing.
+    /// Returns the remediation for an id of a sandbox that is the name of a workspace, if its `@` is missing.
     pub(super) fn workspace_without_at(&self, id: &str) -> Option<String> {
-        self.is_workspace(id).then(|| format!("It is the name of a workspace: write @{id}."))
+        (!id.starts_with('@') && self.is_workspace(id)).then(|| format!("It is the name of a workspace: write @{id}."))
     }
 
     /// Returns whether there is a workspace `name` of the default tenant, or `tenant/name`, as far as the server tells.
