@@ -1,7 +1,7 @@
 import { SnapshotterError } from './errors.ts';
 import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
 import { ExecStream, type ExecStreamOptions } from './exec-stream.ts';
-import { answerLost, rpcUnsupported } from './failures.ts';
+import { afterUncertain, answerLost, rpcUnsupported } from './failures.ts';
 import {
   CheckpointOperations,
   CommandOperations,
@@ -15,7 +15,7 @@ import type { Answer, CallOptions, Control, OperationName, Options } from './ope
 import { iteratePages } from './pages.ts';
 import { asSnapshotterError } from './recognize.ts';
 import { isRepeatable, withKey } from './repeatability.ts';
-import { allowsRetry, withRetries, type RetryOptions } from './retry.ts';
+import { allowsRetry, hadNoEffect, withRetries, type RetryOptions } from './retry.ts';
 import { untilAborted } from './signal.ts';
 import { ModelTools } from './tools/model-tools.ts';
 import type { Transport } from './transport/transport.ts';
@@ -96,11 +96,14 @@ export class SnapshotterClient extends SnapshotMethods {
 
   /** Repeats a call after a transient failure. */
   #attempt<T>({ signal, retry }: Control, repeatable: boolean, send: () => Promise<T>): Promise<T> {
+    let uncertain: SnapshotterError | undefined; // The error of the last attempt that may have taken effect.
     const attempt = async () => {
       try {
         return await send();
       } catch (thrown) {
-        throw asSnapshotterError(thrown) ?? answerLost(thrown, repeatable);
+        const error = asSnapshotterError(thrown) ?? answerLost(thrown, repeatable);
+        if (!hadNoEffect(error)) uncertain = error;
+        throw uncertain && error.code === 'SERVICE_UNREACHABLE' ? afterUncertain(uncertain, error) : error;
       }
     };
     const isRetryable = (thrown: unknown) =>

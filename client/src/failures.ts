@@ -54,6 +54,11 @@ export function answerLost(cause: unknown, repeatable: boolean): SnapshotterErro
   });
 }
 
+/** Returns the error of a call whose last attempt had no effect, after one with an uncertain outcome. */
+export function afterUncertain(uncertain: SnapshotterError, last: SnapshotterError): SnapshotterError {
+  return errorOf({ ...uncertain.toJSON(), message: `${uncertain.detail} ${last.detail}` });
+}
+
 /** Returns the error of an answer that is not from the snapshotter. */
 export function foreignAnswer(where: string, what: string): SnapshotterError {
   return errorOf({

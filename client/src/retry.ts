@@ -26,6 +26,11 @@ const NO_EFFECT: ReadonlySet<string> = new Set([
 /** The codes of calls with an unknown outcome. Such a call is retried if it is repeatable, even if it is not transient. */
 const OUTCOME_UNKNOWN: ReadonlySet<string> = new Set(['ANSWER_LOST', 'WORKSPACE_UNAVAILABLE']);
 
+/** Returns whether a failed call had no effect. */
+export function hadNoEffect({ code }: SnapshotterError): boolean {
+  return NO_EFFECT.has(code);
+}
+
 /** Returns whether to retry a failed call: a second call must be safe, and must have a chance to succeed. */
 export function allowsRetry({ code, retryable }: SnapshotterError, repeatable: boolean): boolean {
   if (code === 'ABORTED') return false;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { SnapshotterClient, type Call, type Selection, type SnapshotRef } from '../src/index.ts';
+import { unreachable } from '../src/failures.ts';
 import { clientOver, failure, FakeTransport, never, rpcError } from './fakes.ts';
 
 const busy = () => rpcError('SANDBOX_BUSY', 'transient', true);
@@ -50,6 +51,19 @@ describe('a call that failed', () => {
 
   test('is not retried after an abort', async () => {
     assert.equal(await attemptsOf(aborted(), read), 1);
+  });
+
+  test('is not reported as unreachable if an earlier attempt may have taken effect', async () => {
+    for (const [first, code] of [
+      [lost(), 'ANSWER_LOST'],
+      [unavailable(), 'WORKSPACE_UNAVAILABLE'],
+      [busy(), 'SERVICE_UNREACHABLE'],
+    ] as const) {
+      const transport = new FakeTransport(first, unreachable('a'), unreachable('b'), unreachable('c'));
+      const error = await failure(keyed(clientOver(transport).client));
+      assert.equal(error.code, code);
+      assert.match(error.detail, /The snapshotter could not be reached at c\.$/);
+    }
   });
 
   test('is not retried if the caller disables retries', async () => {

@@ -117,6 +117,22 @@ fn call_is_made_at_most_four_times_with_growing_waits() {
 }
 
 #[test]
+fn call_without_an_answer_is_not_reported_as_unreachable() {
+    for (first, code) in [
+        (lost_reply(), "ANSWER_LOST"),
+        (error_reply("WORKSPACE_UNAVAILABLE", "conflict"), "WORKSPACE_UNAVAILABLE"),
+        (error_reply("SANDBOX_BUSY", "transient"), "SERVICE_UNREACHABLE"),
+    ] {
+        let unreachable = || Err(TransportError::Unreachable("no server".into()));
+        let replies = vec![first, unreachable(), unreachable(), unreachable()];
+        let error = call_with_replies("restore", json!({}), replies).0.unwrap_err();
+        assert_eq!(error.code().as_str(), code);
+        assert!(error.message().ends_with("The snapshotter could not be reached: no server."), "{error}");
+        assert_eq!(error.remediation().contains("Nothing was done"), code == "SERVICE_UNREACHABLE", "{error}");
+    }
+}
+
+#[test]
 fn wait_is_limited_to_the_maximum() {
     let transport = FakeTransport::new((0..8).map(|_| lost_reply()));
     let retry = RetryPolicy { attempts: 8, base_delay: Duration::from_secs(1), max_delay: Duration::from_secs(5) };

@@ -158,6 +158,11 @@ impl Error {
         }
     }
 
+    /// Returns the error of a call whose last attempt failed with `self` and had no effect, after one with an uncertain outcome.
+    pub(crate) fn after_uncertain(self, uncertain: Self) -> Self {
+        Self { message: format!("{} {}", uncertain.message, self.message), ..uncertain }
+    }
+
     /// Returns the error for an answer that is not from the snapshotter that this client knows.
     pub(crate) fn foreign_answer(what: &str) -> Self {
         Self::new(

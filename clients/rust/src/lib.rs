@@ -131,6 +131,7 @@ impl<T: Transport> Client<T> {
             fields.insert("idempotencyKey".into(), json!(format!("{key:032x}")));
         }
         let mut attempts = 1;
+        let mut uncertain = None; // The error of the last attempt that may have taken effect.
         loop {
             let response = self.transport.send(operation, &options).await.map_err(to_error);
             let error = match response.and_then(|response| read_response(&response, repeatability)) {
@@ -138,7 +139,13 @@ impl<T: Transport> Client<T> {
                 Err(error) => error,
             };
             if attempts >= self.retry.attempts || !repeatability.allows_retry(&error) {
-                return Err(error);
+                return Err(match uncertain {
+                    Some(uncertain) if *error.code() == ErrorCode::Unreachable => error.after_uncertain(uncertain),
+                    _ => error,
+                });
+            }
+            if !retry::had_no_effect(&error) {
+                uncertain = Some(error);
             }
             let random = self.transport.random().map_err(to_error)?;
             self.transport.sleep(self.retry.delay(attempts, random)).await;

@@ -69,15 +69,19 @@ impl Repeatability {
     pub(crate) fn allows_retry(self, error: &Error) -> bool {
         match error.code() {
             ErrorCode::Known(Code::Aborted) => false,
-            ErrorCode::Known(Code::SandboxBusy | Code::SandboxStarting | Code::SnapshotBusy)
-            | ErrorCode::Unreachable => {
-                // The call had no effect.
-                true
-            }
+            _ if had_no_effect(error) => true,
             ErrorCode::Known(Code::WorkspaceUnavailable) | ErrorCode::AnswerLost => self.is_repeatable(),
             _ => self.is_repeatable() && error.retryable(),
         }
     }
+}
+
+/// Returns whether a call that failed with `error` had no effect, so that any call can be repeated.
+pub(crate) const fn had_no_effect(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        ErrorCode::Known(Code::SandboxBusy | Code::SandboxStarting | Code::SnapshotBusy) | ErrorCode::Unreachable
+    )
 }
 
 /// Returns whether the options of `tools/call` call a tool that a second call repeats: it restores a checkpoint, runs a
