@@ -181,10 +181,11 @@ impl Failure {
         self
     }
 
-    /// Sets the idempotency key of the call, if the call can be repeated with it.
+    /// Sets the idempotency key of the call, if the call may have had an effect and can be repeated with it.
     #[must_use]
     pub fn with_key(mut self, key: Option<&str>) -> Self {
         if let Self::Reported(report) = &mut self
+            && report.code != ErrorCode::Unreachable.as_str()
             && (report.retryable
                 || report.code == "OUTPUT_FAILED"
                 || matches!(report.exit, Exit::NoAnswer | Exit::Interrupted))
@@ -314,5 +315,7 @@ mod tests {
         assert_eq!(key(Failure::invalid("X", "", "")), None);
         assert_eq!(key(Failure::transient(Exit::Transient, "X", "", "", true)), Some("k".into()));
         assert_eq!(key(Failure::local(Exit::Failed, "OUTPUT_FAILED", "", "")), Some("k".into()));
+        let unreachable = ErrorCode::Unreachable;
+        assert_eq!(key(Failure::transient(Exit::NoAnswer, unreachable.as_str(), "", "", true)), None);
     }
 }

@@ -49,6 +49,10 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
         Code::SnapshotNotFound => {
             "Select another snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists the existing ones."
         }
+        Code::CommandNotFound => {
+            "`snapshotter commands list SANDBOX|@NAME` lists the background commands. They end with their container, and of \
+             those that ended, the newest 16 are kept."
+        }
         Code::WorkspaceNotFound => {
             "Create it with `snapshotter workspace create`, or select another: `snapshotter workspace list` lists the \
              existing ones."

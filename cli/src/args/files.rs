@@ -56,6 +56,12 @@ pub fn split_place(text: &str) -> Option<(&str, &str)> {
     is_place.then_some((target, path))
 }
 
+/// Returns @NAME:PATH for @NAME/PATH, in which the user may have written a slash in place of the colon.
+pub fn with_colon(text: &str) -> Option<String> {
+    let (name, path) = text.strip_prefix('@').filter(|text| !text.contains(':'))?.split_once('/')?;
+    (!name.is_empty() && !path.is_empty()).then(|| format!("@{name}:{path}"))
+}
+
 /// `ls`
 #[derive(Args)]
 #[command(after_help = "\

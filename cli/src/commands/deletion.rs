@@ -83,8 +83,9 @@ fn delete(context: &Context, address: &Address) -> Result<Answer<Deleted>> {
     let mut answer = context.call_mutating::<Deleted>("workspaces/delete", address)?;
     if !existed(&answer.value.workspace) {
         // A misspelled name would leave the workspace in place.
-        let failure =
-            Failure::from(Error::workspace_not_found(address)).with_sentence("Nothing of this name was deleted.");
+        let failure = Failure::from(Error::workspace_not_found(address))
+            .with_sentence("Nothing of this name was deleted.")
+            .with_remediation("`snapshotter workspace list` lists the existing workspaces.".to_owned());
         return Err(context.suggest_workspace(failure, &address.to_json()));
     }
     answer.value.name = name(address);

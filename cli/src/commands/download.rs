@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sandbox_snapshotter_client::Download;
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileType};
 use sandbox_snapshotter_client::model::request::{ExportRequest, FileRequest, StatFileRequest};
-use sandbox_snapshotter_client::model::{SecretsMode, Selection};
+use sandbox_snapshotter_client::model::{Code, SecretsMode, Selection};
 use serde_json::{Value, json};
 
 use super::context::Context;
@@ -15,11 +15,12 @@ use super::local_files::{
 };
 use super::sandbox_copy;
 use crate::args::download::{Cp, Export};
-use crate::args::files::split_place;
+use crate::args::files::{split_place, with_colon};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::print_warning;
 use crate::output::secrets::left_out_note;
+use crate::quoting::shell_words;
 
 /// `cp`
 pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
@@ -68,9 +69,11 @@ fn invalid_operands(operands: &[String]) -> Failure {
         ),
         [from, to] if to.starts_with('@') => {
             let name = Path::new(from).file_name().and_then(|name| name.to_str()).unwrap_or("PATH");
-            (format!("TO has no path: {to}."), format!("Write {to}:{name}."))
+            (format!("TO has no path: {to}."), format!("Write {}.", with_path(to, name)))
         }
-        [from, _] if from.starts_with('@') => (format!("FROM has no path: {from}."), format!("Write {from}:PATH.")),
+        [from, _] if from.starts_with('@') => {
+            (format!("FROM has no path: {from}."), format!("Write {}.", with_path(from, "PATH")))
+        }
         _ => (
             "The operands select neither a file of a sandbox nor one of a snapshot.".to_owned(),
             "Pass FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH. For a snapshot, pass SANDBOX or @NAME, ID or \
@@ -81,13 +84,25 @@ fn invalid_operands(operands: &[String]) -> Failure {
     Failure::invalid("INVALID_USAGE", message, remediation)
 }
 
+/// Returns what to write for a workspace without a path. It may have a slash in place of the colon.
+fn with_path(target: &str, path: &str) -> String {
+    let place = format!("{target}:{path}");
+    match with_colon(target) {
+        Some(meant) if target.matches('/').count() > 1 => meant,
+        Some(meant) => format!("{meant}; or {place} for a workspace of another tenant"),
+        None => place,
+    }
+}
+
 /// `export`
 pub fn export(context: &Context, command: Export) -> Result<Exit> {
     let Export { file, output, force, secrets } = command;
     let secrets = secrets.map(Into::into);
+    let words: Vec<_> = file.target.iter().chain(&file.snapshot).cloned().collect();
     let (selection, path) = select(context, file)?;
     if output == STDOUT {
-        let download = open_tar(context, selection, path, secrets)?;
+        let download = open_tar(context, selection, path.clone(), secrets)
+            .map_err(|failure| explain_output(failure, &words, path.as_str()))?;
         warn_of_left_out(&download);
         return write_to_stdout(download.body);
     }
@@ -97,6 +112,16 @@ pub fn export(context: &Context, command: Export) -> Result<Exit> {
     let source = describe(context, &download);
     let size = write_file(download.body, download.size_bytes, &target, force)?;
     report(context, &source, &target, Some(size))
+}
+
+/// Adds the option for the file to write to the failure of an export of a path that is not there: the path may be that file.
+fn explain_output(failure: Failure, words: &[String], path: &str) -> Failure {
+    let is_archive = [".tar", ".tgz", ".gz"].iter().any(|ending| path.ends_with(ending));
+    if !is_archive || failure.code() != Some(Code::FileNotFound.as_str()) {
+        return failure;
+    }
+    let words = words.iter().map(String::as_str).chain(["--output", path]);
+    failure.with_remediation(format!("To write a tar to that file: `snapshotter export {}`.", shell_words(words)))
 }
 
 /// Returns the snapshot of a tar, and what the tar leaves out. Without `--json`, a warning has the latter.
@@ -134,6 +159,8 @@ mod tests {
         for (operands, expected) in [
             (["./main.py", "@proj"], "Write @proj:main.py."),
             (["@proj", "main.py"], "Write @proj:PATH."),
+            (["main.py", "@proj/src"], "Write @proj:src; or @proj/src:main.py for a workspace of another tenant."),
+            (["@proj/src/main.py", "."], "Write @proj:src/main.py."),
             (["@a:x", "@b:x"], "Copy the file to this machine first, then from this machine."),
         ] {
             let Failure::Reported(report) = invalid_operands(&operands.map(str::to_owned)) else { panic!() };

@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileTy
 use sandbox_snapshotter_client::model::request::{FileSource, StatFileRequest};
 
 use super::context::Context;
-use crate::args::files::{FileSelector, split_place};
+use crate::args::files::{FileSelector, split_place, with_colon};
 use crate::failure::Failure;
 use crate::quoting::shell_words;
 
@@ -97,6 +97,17 @@ pub(super) fn explain(
         Some(remediation) => failure.with_remediation(remediation),
         None => failure,
     }
+}
+
+/// Adds the place with a colon to the failure of a target that may have a slash there, as in `@name/path`.
+pub(super) fn explain_slash(context: &Context, failure: Failure, target: &str) -> Failure {
+    let Some(place) = with_colon(target) else { return failure };
+    let is_unknown = failure.code() == Some(Code::WorkspaceNotFound.as_str());
+    let name = split_place(&place).map_or(target, |(name, _)| name);
+    if (is_unknown && context.is_workspace(name)) || failure.code() == Some(Code::InvalidWorkspaceName.as_str()) {
+        return failure.with_remediation(format!("For a path in the workspace {name}, write {place}."));
+    }
+    failure
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use sandbox_snapshotter_client::model::files::{
 use sandbox_snapshotter_client::model::request::{
     FileSource, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, SandboxFiles, StatFileRequest, SummaryRequest,
 };
-use sandbox_snapshotter_client::model::{Directory, Selection};
+use sandbox_snapshotter_client::model::{Code, Directory, Selection};
 
 use super::context::Context;
-use super::file_hints::{Place, explain};
+use super::file_hints::{Place, explain, explain_slash};
 use super::lists;
 use crate::args::common::{self, Paging};
-use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat, split_place};
+use crate::args::files::{Cat, Du, FileSelector, Ls, RestoreFiles, Stat, split_place, with_colon};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
@@ -36,8 +36,12 @@ impl lists::Page for FilePage {
 pub fn list(context: &Context, command: Ls) -> Result<Exit> {
     let Ls { file, paging } = command;
     let place = Place::of(&file);
+    let target = file.target.clone().unwrap_or_default();
     let (source, path) = match file.sandbox_alone() {
-        Some(target) => (sandbox_files(context, target, &file.lineage_scope)?.into(), FilePath::root()),
+        Some(target) => {
+            let files = sandbox_files(context, target, &file.lineage_scope);
+            (files.map_err(|failure| explain_slash(context, failure, target))?.into(), FilePath::root())
+        }
         None => locate(context, file)?,
     };
     let limit = if paging.is_all() { ListFilesRequest::MAX_LIMIT } else { ListFilesRequest::DEFAULT_LIMIT };
@@ -46,7 +50,9 @@ pub fn list(context: &Context, command: Ls) -> Result<Exit> {
     let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(FileCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
         let page = context.call_read_only::<FilePage>("files/list", &ListFilesRequest { cursor, ..request.clone() });
-        page.map_err(|failure| explain(context, failure, &place, source.clone(), &path))
+        page.map_err(|failure| {
+            explain_slash(context, explain(context, failure, &place, source.clone(), &path), &target)
+        })
     };
     if context.output.json || !paging.is_all() {
         return context.show(&whole(&paging, fetch)?);
@@ -118,6 +124,11 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let RestoreFiles { target, snapshot, paths, to, dir, overwrite, lineage_scope } = command;
     let lineage_scope = context.lineage_scope(&lineage_scope)?;
     let selector = context.find_snapshot(&target, &snapshot, &lineage_scope)?;
+    let written = to.as_deref().unwrap_or(&target).to_owned();
+    let directory = match paths.as_slice() {
+        [path] => path.clone(),
+        _ => "DIR".to_owned(),
+    };
     let to = match to {
         Some(to) => context.known_sandbox(&to)?,
         None => context.sandbox(&target)?,
@@ -126,7 +137,24 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let dir = dir.as_deref().map(Directory::parse).transpose()?;
     let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, to);
     let request = RestoreFilesRequest { dir, overwrite, ..request };
-    context.show::<RestoredFiles>(&context.call_mutating("files/restore", &request)?)
+    let restored = context.call_mutating("files/restore", &request);
+    let restored = restored.map_err(|failure| explain_directory(failure, &[&target, &snapshot, &directory], &written));
+    context.show::<RestoredFiles>(&restored?)
+}
+
+/// Adds how to write a directory to the failure of a restore of something that is no file. `directory` selects it.
+fn explain_directory(failure: Failure, directory: &[&str; 3], to: &str) -> Failure {
+    if failure.code() != Some(Code::NotAFile.as_str()) {
+        return failure;
+    }
+    let [.., path] = directory;
+    let path = shell_words([*path]);
+    let unpack = format!("mkdir -p {path} && tar x -C {path}");
+    failure.with_remediation(format!(
+        "Pass the paths of regular files. For a directory: `snapshotter export {} | snapshotter exec {}`.",
+        shell_words(directory.iter().copied()),
+        shell_words([to, &unpack])
+    ))
 }
 
 /// Returns where the selected file is, and its path there.
@@ -135,8 +163,9 @@ fn locate(context: &Context, file: FileSelector) -> Result<(FileSource, FilePath
         return Ok((sandbox_files(context, target, &file.lineage_scope)?.into(), parse_path(path)?));
     }
     if file.reference.is_none() && file.snapshot.is_none() {
-        let remediation =
-            "Pass the ID or LABEL of a snapshot too. For a running sandbox, pass SANDBOX:PATH or @NAME:PATH.";
+        let place = file.target.as_deref().and_then(with_colon);
+        let place = place.as_deref().unwrap_or("SANDBOX:PATH or @NAME:PATH");
+        let remediation = format!("Pass the ID or LABEL of a snapshot too. For a running sandbox, pass {place}.");
         return Err(Failure::invalid("INVALID_USAGE", "No snapshot is selected.", remediation));
     }
     let is_without_path = file.reference.is_none() && file.path.is_none();

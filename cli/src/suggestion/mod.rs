@@ -2,150 +2,38 @@
 //! unknown option, such as `--name` instead of `--new-name`; for a name without its option; and for commands and options that
 //! have another name in other products.
 //!
+//! - `command`: unknown commands
+//! - `option`: unknown options, and words too many
+//! - `missing`: arguments that are required
 //! - `synonyms`: the commands and options of other programs
 //! - `surplus`: words that a command does not take
 
+mod command;
+mod missing;
+mod option;
 mod surplus;
 mod synonyms;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command};
-use sandbox_snapshotter_client::model::similar::most_similar;
 
 use crate::args::help;
-
-/// Options of other programs that copy directories.
-const RECURSIVE: [&str; 4] = ["-r", "-R", "-a", "--recursive"];
-
-/// How to copy a directory.
-const RECURSIVE_TIP: &str = "a directory of a snapshot needs no option. For one of a running sandbox, run \
-    `tar c DIR | snapshotter exec @NAME tar x`, or `snapshotter exec @NAME tar c DIR | tar x`";
 
 /// Adds suggestions to the error of a command with these arguments.
 pub fn add(mut error: clap::Error, arguments: &[String]) -> clap::Error {
     let root = help::command();
     let words = crate::command_words(arguments.iter().cloned());
     match error.kind() {
-        ErrorKind::InvalidSubcommand => suggest_command(&mut error, &root, &words),
-        ErrorKind::UnknownArgument => suggest_argument(&mut error, &root, &words, arguments),
+        ErrorKind::InvalidSubcommand => command::suggest(&mut error, &root, &words),
+        ErrorKind::UnknownArgument => option::suggest(&mut error, &root, &words, arguments),
+        ErrorKind::MissingRequiredArgument => {
+            if let Some(tip) = missing::tip(&root, &words, arguments) {
+                replace_tip(&mut error, &tip);
+            }
+        }
         _ => {}
     }
     error
-}
-
-/// Suggests the command that does the same as the unknown one: of the same group, of the groups, or the one with a similar name.
-fn suggest_command(error: &mut clap::Error, root: &Command, words: &[String]) {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
-    let word = &word.clone();
-    let group = words.first().and_then(|group| root.find_subcommand(group));
-    let of_group = group.and_then(|group| {
-        let here = synonyms::commands_of_group(word).iter().find(|here| group.find_subcommand(here).is_some());
-        let names = || group.get_subcommands().map(Command::get_name);
-        // A command outside of the groups, as in `workspace exec`.
-        let of_root = || {
-            let command = root.find_subcommand(word)?;
-            let create = if command.find_subcommand("create").is_some() { " create" } else { "" };
-            Some(format!("{word}{create}"))
-        };
-        let in_group = |here: &str| format!("{} {here}", group.get_name());
-        here.map(|here| in_group(here)).or_else(of_root).or_else(|| most_similar(word, names()).map(in_group))
-    });
-    let mut suggested: Vec<String> = of_group.into_iter().collect();
-    if suggested.is_empty() {
-        suggested.extend(synonyms::commands(word).iter().map(|here| (*here).to_owned()));
-    }
-    if suggested.is_empty() {
-        suggested = commands_named(root, word);
-    }
-    if suggested.is_empty() && group.is_none() {
-        suggested.extend(most_similar(word, root.get_subcommands().map(Command::get_name)).map(str::to_owned));
-    }
-    // Without this, clap suggests names that are hardly similar.
-    error.remove(ContextKind::SuggestedSubcommand);
-    error.remove(ContextKind::Suggested);
-    if group.is_none() && synonyms::is_program(word) {
-        replace_tip(error, &format!("to run a program in a sandbox: `snapshotter exec @NAME {word} …`"));
-    }
-    if !suggested.is_empty() {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
-    }
-}
-
-/// Returns the commands of this name in the groups of the root, each with its group.
-fn commands_named(root: &Command, word: &str) -> Vec<String> {
-    let groups = root.get_subcommands().filter(|group| group.find_subcommand(word).is_some());
-    groups.map(|group| format!("{} {word}", group.get_name())).collect()
-}
-
-/// Suggests an option for an unknown one or for a word too many.
-fn suggest_argument(error: &mut clap::Error, root: &Command, words: &[String], arguments: &[String]) {
-    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
-    let unknown = unknown.clone();
-    if words == ["cp"] && RECURSIVE.contains(&unknown.as_str()) {
-        replace_tip(error, RECURSIVE_TIP);
-        return;
-    }
-    let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
-    let Some(command) = command else { return };
-    if let Some(tip) = synonyms::tip(words, &unknown) {
-        error.remove(ContextKind::SuggestedArg);
-        replace_tip(error, tip);
-        return;
-    }
-    match unknown.strip_prefix("--") {
-        Some(name) => {
-            suggest_option(error, root, command, name);
-            // The usage that clap prints contains the option that it suggests.
-            let mut built = root.clone();
-            built.build();
-            if let Some(command) = words.iter().try_fold(&built, |command, word| command.find_subcommand(word)) {
-                error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
-            }
-        }
-        None if unknown.starts_with('-') => suggest_option(error, root, command, unknown.trim_start_matches('-')),
-        None => {
-            if let Some(tip) = surplus::tip(command, words, arguments, &unknown) {
-                replace_tip(error, &tip);
-            }
-        }
-    }
-}
-
-/// Suggests the option that ends with the words of the unknown one or does the same, or else the argument of this name, or the
-/// option with a similar name. Does not suggest to pass the unknown option as a value, which no command takes.
-fn suggest_option(error: &mut clap::Error, root: &Command, command: &Command, name: &str) {
-    let of_root = || root.get_arguments().filter(|argument| argument.is_global_set());
-    let options = || command.get_arguments().chain(of_root()).filter_map(Arg::get_long);
-    let ending = format!("-{name}");
-    let longer = options().find(|long| long.ends_with(&ending));
-    let synonym = || synonyms::options(name).iter().copied().find(|here| options().any(|long| long == *here));
-    let tip = argument_tip(command, name);
-    error.remove(ContextKind::Suggested);
-    if let Some(long) = longer.or_else(synonym) {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{long}")));
-    } else if let Some(tip) = tip {
-        error.remove(ContextKind::SuggestedArg);
-        replace_tip(error, &tip);
-    } else if let Some(long) = most_similar(name, options()) {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{long}")));
-    } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
-        // The option that clap suggests is hardly similar.
-        error.remove(ContextKind::SuggestedArg);
-    }
-}
-
-/// Returns the tip for an option in the place of an argument, or of a part of one.
-fn argument_tip(command: &Command, name: &str) -> Option<String> {
-    let value_names = || command.get_positionals().filter_map(Arg::get_value_names).flatten();
-    let value_name = name.to_uppercase();
-    if value_names().any(|other| **other == *value_name) {
-        return Some(format!("pass {value_name} without '--{name}'"));
-    }
-    let is_workspace = |name: &&clap::builder::Str| name.split('|').any(|name| matches!(name, "@NAME" | "NAME"));
-    let workspace = value_names().next().filter(is_workspace).filter(|_| name == "tenant")?;
-    let at = if workspace.contains('@') { "@" } else { "" };
-    Some(format!("write {at}TENANT/NAME in place of {at}NAME, without '--tenant'"))
 }
 
 /// Replaces the tips of an error.
@@ -201,6 +89,18 @@ mod tests {
             ("tokens delete ci", "exists: 'tokens revoke'"),
             ("workspace delete notebook --force", "exists: '--yes'"),
             ("workspace list -o json", "exists: '--json'"),
+            ("workspace update notebook --keep 3", "exists: '--keep-last'"),
+            ("workspace create n --from @lab b2", "'--from-snapshot @lab b2'"),
+            ("workspace rollback notebook --to b2", "pass the snapshot without an option"),
+            ("restore agent-42 --latest", "`snapshotter snapshot list SANDBOX|@NAME`"),
+            ("exec -w src @notebook ls", "exists: '--cwd'"),
+            ("ws list", "exists: 'workspace'"),
+            ("ws", "exists: 'workspace'"),
+            ("images", "exists: 'snapshot list'"),
+            ("clone notebook", "'workspace fork', 'branch'"),
+            ("rename notebook other", "'workspace fork', 'snapshot label'"),
+            ("version", "`snapshotter --version`"),
+            ("key list", "the commands of 'key': rotate"),
             ("workspace create notebook -e A=1", "exists: '--env'"),
             ("rm @notebook:a.txt", "to run a program in a sandbox: `snapshotter exec @NAME rm …`"),
             ("rm @notebook:a.txt", "'workspace delete'"),
@@ -216,8 +116,24 @@ mod tests {
     }
 
     #[test]
+    fn an_id_without_its_sandbox_says_what_is_missing() {
+        for (line, expected) in [
+            ("snapshot show snap-9rbk8d2dduhnwf6u", "snapshot show SANDBOX|@NAME snap-9rbk8d2dduhnwf6u"),
+            ("restore snap-9rbk8d2dduhnwf6u", "restore SANDBOX|@NAME snap-9rbk8d2dduhnwf6u"),
+            ("diff snap-9rbk8d2dduhnwf6u", "diff SANDBOX|@NAME snap-9rbk8d2dduhnwf6u"),
+            ("commands output c1", "commands output SANDBOX|@NAME c1"),
+            ("commands output @notebook", ""),
+            ("snapshot show agent-42", ""),
+        ] {
+            let text = suggested(&format!("snapshotter {line}"));
+            assert!(text.contains(&format!("`snapshotter {expected}`")) == !expected.is_empty(), "{line}: {text}");
+        }
+    }
+
+    #[test]
     fn a_name_without_its_option_suggests_the_option() {
         for (line, option) in [
+            ("workspace list acme", "'--tenant acme'"),
             ("workspace fork notebook try-1", "'--new-name try-1'"),
             ("snapshot label @notebook snap-9rbk8d2dduhnwf6u keep", "'--to keep'"),
             ("snapshot create @notebook before", "'--label before'"),
@@ -247,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_option_to_copy_directories_suggests_tar() {
-        for option in RECURSIVE {
+        for option in ["-r", "-R", "-a", "--recursive"] {
             let text = suggested(&format!("snapshotter cp {option} src @proj:src"));
             assert!(text.contains("tip: a directory") && text.contains("tar c DIR | snapshotter exec"), "{text}");
             assert!(!text.contains("as a value") && text.matches("<FROM> <TO>").count() == 1, "{text}");

@@ -27,9 +27,12 @@ pub fn tip(command: &Command, words: &[String], arguments: &[String], word: &str
         });
         return unit.filter(|_| takes_time).map(|(unit, _)| format!("write '{option} {number}{unit}'"));
     }
+    if let Some(source) = source_before(command, arguments, word) {
+        return Some(format!("you may mean '--from-snapshot {}'", shell_words([source, word])));
+    }
     let again = |word: &str| format!("run `snapshotter {} {}`", words.join(" "), shell_words([word]));
     let takes_one = command.get_positionals().count() == 1;
-    let Some(option) = option_for(command, word) else {
+    let Some(option) = option_for(command, arguments, word) else {
         let is_second = takes_one && word.starts_with('@') && takes_workspace(command);
         return is_second.then(|| format!("the command takes one workspace; for another, {}", again(word)));
     };
@@ -41,11 +44,15 @@ pub fn tip(command: &Command, words: &[String], arguments: &[String], word: &str
 }
 
 /// Returns the option of a command that takes a name, if the user may have left it out before the word.
-fn option_for<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
-    let own = || command.get_opts().filter(|option| !option.is_global_set());
+fn option_for<'a>(command: &'a Command, arguments: &[String], word: &str) -> Option<&'a Arg> {
+    let is_given = |option: &Arg| {
+        option.get_long().is_some_and(|long| arguments.iter().any(|given| given.strip_prefix("--") == Some(long)))
+    };
+    let own = || command.get_opts().filter(|option| !option.is_global_set() && !is_given(option));
     let takes_name = |option: &&Arg| {
         let accepts = |name: &str| {
-            let is_name = !name.contains("SANDBOX") && (name.contains("NAME") || name.contains("LABEL"));
+            let names = ["NAME", "LABEL", "TENANT"];
+            let is_name = !name.contains("SANDBOX") && names.iter().any(|known| name.contains(known));
             is_name && (!word.starts_with('@') || name.contains("@NAME"))
         };
         value_name(option).is_some_and(accepts)
@@ -72,6 +79,18 @@ fn number_before<'a>(arguments: &'a [String], word: &str) -> Option<(&'a str, &'
     windows.find_map(|window| match window {
         [option, number, last] if last == word && option.starts_with("--") && is_number(number) => {
             Some((option.as_str(), number.as_str()))
+        }
+        _ => None,
+    })
+}
+
+/// Returns the workspace or the sandbox before a word that may be the name of its snapshot, if the command starts from one.
+fn source_before<'a>(command: &Command, arguments: &'a [String], word: &str) -> Option<&'a str> {
+    command.get_opts().find(|option| option.get_long() == Some("from-snapshot"))?;
+    let mut windows = arguments.windows(3);
+    windows.find_map(|window| match window {
+        [option, source, last] if last == word && ["--from", "--from-workspace"].contains(&option.as_str()) => {
+            Some(source.as_str())
         }
         _ => None,
     })

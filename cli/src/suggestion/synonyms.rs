@@ -1,7 +1,7 @@
 //! The commands and options of other programs, and those here that do the same.
 
 /// Commands outside of a group, and the commands here, in the order in which they are suggested.
-const COMMANDS: [(&[&str], &[&str]); 20] = [
+const COMMANDS: [(&[&str], &[&str]); 24] = [
     (&["rollback", "undo", "revert"], &["workspace rollback"]),
     (&["logs"], &["commands output"]),
     (&["ps", "jobs"], &["commands list"]),
@@ -22,6 +22,10 @@ const COMMANDS: [(&[&str], &[&str]); 20] = [
     (&["info", "describe", "inspect", "get"], &["workspace show", "snapshot show"]),
     (&["log", "history"], &["snapshot list", "lineage"]),
     (&["login", "auth", "whoami"], &["tokens current"]),
+    (&["ws", "workspaces"], &["workspace"]),
+    (&["images", "snapshots", "backups"], &["snapshot list"]),
+    (&["clone"], &["workspace fork", "branch"]),
+    (&["rename"], &["workspace fork", "snapshot label"]),
 ];
 
 /// Commands in a group, and the commands here, of which the first that the group has is suggested.
@@ -48,7 +52,7 @@ const OPTIONS: [(&[&str], &[&str]); 13] = [
     (&["output", "format", "o"], &["json"]),
     (&["e"], &["env"]),
     (&["ttl", "expiry", "expire", "expiration", "lifetime"], &["expires"]),
-    (&["directory", "path", "workdir", "workspace"], &["dir", "cwd"]),
+    (&["directory", "path", "workdir", "workspace", "w"], &["dir", "cwd"]),
     (&["ignore", "excludes"], &["exclude"]),
     (&["background", "daemon"], &["detach"]),
     (&["url", "host", "server", "endpoint"], &["address"]),
@@ -56,7 +60,7 @@ const OPTIONS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// Commands, the arguments that they do not take, and how to reach the same.
-const TIPS: [(&[&str], &[&str], &str); 5] = [
+const TIPS: [(&[&str], &[&str], &str); 7] = [
     (
         &["exec"],
         &["-i", "-t", "-it", "-ti", "--interactive", "--tty", "--stdin"],
@@ -72,6 +76,12 @@ const TIPS: [(&[&str], &[&str], &str); 5] = [
         &["--count"],
         "run the command several times, or `snapshotter workspace fork NAME --count N`",
     ),
+    (
+        &["restore", "branch", "rollback"],
+        &["--latest", "--newest", "--last"],
+        "name the snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists them, the newest first",
+    ),
+    (&["rollback"], &["--to", "--snapshot", "--label", "--id", "--from"], "pass the snapshot without an option"),
     (
         &["update"],
         &["--name", "--new-name", "--rename"],
@@ -93,9 +103,12 @@ const PROGRAMS: [&str; 22] = [
     "npm", "node", "python", "pip", "cargo", "make", "curl",
 ];
 
-/// Returns whether a word is a program that people run in a sandbox.
-pub fn is_program(word: &str) -> bool {
-    PROGRAMS.contains(&word)
+/// Returns how to reach what a word means that is no command.
+pub fn command_tip(word: &str) -> Option<String> {
+    if word == "version" {
+        return Some("`snapshotter --version` prints the version".to_owned());
+    }
+    PROGRAMS.contains(&word).then(|| format!("to run a program in a sandbox: `snapshotter exec @NAME {word} …`"))
 }
 
 /// Returns the commands that do the same as a command outside of a group.

@@ -53,11 +53,11 @@ impl Error {
         Self::new(
             Code::CrossLineage,
             format!(
-                "The snapshot `from` belongs to the lineage of {:?}, and the snapshot `to` to that of {:?}.",
+                "The first snapshot belongs to the lineage of {:?}, and the second one to that of {:?}.",
                 from.as_str(),
                 to.as_str()
             ),
-            "Compare snapshots of the same lineage, or pass `allowCrossLineage: true` in `to` to permit others.",
+            "Compare snapshots of the same lineage, or pass `allowCrossLineage: true` with the second one to permit others.",
         )
     }
 

@@ -1,0 +1,85 @@
+//! Suggestions for an unknown option, or for a word too many.
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Command};
+use sandbox_snapshotter_client::model::similar::most_similar;
+
+use super::{replace_tip, surplus, synonyms};
+
+/// Options of other programs that copy directories.
+const RECURSIVE: [&str; 4] = ["-r", "-R", "-a", "--recursive"];
+
+/// How to copy a directory.
+const RECURSIVE_TIP: &str = "a directory of a snapshot needs no option. For one of a running sandbox, run \
+    `tar c DIR | snapshotter exec @NAME tar x`, or `snapshotter exec @NAME tar c DIR | tar x`";
+
+/// Suggests an option for an unknown one or for a word too many.
+pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], arguments: &[String]) {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
+    let unknown = unknown.clone();
+    if words == ["cp"] && RECURSIVE.contains(&unknown.as_str()) {
+        replace_tip(error, RECURSIVE_TIP);
+        return;
+    }
+    let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
+    let Some(command) = command else { return };
+    if let Some(tip) = synonyms::tip(words, &unknown) {
+        error.remove(ContextKind::SuggestedArg);
+        replace_tip(error, tip);
+        return;
+    }
+    match unknown.strip_prefix("--") {
+        Some(name) => {
+            suggest_option(error, root, command, name);
+            // The usage that clap prints contains the option that it suggests.
+            let mut built = root.clone();
+            built.build();
+            if let Some(command) = words.iter().try_fold(&built, |command, word| command.find_subcommand(word)) {
+                error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
+            }
+        }
+        None if unknown.starts_with('-') => suggest_option(error, root, command, unknown.trim_start_matches('-')),
+        None => {
+            if let Some(tip) = surplus::tip(command, words, arguments, &unknown) {
+                replace_tip(error, &tip);
+            }
+        }
+    }
+}
+
+/// Suggests the option that begins or ends with the words of the unknown one or does the same, or else the argument of this name, or the
+/// option with a similar name. Does not suggest to pass the unknown option as a value, which no command takes.
+fn suggest_option(error: &mut clap::Error, root: &Command, command: &Command, name: &str) {
+    let of_root = || root.get_arguments().filter(|argument| argument.is_global_set());
+    let options = || command.get_arguments().chain(of_root()).filter_map(Arg::get_long);
+    let (beginning, ending) = (format!("{name}-"), format!("-{name}"));
+    let longer = options().find(|long| long.starts_with(&beginning));
+    let longer = longer.or_else(|| options().find(|long| long.ends_with(&ending)));
+    let synonym = || synonyms::options(name).iter().copied().find(|here| options().any(|long| long == *here));
+    let tip = argument_tip(command, name);
+    error.remove(ContextKind::Suggested);
+    if let Some(long) = longer.or_else(synonym) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{long}")));
+    } else if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        replace_tip(error, &tip);
+    } else if let Some(long) = most_similar(name, options()) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{long}")));
+    } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
+        // The option that clap suggests is hardly similar.
+        error.remove(ContextKind::SuggestedArg);
+    }
+}
+
+/// Returns the tip for an option in the place of an argument, or of a part of one.
+fn argument_tip(command: &Command, name: &str) -> Option<String> {
+    let value_names = || command.get_positionals().filter_map(Arg::get_value_names).flatten();
+    let value_name = name.to_uppercase();
+    if value_names().any(|other| **other == *value_name) {
+        return Some(format!("pass {value_name} without '--{name}'"));
+    }
+    let is_workspace = |name: &&clap::builder::Str| name.split('|').any(|name| matches!(name, "@NAME" | "NAME"));
+    let workspace = value_names().next().filter(is_workspace).filter(|_| name == "tenant")?;
+    let at = if workspace.contains('@') { "@" } else { "" };
+    Some(format!("write {at}TENANT/NAME in place of {at}NAME, without '--tenant'"))
+}

@@ -1,0 +1,132 @@
+// The remediations of the command line: what to write in place of what the user wrote.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+
+import { Cli, start } from './cli.ts';
+import type { World } from '../world.ts';
+
+let world: World;
+let cli: Cli;
+let names = 0;
+let name: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  name = `remediations-${++names}`;
+});
+
+/** Returns the remediation of a command that must fail. */
+async function help(...command: string[]): Promise<string> {
+  return (await cli.failure(...command)).error.remediation;
+}
+
+test('a path of another type is answered with the command for it', async () => {
+  await world.exec(name, 'mkdir src; echo x > src/main');
+  await cli.print('snapshot', 'create', name, '--label', 'before');
+  const before = `${name} before`;
+  for (const [command, place] of [
+    [[name, 'before', 'src'], `${before} src`],
+    [[`${name}:src`], `${name}:src`],
+  ] as const)
+    assert.equal(
+      await help('cat', ...command),
+      `It is a directory: \`snapshotter ls ${place}\` lists its files.`,
+    );
+  assert.match(
+    await help('ls', name, 'before', 'src/main'),
+    /^It is a file: `snapshotter cat .* before src\/main`/,
+  );
+  assert.match(
+    await help('cat', name, 'before', 'src/x'),
+    new RegExp(`^\`snapshotter ls ${before} src\` lists`),
+  );
+});
+
+test('a slash in place of the colon before a path is answered with the colon', async () => {
+  await cli.id('workspace', 'create', name);
+  await cli.print('exec', `@${name}`, 'mkdir src; echo x > src/main');
+  assert.equal(await help('ls', `@${name}/src`), `For a path in the workspace @${name}, write @${name}:src.`);
+  assert.match(await help('ls', `@${name}/src/main`), new RegExp(`write @${name}:src/main\\.$`));
+  assert.match(await help('cat', `@${name}/src/main`), new RegExp(`pass @${name}:src/main\\.$`));
+});
+
+test('a path in place of an option or of a file is answered with the command line', async () => {
+  await cli.id('workspace', 'create', name);
+  await cli.print('exec', `@${name}`, 'mkdir src; echo x > src/main');
+  await cli.print('snapshot', 'create', `@${name}`, '--label', 'before');
+  assert.equal(
+    await help('export', `@${name}`, 'before', 'out.tar'),
+    `To write a tar to that file: \`snapshotter export @${name} before --output out.tar\`.`,
+  );
+
+  const [, archive, unpack] =
+    /`snapshotter (export .*) \| snapshotter exec .* '(.*)'`/.exec(
+      await help('restore-files', `@${name}`, 'before', 'src'),
+    ) ?? [];
+  assert.deepEqual([archive, unpack], [`export @${name} before src`, 'mkdir -p src && tar x -C src']);
+  await cli.print('exec', `@${name}`, 'rm -r src');
+  const { stdout } = await cli.run(['export', `@${name}`, 'before', 'src']);
+  await cli.run(['exec', `@${name}`, unpack!], { input: stdout });
+  assert.equal(await cli.print('exec', `@${name}`, 'cat src/main'), 'x\n');
+});
+
+test('what does not exist is answered with where to look', async () => {
+  await cli.id('workspace', 'create', name);
+  const promote = await cli.failure('workspace', 'promote', name, '--from', 'nothing');
+  assert.match(promote.error.message, /has no snapshot with the label "nothing" either/);
+  assert.match(promote.error.remediation, new RegExp(`\`snapshotter snapshot list @${name}\` the snapshots`));
+  const command = await cli.failure('commands', 'output', `@${name}`, 'nothing');
+  assert.match(command.error.remediation, /^`snapshotter commands list SANDBOX\|@NAME`/);
+  const deletion = await cli.failure('workspace', 'delete', `${name}-x`, '--yes');
+  assert.doesNotMatch(deletion.error.remediation, /workspace create/);
+});
+
+test('arguments of the API are named by their options', async () => {
+  await cli.id('workspace', 'create', name);
+  const itself = await cli.run(['workspace', 'promote', name, '--from', name]);
+  assert.match(itself.stderr, /\nhelp: .* as `--from`\.\n/);
+  const signal = await cli.run(['commands', 'end', `@${name}`, 'x', '--signal', '9']);
+  assert.match(signal.stderr, /: `--signal` must be TERM/);
+});
+
+describe('`workspace rollback`', () => {
+  test('to the label of a fork names the command that continues with its files', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo first > file');
+    const { forks } = await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`);
+    await world.exec(forks[0].value.sandboxId, 'echo second > file');
+    await cli.print('snapshot', 'create', `@${name}-try`, '--label', 'tests pass');
+
+    const { error } = await cli.failure('workspace', 'rollback', name, 'tests pass');
+    const [, promote = ''] = /`snapshotter ([^`]*)`/.exec(error.remediation) ?? [];
+    assert.equal(promote, `workspace promote ${name} --from @${name}-try --snapshot 'tests pass'`);
+    await cli.print(...promote.replace(" 'tests pass'", '').split(' '), 'tests pass');
+    const { sandboxId } = await cli.json('workspace', 'show', name);
+    assert.equal(await world.exec(sandboxId, 'cat file'), 'second\n');
+  });
+
+  test('to the label of a deleted fork names another fork with it or none, although its pinned snapshot exists', async () => {
+    const sandbox = await cli.id('workspace', 'create', name);
+    await world.exec(sandbox, 'echo first > file');
+    await cli.json('workspace', 'fork', name, '--new-name', `${name}-try`);
+    await cli.print('snapshot', 'create', `@${name}-try`, '--label', 'tests pass');
+    await cli.print('snapshot', 'pin', `@${name}-try`, 'tests pass');
+    await cli.print('workspace', 'delete', `${name}-try`, '--yes');
+
+    const { error } = await cli.failure('workspace', 'rollback', name, 'tests pass');
+    assert.equal(error.code, 'SNAPSHOT_NOT_FOUND');
+    assert.doesNotMatch(error.remediation, /-try/);
+
+    await cli.json('workspace', 'fork', name, '--new-name', `${name}-next`);
+    await cli.print('snapshot', 'create', `@${name}-next`, '--label', 'tests pass');
+    const next = await cli.failure('workspace', 'rollback', name, 'tests pass');
+    assert.match(next.error.remediation, new RegExp(`--from @${name}-next `), 'the fork that exists');
+  });
+});
