@@ -126,7 +126,8 @@ mod tests {
             ("snapshot show agent-42", ""),
         ] {
             let text = suggested(&format!("snapshotter {line}"));
-            assert!(text.contains(&format!("`snapshotter {expected}`")) == !expected.is_empty(), "{line}: {text}");
+            let has_tip = text.contains(&format!("`snapshotter {expected}`"));
+            assert_eq!(has_tip, !expected.is_empty(), "{line}: {text}");
         }
     }
 
