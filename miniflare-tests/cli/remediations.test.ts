@@ -81,7 +81,7 @@ test('what does not exist is answered with where to look', async () => {
   await cli.id('workspace', 'create', name);
   const promote = await cli.failure('workspace', 'promote', name, '--from', 'nothing');
   assert.match(promote.error.message, /has no snapshot with the label "nothing" either/);
-  assert.match(promote.error.remediation, new RegExp(`\`snapshotter snapshot list @${name}\` the snapshots`));
+  assert.match(promote.error.remediation, /`snapshotter workspace list`/);
   const command = await cli.failure('commands', 'output', `@${name}`, 'nothing');
   assert.match(command.error.remediation, /^`snapshotter commands list SANDBOX\|@NAME`/);
   const deletion = await cli.failure('workspace', 'delete', `${name}-x`, '--yes');

@@ -100,15 +100,11 @@ impl Context {
         };
         let labels: Vec<String> = search.sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
         let SnapshotSearch { target, .. } = search;
-        let remediation = self.similar_snapshot(search, &labels);
-        let remediation = remediation.unwrap_or_else(|| {
-            format!(
-                "`snapshotter workspace list` lists the workspaces, and `snapshotter snapshot list {target}` the snapshots."
-            )
-        });
-        failure
-            .with_sentence(&format!("{target} has no snapshot with the label {text:?} either."))
-            .with_remediation(remediation)
+        let failure = failure.with_sentence(&format!("{target} has no snapshot with the label {text:?} either."));
+        match self.similar_snapshot(search, &labels) {
+            Some(remediation) => failure.with_remediation(remediation),
+            None => failure,
+        }
     }
 
     /// Returns the remediation if another workspace of the lineage has a snapshot with the label. The tree names deleted workspaces
