@@ -70,6 +70,7 @@ impl<S: Scheduler> Namespace<S> {
         token: &str,
     ) -> Result<Option<StoredDisk>, Failure> {
         let (marker, token) = (marker.clone(), token.to_owned());
+        let requested_at = self.world.current_time().as_millis();
         let store = move |world: Rc<World<S>>, id| async move {
             let number = world.enter_container(&id).await?;
             let is_expected = world.with_container(&id, |container, _| {
@@ -88,7 +89,7 @@ impl<S: Scheduler> Namespace<S> {
             let number = world.disk_count.get() + 1;
             world.disk_count.set(number);
             let stored = StoredDisk { id: format!("disk-{number}"), size_bytes: 1 << 30 };
-            S::observe(&world, Event::DiskStored(&id, &stored.id, &disk));
+            S::observe(&world, Event::DiskStored(&id, &stored.id, &disk, requested_at));
             world.disks.borrow_mut().insert(stored.id.clone(), disk);
             Ok(Some(stored))
         };

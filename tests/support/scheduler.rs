@@ -155,8 +155,8 @@ pub enum Event<'a, S: Scheduler> {
     ArrivalRequested(&'a SandboxId),
     /// A backup has arrived in a container: that of the carrier for a delta.
     Arrived(&'a SandboxId, &'a BackupId),
-    /// A platform snapshot is about to be stored under an id.
-    DiskStored(&'a SandboxId, &'a str, &'a Disk<S>),
+    /// A platform snapshot is about to be stored under an id. It was requested at the given time, in milliseconds.
+    DiskStored(&'a SandboxId, &'a str, &'a Disk<S>, i64),
     /// A container was started from a platform snapshot.
     DiskStarted(&'a SandboxId, &'a Disk<S>),
     /// The destroy of a container is requested.

@@ -57,7 +57,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the error for a sandbox without a running container.
     fn not_running(&self, sandbox: Option<&SandboxRecord>) -> Error {
         let Some(sandbox) = sandbox else { return Error::sandbox_unknown(&self.id) };
-        match sandbox.binding.as_ref().filter(|binding| !binding.superseded) {
+        match &sandbox.binding {
+            Some(binding) if binding.superseded => Error::former_sandbox(&self.id, &binding.address),
             Some(binding) => Error::workspace_not_running(&binding.address),
             None => Error::sandbox_not_running(&self.id),
         }

@@ -119,10 +119,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Err(Error::snapshot_has_dependents(&snapshot.snapshot_id, snapshot.pinned, &dependents))
     }
 
-    /// Returns whether the sandbox belongs to a named workspace and does not run: then only its newest snapshot has its
-    /// files.
+    /// Returns whether a named workspace continues in the sandbox, which does not run: then only its newest snapshot has
+    /// its files.
     async fn is_stopped_workspace(&self) -> Result<bool> {
-        let is_bound = self.sandbox_record()?.binding.is_some() && self.ensure_not_decommissioned().is_ok();
+        let is_bound = self.sandbox_record()?.binding.is_some_and(|binding| !binding.superseded);
+        let is_bound = is_bound && self.ensure_not_decommissioned().is_ok();
         Ok(is_bound && self.sandbox_status().await?.status != Status::Healthy)
     }
 

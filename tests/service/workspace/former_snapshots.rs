@@ -1,5 +1,7 @@
 //! How long the snapshots of a former sandbox stay, in which a workspace does not continue.
 
+use sandbox_snapshotter::api::operations::Operation;
+use sandbox_snapshotter_client::model::Code;
 use serde_json::json;
 
 use crate::support::{DAY, Fixture, Method, WORKSPACE};
@@ -52,6 +54,8 @@ fn snapshot_of_a_stop_that_moved_the_workspace_stays_until_it_is_started() {
     fixture.stop_workspace(WORKSPACE).unwrap();
     assert_ne!(fixture.sandbox_of(WORKSPACE), former);
     fixture.advance_with_alarms(90 * DAY);
+    let newest = json!({ "sandboxId": former, "snapshotId": fixture.snapshots_of(&former).remove(0) });
+    assert_eq!(fixture.run(Operation::Delete, &newest).unwrap_err().code(), Code::SnapshotHasDependents);
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
 }
@@ -68,4 +72,22 @@ fn snapshot_of_a_workspace_that_a_start_moved_stays_while_it_has_no_newer_one() 
     fixture.advance_with_alarms(90 * DAY);
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("first"));
+}
+
+#[test]
+fn newest_snapshot_of_a_former_sandbox_can_be_deleted() {
+    let (fixture, former) = rolled_back();
+    for content in [None, Some("later")] {
+        content.map(|content| fixture.stop_with_content(WORKSPACE, content));
+        let newest = fixture.snapshots_of(&former).remove(0);
+        fixture.run(Operation::Delete, &json!({ "sandboxId": former, "snapshotId": newest })).unwrap();
+    }
+    assert_eq!(count(&fixture, &former), 0);
+}
+
+#[test]
+fn former_sandbox_is_not_reported_as_starting() {
+    let (fixture, former) = rolled_back();
+    let error = fixture.run(Operation::Snapshot, &json!({ "sandboxId": former })).unwrap_err();
+    assert_eq!(error.code(), Code::SandboxNotRunning, "{error}");
 }

@@ -205,9 +205,10 @@ pub fn check_marker(world: &Rc<World>, id: &SandboxId, to: &ContainerMarker) {
 }
 
 /// Checks that the platform stores only the workspace's own files, and that it is not the only copy of files in a container of another
-/// image than the deployed one, which could not be restored.
-pub fn check_disk(world: &Rc<World>, id: &SandboxId, image: &str) {
-    let since = world.busy_since(id);
+/// image than the deployed one, which could not be restored. A late platform snapshot may be of a container whose image was deployed
+/// when it was requested.
+pub fn check_disk(world: &Rc<World>, id: &SandboxId, image: &str, requested_at: i64) {
+    let since = world.busy_since(id).min(requested_at);
     let is_replaced = !world.is_deployed(image) && world.image_deployed_at.get() < since;
     let is_recent = |row: &SnapshotRecord| row.created_at() >= Timestamp::from_millis(since);
     if is_replaced && !world.ledger(id).live_snapshots().iter().any(is_recent) {

@@ -61,8 +61,8 @@ pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
             world.with_container(id, |container, _| container.process_below = process);
         }
         Event::Arrived(id, backup) => lifecycle::check_arrival(world, id, backup),
-        Event::DiskStored(id, disk_id, disk) => {
-            lifecycle::check_disk(world, id, &disk.image);
+        Event::DiskStored(id, disk_id, disk, requested_at) => {
+            lifecycle::check_disk(world, id, &disk.image, requested_at);
             let mut files = disk.files.clone();
             files.retain(|path, _| is_under(path, DIR));
             world.trace(&format_args!("the platform stores the disk of {id}: {files:?}"));

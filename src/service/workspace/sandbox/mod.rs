@@ -53,7 +53,7 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::record::StartState;
+use crate::model::record::{SandboxRecord, StartState};
 use crate::model::{Code, Error, PendingTask, Result};
 use crate::ports::{Background, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -158,10 +158,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
-        match self.ledger.sandbox()? {
-            Some(row) if row.is_restoring() && row.binding.is_some() => Err(Error::start_unfinished(&self.id)),
-            Some(row) if row.is_restoring() => Err(Error::revive_unfinished(&self.id)),
-            _ => Ok(()),
-        }
+        let Some(row) = self.ledger.sandbox()?.filter(SandboxRecord::is_restoring) else { return Ok(()) };
+        Err(match row.binding {
+            Some(binding) if binding.superseded => Error::former_sandbox(&self.id, &binding.address),
+            Some(_) => Error::start_unfinished(&self.id),
+            None => Error::revive_unfinished(&self.id),
+        })
     }
 }

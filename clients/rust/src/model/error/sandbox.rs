@@ -1,6 +1,7 @@
 //! Errors about the state of a sandbox and of its container.
 
 use super::output_note;
+use crate::model::named::Address;
 use crate::model::{Code, Directory, Error, SandboxId};
 
 impl Error {
@@ -32,6 +33,18 @@ impl Error {
             ),
             "Take snapshots while the sandbox is running. Revive the sandbox to continue with its newest snapshot, or pass \
              `wake: true` to start the sandbox and capture it as it starts.",
+        )
+    }
+
+    /// [`Code::SandboxNotRunning`], for a sandbox whose workspace continued in another one, so it is not started again.
+    pub fn former_sandbox(id: &SandboxId, address: &Address) -> Self {
+        Self::new(
+            Code::SandboxNotRunning,
+            format!(
+                "The sandbox {:?} is a former one of the workspace {address}, which continued in another one.",
+                id.as_str()
+            ),
+            "Select the workspace by its name. The snapshots of the former sandbox can still be restored.",
         )
     }
 
