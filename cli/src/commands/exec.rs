@@ -37,7 +37,10 @@ const MAX_OPTIONS: usize = 60 * 1024;
 /// Runs the command, with a time limit. Ends this program with the exit code of the command that ran.
 pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
     let code = run_command(context, command, limit);
-    let code = code.map_err(|failure| explain_interruption(failure).with_exit(Exit::NotRun))?;
+    let code = code.map_err(|failure| match failure.exit() {
+        Exit::Invalid => failure,
+        _ => explain_interruption(failure).with_exit(Exit::NotRun),
+    })?;
     std::process::exit(code);
 }
 

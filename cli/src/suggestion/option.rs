@@ -23,21 +23,17 @@ pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], argume
     }
     let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
     let Some(command) = command else { return };
-    if let Some(tip) = synonyms::tip(words, &unknown) {
+    if unknown.starts_with('-') {
+        replace_usage(error, root, words);
+    }
+    let tip = synonyms::tip(words, &unknown).map(str::to_owned);
+    if let Some(tip) = tip.or_else(|| value_tip(root, command, arguments, &unknown)) {
         error.remove(ContextKind::SuggestedArg);
-        replace_tip(error, tip);
+        replace_tip(error, &tip);
         return;
     }
     match unknown.strip_prefix("--") {
-        Some(name) => {
-            suggest_option(error, root, command, name);
-            // The usage that clap prints contains the option that it suggests.
-            let mut built = root.clone();
-            built.build();
-            if let Some(command) = words.iter().try_fold(&built, |command, word| command.find_subcommand(word)) {
-                error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
-            }
-        }
+        Some(name) => suggest_option(error, root, command, name),
         None if unknown.starts_with('-') => suggest_option(error, root, command, unknown.trim_start_matches('-')),
         None => {
             if let Some(tip) = surplus::tip(command, words, arguments, &unknown) {
@@ -47,8 +43,32 @@ pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], argume
     }
 }
 
-/// Suggests the option that begins or ends with the words of the unknown one or does the same, or else the argument of this name, or the
-/// option with a similar name. Does not suggest to pass the unknown option as a value, which no command takes.
+/// Replaces the usage, which contains the option that clap suggests.
+fn replace_usage(error: &mut clap::Error, root: &Command, words: &[String]) {
+    let mut built = root.clone();
+    built.build();
+    if let Some(command) = words.iter().try_fold(&built, |command, word| command.find_subcommand(word)) {
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.clone().render_usage()));
+    }
+}
+
+/// Returns the tip for the value of an option that begins with a dash.
+fn value_tip(root: &Command, command: &Command, arguments: &[String], unknown: &str) -> Option<String> {
+    let mut pairs = arguments.windows(2);
+    let (option, value) = pairs.find_map(|pair| match pair {
+        [option, value] if value.starts_with(unknown) => Some((option, value)),
+        _ => None,
+    })?;
+    let mut known = command.get_arguments().chain(root.get_arguments());
+    let takes_value = known.any(|known| {
+        known.get_long().is_some_and(|long| option.strip_prefix("--") == Some(long))
+            && known.get_action().takes_values()
+    });
+    takes_value.then(|| format!("write '{option}={value}' for a value that begins with a dash"))
+}
+
+/// Suggests the option that begins or ends with the words of the unknown one, or else the argument of this name, the option that does
+/// the same, or the one with a similar name. Does not suggest to pass the unknown option as a value, which no command takes.
 fn suggest_option(error: &mut clap::Error, root: &Command, command: &Command, name: &str) {
     let of_root = || root.get_arguments().filter(|argument| argument.is_global_set());
     let options = || command.get_arguments().chain(of_root()).filter_map(Arg::get_long);
@@ -58,12 +78,12 @@ fn suggest_option(error: &mut clap::Error, root: &Command, command: &Command, na
     let synonym = || synonyms::options(name).iter().copied().find(|here| options().any(|long| long == *here));
     let tip = argument_tip(command, name);
     error.remove(ContextKind::Suggested);
-    if let Some(long) = longer.or_else(synonym) {
+    if let Some(long) = longer {
         error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{long}")));
     } else if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedArg);
         replace_tip(error, &tip);
-    } else if let Some(long) = most_similar(name, options()) {
+    } else if let Some(long) = synonym().or_else(|| most_similar(name, options())) {
         error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{long}")));
     } else if error.get(ContextKind::SuggestedSubcommand).is_none() {
         // The option that clap suggests is hardly similar.
@@ -78,8 +98,12 @@ fn argument_tip(command: &Command, name: &str) -> Option<String> {
     if value_names().any(|other| **other == *value_name) {
         return Some(format!("pass {value_name} without '--{name}'"));
     }
+    let first = value_names().next();
+    if let Some(first) = first.filter(|first| first.contains("@NAME") && matches!(name, "workspace" | "sandbox")) {
+        return Some(format!("pass {first} without '--{name}'"));
+    }
     let is_workspace = |name: &&clap::builder::Str| name.split('|').any(|name| matches!(name, "@NAME" | "NAME"));
-    let workspace = value_names().next().filter(is_workspace).filter(|_| name == "tenant")?;
+    let workspace = first.filter(is_workspace).filter(|_| name == "tenant")?;
     let at = if workspace.contains('@') { "@" } else { "" };
     Some(format!("write {at}TENANT/NAME in place of {at}NAME, without '--tenant'"))
 }

@@ -30,6 +30,9 @@ pub fn tip(command: &Command, words: &[String], arguments: &[String], word: &str
     if let Some(source) = source_before(command, arguments, word) {
         return Some(format!("you may mean '--from-snapshot {}'", shell_words([source, word])));
     }
+    if is_number(word) && command.get_opts().any(|option| option.get_long() == Some("count")) {
+        return Some(format!("you may mean '--count {word}'"));
+    }
     let again = |word: &str| format!("run `snapshotter {} {}`", words.join(" "), shell_words([word]));
     let takes_one = command.get_positionals().count() == 1;
     let Some(option) = option_for(command, arguments, word) else {

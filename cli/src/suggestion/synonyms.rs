@@ -43,14 +43,16 @@ const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 10] = [
 ];
 
 /// Options, without their dashes, and the options here, of which the first that the command has is suggested.
-const OPTIONS: [(&[&str], &[&str]); 13] = [
+const OPTIONS: [(&[&str], &[&str]); 15] = [
     (&["description", "desc", "comment", "note"], &["message", "label"]),
     (&["tag", "title", "name"], &["label", "message"]),
     (&["message", "m"], &["message", "label"]),
     (&["f"], &["follow", "force", "yes"]),
     (&["force", "overwrite", "replace"], &["overwrite", "force", "replace", "yes"]),
     (&["output", "format", "o"], &["json"]),
-    (&["e"], &["env"]),
+    (&["e", "env-file"], &["env"]),
+    (&["n", "max"], &["limit"]),
+    (&["times", "copies"], &["count"]),
     (&["ttl", "expiry", "expire", "expiration", "lifetime"], &["expires"]),
     (&["directory", "path", "workdir", "workspace", "w"], &["dir", "cwd"]),
     (&["ignore", "excludes"], &["exclude"]),
@@ -60,7 +62,7 @@ const OPTIONS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// Commands, the arguments that they do not take, and how to reach the same.
-const TIPS: [(&[&str], &[&str], &str); 7] = [
+const TIPS: [(&[&str], &[&str], &str); 10] = [
     (
         &["exec"],
         &["-i", "-t", "-it", "-ti", "--interactive", "--tty", "--stdin"],
@@ -87,6 +89,13 @@ const TIPS: [(&[&str], &[&str], &str); 7] = [
         &["--name", "--new-name", "--rename"],
         "a workspace can't be renamed. `snapshotter workspace fork NAME --new-name OTHER` makes another one with its files",
     ),
+    (&["cat"], &["-o", "--output"], "the content goes to the standard output: append `> FILE`"),
+    (
+        &["restore", "branch"],
+        &["-o", "--output"],
+        "to copy the files of a snapshot to this machine: `snapshotter cp SANDBOX|@NAME ID|LABEL PATH LOCAL`",
+    ),
+    (&["set"], &["--dry-run"], "`snapshotter retention plan SANDBOX|@NAME` shows what a policy would delete"),
     (&["create"], &["--pin"], "pin it then: `snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
 ];
 
