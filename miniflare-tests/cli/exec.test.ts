@@ -83,6 +83,17 @@ test('a failure that is not that of the command has the exit code 255', async ()
   assert.match(stderr, /^error\[WORKSPACE_NOT_FOUND\]: /);
 });
 
+test('invalid arguments have the exit code of other commands', async () => {
+  for (const args of [
+    ['ls', `@${NAME}`],
+    [`@${NAME}`, '-e', 'NO_SUCH_VARIABLE', 'true'],
+    [`@${NAME}:src`, 'ls'],
+  ]) {
+    const { status, stderr } = await cli.run(['exec', ...args]);
+    assert.equal(status, 2, stderr);
+  }
+});
+
 test('a stopped workspace is started', async () => {
   await cli.print('workspace', 'stop', NAME);
   const { status, stdout } = await exec(['echo', 'started']);

@@ -88,6 +88,59 @@ test('what does not exist is answered with where to look', async () => {
   assert.doesNotMatch(deletion.error.remediation, /workspace create/);
 });
 
+test('a snapshot that is not an argument of its own is answered with the words for it', async () => {
+  await cli.id('workspace', 'create', name);
+  await cli.print('exec', `@${name}`, 'mkdir src; echo x > src/main');
+  await cli.print('snapshot', 'create', `@${name}`, '--label', 'before');
+  const words = `\`@${name} before\``;
+  for (const command of [
+    ['diff', `@${name}:before`, 'before'],
+    ['snapshot', 'list', `@${name}:before`],
+  ])
+    assert.ok((await help(...command)).endsWith(`: ${words}.`), command.join(' '));
+  assert.equal(
+    await help('cat', `@${name}`, 'before:src/main'),
+    `The path is an argument of its own: \`@${name} before src/main\`.`,
+  );
+  assert.match(
+    await help('workspace', 'promote', name, '--from', `@${name}/before`),
+    new RegExp(`: \`--from @${name} --snapshot before\`\\.$`),
+  );
+  const { ref } = await cli.json('snapshot', 'show', `@${name}`, 'before');
+  const short = JSON.stringify(ref).match(/snap_[\w.~-]+/)?.[0];
+  if (short) assert.match(await help('snapshot', 'show', `@${name}`, short), new RegExp(`--ref ${short}`));
+});
+
+test('a directory that a command can not copy or list is answered with one that can', async () => {
+  await cli.id('workspace', 'create', name);
+  const copy = await help('cp', '.', `@${name}:`);
+  assert.match(
+    copy,
+    new RegExp(`^Pass a file\\. For a directory, run \`tar c .* \\| snapshotter exec @${name} `),
+  );
+  await cli.run(['exec', `@${name}`, 'cd /; rm -rf /workspace']);
+  assert.match(
+    await help('ls', `@${name}`),
+    /^The directory of the sandbox does not exist.*workspace rollback/,
+  );
+});
+
+test('a former sandbox is named as such', async () => {
+  await cli.id('workspace', 'create', name);
+  const former = (await cli.json('workspace', 'show', name)).sandboxId;
+  await cli.print('snapshot', 'create', `@${name}`, '--label', 'before');
+  await cli.run(['workspace', 'rollback', name, 'before']);
+  for (const command of [
+    ['snapshot', 'create', former],
+    ['checkpoint', 'list', former],
+    ['ls', `${former}:`],
+  ]) {
+    const { error, exitCode } = await cli.failure(...command);
+    assert.equal(exitCode, 4, command.join(' '));
+    assert.match(error.message, new RegExp(`is a former one of the workspace default/${name}`));
+  }
+});
+
 test('arguments of the API are named by their options', async () => {
   await cli.id('workspace', 'create', name);
   const itself = await cli.run(['workspace', 'promote', name, '--from', name]);

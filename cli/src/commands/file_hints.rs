@@ -61,6 +61,13 @@ impl Place {
                     "A path in a snapshot is relative to its directory: {list} lists the files there."
                 ));
             }
+            if path.is_empty() && matches!(self.0, Words::Sandbox(_)) {
+                return Some(
+                    "The directory of the sandbox does not exist: a command removed it. `snapshotter workspace rollback NAME \
+                     ID|LABEL` goes back to a snapshot."
+                        .to_owned(),
+                );
+            }
             let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
             return Some(format!("{} lists the files that are there.", self.command("ls", parent)));
         }

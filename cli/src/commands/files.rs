@@ -200,6 +200,10 @@ fn refuse_path_before_snapshot(file: &FileSelector) -> Result<()> {
     let Some((workspace, folder)) = split_place(target).filter(|(target, _)| target.starts_with('@')) else {
         return Ok(());
     };
+    if snapshot.starts_with('@') {
+        let message = format!("{target:?} and {snapshot:?} are two places.");
+        return Err(Failure::invalid("INVALID_USAGE", message, "Run the command for each of them."));
+    }
     let folder = folder.trim_end_matches('/');
     let path = file.path.as_ref().map_or_else(|| folder.to_owned(), |path| format!("{folder}/{path}"));
     let right = shell_words([workspace, snapshot, &path]);
@@ -231,6 +235,7 @@ mod tests {
         let right = |words: &str| Some(format!("The path of a snapshot comes last: `{words}`."));
         assert_eq!(refusal(&["@w1:d", "base"]), right("@w1 base d"));
         assert_eq!(refusal(&["@w1:d/", "base", "e"]), right("@w1 base d/e"));
+        assert_eq!(refusal(&["@w1:d", "@w1:e"]).as_deref(), Some("Run the command for each of them."));
         for accepted in [&["@w1", "base", "d"][..], &["@w1:d"], &["a:b", "base"], &["@w1", "base"]] {
             assert_eq!(refusal(accepted), None);
         }

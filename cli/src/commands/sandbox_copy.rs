@@ -99,6 +99,9 @@ fn upload(
     force: bool,
 ) -> Result<Exit> {
     let source = Path::new(local);
+    if local != STDOUT && source.is_dir() {
+        return Err(unreadable(source, sandbox, &path, &io::ErrorKind::IsADirectory.into()));
+    }
     let (path, existing) = find_target(context, &files, path, source)?;
     if existing && !force {
         let message = format!("{:?} exists in the sandbox, and may have newer content.", path.as_str());
@@ -152,23 +155,20 @@ fn inside(directory: &FilePath, name: &str) -> Result<FilePath> {
 }
 
 fn open(path: &Path, sandbox: &str, to: &FilePath) -> Result<(File, Metadata)> {
-    let open = || {
-        let metadata = fs::metadata(path)?;
-        if metadata.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+    let open = || Ok((File::open(path)?, fs::metadata(path)?));
+    open().map_err(|error: io::Error| unreadable(path, sandbox, to, &error))
+}
+
+/// Returns the failure of a file of this machine that can't be read.
+fn unreadable(path: &Path, sandbox: &str, to: &FilePath, error: &io::Error) -> Failure {
+    let message = format!("{} can't be read: {error}.", path.display());
+    let remediation = match error.kind() {
+        io::ErrorKind::IsADirectory => {
+            format!("Pass a file. For a directory, run `{}`.", upload_of_directory(path, sandbox, to))
         }
-        Ok((File::open(path)?, metadata))
+        _ => "Pass a file that this user can read.".to_owned(),
     };
-    open().map_err(|error: io::Error| {
-        let message = format!("{} can't be read: {error}.", path.display());
-        let remediation = match error.kind() {
-            io::ErrorKind::IsADirectory => {
-                format!("Pass a file. For a directory, run `{}`.", upload_of_directory(path, sandbox, to))
-            }
-            _ => "Pass a file that this user can read.".to_owned(),
-        };
-        Failure::local(Exit::Failed, "LOCAL_FILE_UNREADABLE", message, remediation)
-    })
+    Failure::local(Exit::Failed, "LOCAL_FILE_UNREADABLE", message, remediation)
 }
 
 /// Returns the permission bits of a file, where this machine has them.

@@ -72,6 +72,10 @@ impl Context {
                 _ => failure,
             };
             return match tenant {
+                Ok(tenant) if tenant != Tenant::default_tenant() && self.is_workspace(tenant.as_str()) => {
+                    let workspace = tenant.as_str();
+                    failure.with_remediation(format!("{workspace:?} is a workspace, not a tenant: write @{workspace}."))
+                }
                 Ok(tenant) => self.suggest_similar(failure, &tenant, NAMES.into_iter().filter_map(option)),
                 Err(_) => failure,
             };

@@ -69,6 +69,9 @@ impl Context {
             return remediation;
         }
         let labels: Vec<String> = sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
+        if let Some(remediation) = path_in_snapshot(search, &labels) {
+            return remediation;
+        }
         let similar = self.similar_snapshot(search, &labels);
         let path = may_be_path
             .then(|| format!("For a present file, write `{}`.", shell_words([&*format!("{target}:{snapshot}")])));
@@ -140,6 +143,13 @@ impl Context {
         let ready = page.value.snapshots.into_iter().filter(|snapshot| snapshot.state == SnapshotState::Ready);
         ready.map(|snapshot| snapshot.label.to_string()).collect()
     }
+}
+
+/// Returns the remediation for a label that is followed by a path, as in `before:src`.
+fn path_in_snapshot(search: &SnapshotSearch, labels: &[String]) -> Option<String> {
+    let (label, path) = search.snapshot.split_once(':')?;
+    let line = shell_words([&*search.target, label, path].into_iter().filter(|word| !word.is_empty()));
+    labels.iter().any(|known| known == label).then(|| format!("The path is an argument of its own: `{line}`."))
 }
 
 /// Returns the remediation for a sandbox without snapshots, which may be a snapshot whose sandbox the user left out.

@@ -13,8 +13,9 @@ use super::settings::settings_update;
 use super::target::{name_in_tenant, parse_address};
 use crate::args::workspace::{Promote, Rollback, Update};
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::switched::SwitchedWorkspace;
+use crate::quoting::shell_words;
 
 /// `workspace update`
 pub(super) fn update(context: &Context, command: &Update) -> Result<Exit> {
@@ -80,7 +81,8 @@ pub(super) fn promote(context: &Context, command: Promote) -> Result<Exit> {
 /// snapshot of the workspace that gets the files.
 fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteFrom> {
     if from.starts_with('@') || from.contains('/') {
-        return Ok(PromoteFrom::Workspace(name_in_tenant(from, &address.tenant)?));
+        let name = name_in_tenant(from, &address.tenant);
+        return Ok(PromoteFrom::Workspace(name.map_err(|failure| with_snapshot(failure, from))?));
     }
     if let Ok(snapshot) = SnapshotText::parse(from) {
         return Ok(PromoteFrom::Snapshot(snapshot.into_id()));
@@ -100,6 +102,16 @@ fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteF
         }
         (found, _) => found.map(PromoteFrom::Snapshot),
     }
+}
+
+/// Adds how to name a snapshot to the failure of a text that may be a workspace and its snapshot, as in `@name:label`.
+fn with_snapshot(failure: Failure, from: &str) -> Failure {
+    let Some((workspace, snapshot)) = from.split_once([':', '/']).filter(|(workspace, _)| workspace.starts_with('@'))
+    else {
+        return failure;
+    };
+    let options = shell_words(["--from", workspace, "--snapshot", snapshot]);
+    failure.with_remediation(format!("Name a workspace of the same tenant; or a snapshot of one: `{options}`."))
 }
 
 /// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.

@@ -23,10 +23,19 @@ use crate::quoting::shell_words;
 
 /// Parses a sandbox's id, `@name` or `@tenant/name`.
 pub fn parse_target(text: &str) -> Result<SandboxTarget> {
-    match text.strip_prefix('@') {
-        Some(name) => Ok(SandboxTarget::Named(parse_address(name)?)),
+    match text.strip_prefix('@').map(|name| (name, name.split_once(':'))) {
+        Some((_, Some((name, rest)))) => Err(not_alone(&format!("@{name}"), rest)),
+        Some((name, None)) => Ok(SandboxTarget::Named(parse_address(name)?)),
         None => Ok(SandboxTarget::Sandbox(SandboxId::parse(text)?)),
     }
+}
+
+/// Returns the failure of a workspace that is followed by a colon, as for a path, where the command takes no path.
+fn not_alone(workspace: &str, rest: &str) -> Failure {
+    let message = format!("{:?} is more than the workspace {workspace}.", format!("{workspace}:{rest}"));
+    let words = shell_words([workspace, rest].into_iter().filter(|word| !word.is_empty()));
+    let remediation = format!("Write {workspace} alone; a snapshot of it is an argument of its own: `{words}`.");
+    Failure::invalid("INVALID_USAGE", message, remediation)
 }
 
 /// Verifies that the argument after a sandbox is not the workspace: the user may have exchanged them.
@@ -298,6 +307,11 @@ pub fn parse_label(text: &str) -> Result<Label> {
 fn selector(sandbox_id: SandboxId, snapshot: &str) -> Result<Selector> {
     Ok(match SnapshotId::parse(snapshot) {
         Ok(snapshot_id) => Selector::Id { sandbox_id, snapshot_id },
+        Err(_) if snapshot.starts_with(ShortRef::PREFIX) && ShortRef::parse(snapshot).is_ok() => {
+            let message = format!("{snapshot:?} is a ref, which selects a snapshot by itself.");
+            let remediation = format!("Pass `--ref {snapshot}` in place of the sandbox and the snapshot.");
+            return Err(Failure::invalid("INVALID_USAGE", message, remediation));
+        }
         Err(_) => Selector::Label { sandbox_id, label: Label::parse(snapshot)? },
     })
 }

@@ -160,6 +160,11 @@ impl NamedRecord {
         self.state != State::Deleted
     }
 
+    /// Returns the last deletion of the workspace, if it is known.
+    pub fn deletion(&self) -> Option<&Transition> {
+        self.history.iter().find(|change| change.to == State::Deleted)
+    }
+
     /// Changes to the state `to` and records the transition. Returns `None`, and changes nothing, if the transition is
     /// not allowed.
     #[must_use]

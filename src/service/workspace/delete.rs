@@ -39,9 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let mut decommissioned = self.run_tasks().await?;
         count_own_as_removed(&mut decommissioned, &own);
         let deleted = self.record()?;
-        let deleted_at =
-            deleted.as_ref().and_then(|record| record.history.iter().find(|change| change.to == State::Deleted));
-        let deleted_at = deleted_at.map(|change| change.at);
+        let deleted_at = deleted.as_ref().and_then(NamedRecord::deletion).map(|change| change.at);
         let tasks = deleted.map(|record| record.tasks).unwrap_or_default();
         let pending = tasks.into_iter().map(|task| task.sandbox_id().clone()).collect();
         Ok(DeletedWorkspace {

@@ -234,8 +234,14 @@ impl<P: Ports> NamedWorkspace<P> {
     /// # Errors
     /// [`Code::WorkspaceNotFound`] if the workspace does not exist.
     pub(in crate::service) fn existing(&self) -> Result<NamedRecord> {
-        let record = self.record()?.filter(NamedRecord::exists);
-        record.ok_or_else(|| Error::workspace_not_found(&self.address))
+        let not_found = || Error::workspace_not_found(&self.address);
+        match self.record()?.ok_or_else(not_found)? {
+            record if record.exists() => Ok(record),
+            record => Err(match record.deletion() {
+                Some(change) => not_found().with_note(&format!("It ended at {}: {}.", change.at, change.cause)),
+                None => not_found(),
+            }),
+        }
     }
 
     /// Runs an operation to completion, even if the caller stops waiting for it. The permit is in use until then.

@@ -253,3 +253,15 @@ fn delete_without_snapshots_leaves_only_the_decommissioned_row() {
     assert!(fixture.ledger(&id).sandbox().unwrap().unwrap().decommissioned_at.is_some());
     assert!(fixture.ledger(&id).snapshot_page(None, None, 1).unwrap().is_empty());
 }
+
+#[test]
+fn deleted_workspace_is_reported_with_its_end() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.delete_workspace(WORKSPACE).unwrap();
+    let error = fixture.start_workspace(WORKSPACE, &json!({})).unwrap_err();
+    assert_eq!(error.code(), Code::WorkspaceNotFound);
+    assert!(error.message().contains("It ended at 2026-"), "{error}");
+    assert!(error.message().ends_with(": it was deleted by a caller."), "{error}");
+    let never = fixture.start_workspace("never", &json!({})).unwrap_err();
+    assert!(!never.message().contains("ended"), "{never}");
+}
