@@ -94,7 +94,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns a container error with a remediation that fits commands.
     fn adapt_exec_error(&self, error: Error) -> Error {
+        let binding = || self.sandbox_record().ok()?.binding;
         match error.code() {
+            Code::SandboxNotRunning if binding().is_some_and(|binding| binding.superseded) => error,
             Code::SandboxNotRunning => Error::exec_not_running(&self.id),
             Code::SandboxStarting => error.with_remediation("Try again when it is running."),
             Code::SandboxReplaced => error.with_remediation(

@@ -88,6 +88,11 @@ fn newest_snapshot_of_a_former_sandbox_can_be_deleted() {
 #[test]
 fn former_sandbox_is_not_reported_as_starting() {
     let (fixture, former) = rolled_back();
-    let error = fixture.run(Operation::Snapshot, &json!({ "sandboxId": former })).unwrap_err();
-    assert_eq!(error.code(), Code::SandboxNotRunning, "{error}");
+    for (operation, command) in [(Operation::Snapshot, None), (Operation::Exec, Some("true"))] {
+        let mut options = json!({ "sandboxId": former });
+        command.map(|command| options["command"] = json!(command));
+        let error = fixture.run(operation, &options).unwrap_err();
+        assert_eq!(error.code(), Code::SandboxNotRunning, "{error}");
+        assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+    }
 }
