@@ -12,7 +12,7 @@ import { SnapshotterClient, http, isSnapshotterError } from '../client/src/index
 import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
-import { formatLogLine, isOfSnapshotter, workspaceOf } from './log-lines.ts';
+import { endOf, formatLogLine, isMissing, isOfSnapshotter, workspaceOf } from './log-lines.ts';
 import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
 import { parseOptions } from './options.mjs';
 import { removeEndedWorkers, wranglerRegistry } from './registry.ts';
@@ -42,6 +42,8 @@ for (const used of [port, port + 1]) {
 const token = developmentToken();
 const address = `http://127.0.0.1:${port}`;
 const { workspaces } = new SnapshotterClient(http({ url: address, token }));
+/** Whether the workspaces are being saved, for which this process looks them up. */
+let isSaving = false;
 /** The workspaces that the log names. The list of a tenant may not have the latest ones yet, and no list has all tenants. */
 const used = new Map<string, { tenant: string; name: string }>();
 const snapshotterVars = { API_TOKEN: token };
@@ -120,6 +122,7 @@ else
 console.log('Callers with the token can run commands on this machine. Press Ctrl-C to stop.');
 
 await ending.promise;
+isSaving = true;
 console.log('\nSaving the active workspaces. Press Ctrl-C again to end without.');
 await Promise.race([saveWorkspaces(), aborted]);
 await local.close();
@@ -130,8 +133,7 @@ async function saveWorkspaces() {
   for (const [label, address] of await workspacesToSave()) {
     try {
       if ((await workspaces.getByName(address)).state !== 'active') continue;
-      await workspaces.stop(address);
-      console.log(`Saved ${label}.`);
+      console.log(endOf(label, await workspaces.stop(address)));
     } catch (error) {
       if (isSnapshotterError(error) && error.code === 'WORKSPACE_NOT_FOUND') continue;
       console.error(`${label} is not saved: ${error instanceof Error ? error.message : error}`);
@@ -233,7 +235,7 @@ function note(known: typeof used, { tenant, name }: { tenant: string; name: stri
 function printLogLine(line: string) {
   const workspace = workspaceOf(line);
   if (workspace) note(used, workspace);
-  if (served.isExample && !isOfSnapshotter(line)) return;
+  if ((served.isExample && !isOfSnapshotter(line)) || (isSaving && isMissing(line))) return;
   const printed = options.log === 'json' ? line : formatLogLine(line);
   if (printed !== undefined) console.log(printed);
 }

@@ -1,5 +1,7 @@
 // The log of the snapshotter, in short form for a terminal.
 
+import type { StoppedWorkspace } from '../client/src/index.ts';
+
 /**
  * Returns a line of a Worker's log as `npm run demo` and `npm run dev` print it; undefined for a line of the snapshotter that has
  * neither an outcome nor a message. A line of another Worker is returned as it is.
@@ -38,4 +40,26 @@ export function isOfSnapshotter(line: string): boolean {
 export function workspaceOf(line: string): { tenant: string; name: string } | undefined {
   const { tenant, name } = parse(line) ?? {};
   return tenant === undefined || name === undefined ? undefined : { tenant, name };
+}
+
+/** Returns whether a line is about a lookup that found no workspace. */
+export function isMissing(line: string): boolean {
+  const { event, code } = parse(line) ?? {};
+  return event === 'workspaces/getByName' && code === 'WORKSPACE_NOT_FOUND';
+}
+
+/** Returns what the stop of a workspace made of its files. */
+export function endOf(
+  label: string,
+  {
+    persistent,
+    hadEnded,
+    rescueSnapshotId,
+  }: Pick<StoppedWorkspace, 'persistent' | 'hadEnded' | 'rescueSnapshotId'>,
+): string {
+  if (rescueSnapshotId !== undefined) return `Saved ${label}.`;
+  if (!persistent) return `Ended ${label}: it is not persistent, so its files are gone.`;
+  return hadEnded
+    ? `Ended ${label}: its sandbox had ended before, so files that were in no snapshot are gone.`
+    : `Saved ${label}.`;
 }

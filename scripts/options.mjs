@@ -1,4 +1,4 @@
-// The options of `npm run demo` and `npm run dev`. They are checked before anything is installed or built.
+// The options of `npm run demo`, `npm run dev` and `npm run pack`. They are checked before anything is installed or built.
 
 import { parseArgs } from 'node:util';
 
@@ -39,6 +39,42 @@ const OPTIONS = {
   dev: { runtime: string, agent: string, state: string, log: string, help },
 };
 
+/** An option of each command. */
+const EXAMPLES = { demo: '--runtime <name>', dev: '--agent <path>' };
+
+/** The packages of `npm run pack`. */
+const PACKAGES = ['client', 'cli'];
+
+/** The options of `npm pack` that `npm run pack` takes. npm downloads a package for every other argument. */
+const PACK_OPTIONS = /** @type {const} */ ({
+  'pack-destination': string,
+  silent: { type: 'boolean' },
+  json: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+});
+
+/**
+ * Returns the packages that the arguments of `npm run pack` select, by default all, and the options for `npm pack`. Ends the
+ * process with status 2 if an argument is invalid.
+ */
+export function parsePackages(/** @type {string[]} */ args) {
+  try {
+    const { values, positionals } = parseArgs({ args, options: PACK_OPTIONS, allowPositionals: true });
+    const unknown = positionals.find((name) => !PACKAGES.includes(name));
+    if (unknown !== undefined)
+      throw new Error(
+        `Unknown package ${JSON.stringify(unknown)}. Use client or cli, or neither to pack both.`,
+      );
+    const rest = Object.entries(values).map(([name, value]) =>
+      value === true ? `--${name}` : `--${name}=${value}`,
+    );
+    return { names: positionals.length > 0 ? positionals : PACKAGES, rest };
+  } catch (error) {
+    const [message] = /** @type {Error} */ (error).message.split('. To specify');
+    return end(`${message}\n`, 2);
+  }
+}
+
 /**
  * Returns the values of a command's options. Prints the help and ends the process for `--help`; ends the process with status 2
  * if an option is invalid.
@@ -56,7 +92,13 @@ export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @t
     check(values);
     return values;
   } catch (error) {
-    return end(`${/** @type {Error} */ (error).message}\nOptions: npm run ${command} -- --help\n`, 2);
+    const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
+    const isBare = code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL';
+    // npm takes an option before `--` for its own, and passes on only the value.
+    const hint = isBare
+      ? `\nnpm needs \`--\` before options: npm run ${command} -- ${EXAMPLES[command]}`
+      : '';
+    return end(`${message}${hint}\nOptions: npm run ${command} -- --help\n`, 2);
   }
 }
 

@@ -1,7 +1,7 @@
 // `npm run <command>`: installs and builds what the command needs, then runs it.
 
 import { build } from './build.mjs';
-import { parseOptions } from './options.mjs';
+import { parseOptions, parsePackages } from './options.mjs';
 import { buildProgram, packClient, packProgram } from './pack.mjs';
 import {
   TESTED,
@@ -138,12 +138,10 @@ const commands = {
     runForUser(inTarget('debug/snapshotter'), args);
   },
   pack: () => {
+    const { names, rest } = parsePackages(args);
     packages();
-    // `npm run pack -- client` and `-- cli` pack one of them.
-    const isWhole = !['client', 'cli'].includes(args[0] ?? '');
-    const rest = isWhole ? args : args.slice(1);
-    if (isWhole || args[0] === 'client') packClient(rest);
-    if (isWhole || args[0] === 'cli') {
+    if (names.includes('client')) packClient(rest);
+    if (names.includes('cli')) {
       rust();
       packProgram(buildProgram(), rest);
     }

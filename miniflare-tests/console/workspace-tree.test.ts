@@ -75,7 +75,7 @@ describe('a workspace', () => {
     await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
   });
 
-  test('whose sandbox is below the first screen has it in view', async () => {
+  test('begins at its top, and has a selected node below the first screen in view', async () => {
     await fixture.createWorkspaces('low', ['desk']);
     const sandboxId = await fixture.world.workspace('desk', 'low').sandboxId();
     const snapshots = [...Array(60).keys()].map((at) => ({
@@ -91,6 +91,8 @@ describe('a workspace', () => {
     );
     await tab.visit('#/workspaces/low/desk');
     await tab.node(`Sandbox ${sandboxId} current running`).waitFor();
+    assert.equal(await tab.evaluate('scrollY'), 0);
+    await tab.visit(`#/workspaces/low/desk?sandbox=${sandboxId}`);
     await until(async () => {
       const { y, height } = (await tab.node(`Sandbox ${sandboxId} current running`).boundingBox()) ?? {};
       const screen = tab.page.viewportSize()?.height;

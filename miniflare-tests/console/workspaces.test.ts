@@ -315,6 +315,33 @@ describe('a workspace', () => {
     await tab.page.getByText('desk has the files of attempt-2 now').waitFor();
   });
 
+  test('is promoted from a workspace that is named as on the command line, and from no label', async () => {
+    await fixture.createWorkspaces('at', ['desk']);
+    const desk = fixture.world.workspace('desk', 'at');
+    await desk.exec('echo first >file');
+    await desk.fork({ newName: 'attempt' });
+    await using tab = await fixture.signedIn('#/workspaces/at/desk');
+    await tab.button('Promote to desk…').click();
+    const source = tab.field('Workspace or snapshot');
+    for (const [text, code] of [
+      ['before import', 'INVALID_WORKSPACE_NAME'],
+      ['missing', 'WORKSPACE_NOT_FOUND'],
+      ['@other/attempt', 'INVALID_WORKSPACE_NAME'],
+    ] as const) {
+      await source.fill(text);
+      await tab.button('Promote').click();
+      const failure = await tab.failure(code);
+      assert.match(failure, /For a label, select its snapshot in the tree.*Roll back…/);
+      assert.doesNotMatch(failure, /list\(\)/);
+    }
+    for (const text of ['@attempt', '@at/attempt']) {
+      await source.fill(text);
+      await tab.button('Promote').click();
+      await tab.notice('desk has the files of attempt now');
+      await tab.button('Promote to desk…').click();
+    }
+  });
+
   test('whose container ended without a stop shows that files may be lost', async () => {
     await fixture.createWorkspaces('lossy', ['desk']);
     const desk = fixture.world.workspace('desk', 'lossy');

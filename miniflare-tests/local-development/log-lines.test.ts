@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { formatLogLine, isOfSnapshotter, workspaceOf } from '../../scripts/log-lines.ts';
+import { endOf, formatLogLine, isMissing, isOfSnapshotter, workspaceOf } from '../../scripts/log-lines.ts';
 
 const done = { outcome: 'success', durationMs: 84 };
 
@@ -56,4 +56,31 @@ test('a line about a workspace gives its address', () => {
   assert.deepEqual(workspaceOf(JSON.stringify({ event: 'exec', ...done, ...address })), address);
   for (const line of [JSON.stringify({ event: 'health', ...done }), 'listening'])
     assert.equal(workspaceOf(line), undefined);
+});
+
+for (const [what, stopped, expected] of [
+  ['whose files are in a snapshot is saved', { persistent: true, hadEnded: false }, 'Saved ada.'],
+  [
+    'whose files are in a rescue snapshot is saved',
+    { persistent: true, hadEnded: true, rescueSnapshotId: 'snap-1' },
+    'Saved ada.',
+  ],
+  [
+    'whose sandbox had ended is not saved',
+    { persistent: true, hadEnded: true },
+    'Ended ada: its sandbox had ended before, so files that were in no snapshot are gone.',
+  ],
+  [
+    'that is not persistent is not saved',
+    { persistent: false, hadEnded: false },
+    'Ended ada: it is not persistent, so its files are gone.',
+  ],
+] as const)
+  test(`a stopped workspace ${what}`, () => assert.equal(endOf('ada', stopped), expected));
+
+test('a lookup that found no workspace is recognized', () => {
+  const failed = { outcome: 'failure', code: 'WORKSPACE_NOT_FOUND', name: 'ada', tenant: 'default' };
+  assert.ok(isMissing(JSON.stringify({ event: 'workspaces/getByName', ...failed })));
+  assert.ok(!isMissing(JSON.stringify({ event: 'workspaces/stop', ...failed })));
+  assert.ok(!isMissing(JSON.stringify({ event: 'workspaces/getByName', ...done })));
 });

@@ -39,6 +39,30 @@ for (const [args, message] of [
     assert.equal(output, `${message}\nOptions: npm run ${args[0]} -- --help\n`);
   });
 
+for (const [args, example] of [
+  [['dev', 'agent/wrangler.toml'], 'npm run dev -- --agent <path>'],
+  [['demo', 'container'], 'npm run demo -- --runtime <name>'],
+] as const)
+  test(`\`${args.join(' ')}\` says that npm needs \`--\` before options`, async () => {
+    const { status, output } = await run(...args);
+    assert.equal(status, 2);
+    const [first, second] = output.split('\n');
+    assert.ok(first?.startsWith(`Unexpected argument '${args[1]}'.`), output);
+    assert.equal(second, `npm needs \`--\` before options: ${example}`);
+  });
+
+for (const [args, message] of [
+  [['foo'], 'Unknown package "foo". Use client or cli, or neither to pack both.'],
+  [['client', '--silent', 'foo'], 'Unknown package "foo". Use client or cli, or neither to pack both.'],
+  [['--workspace', 'foo'], "Unknown option '--workspace'"],
+] as const)
+  test(`\`pack ${args.join(' ')}\` is refused before npm runs`, async () => {
+    const { status, output } = await run('pack', ...args);
+    assert.equal(status, 2, output);
+    assert.ok(output.startsWith(message), output);
+    assert.equal(output.split('\n').length, 2, output);
+  });
+
 test('`npm run setup` says at its end that it is complete', async () => {
   const { status, output } = await run('setup');
   assert.deepEqual([status, output.endsWith('The setup is complete.\n')], [0, true], output);

@@ -75,3 +75,18 @@ test('the active workspaces are saved when the terminal is closed', async () => 
   assert.equal(state, 'stopped');
   assert.equal(await again.interrupt(), 0);
 });
+
+test('a workspace that is not persistent is ended, and one that is gone is not mentioned', async () => {
+  const port = await freePorts();
+  await using dev = startDev(port, 'ended', ['--runtime', 'container']);
+  const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
+  await dev.prints(/Press Ctrl-C to stop/);
+  const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
+  await workspaces.create({ name: 'scratch', persistent: false });
+  await workspaces.create({ name: 'gone' });
+  await workspaces.delete({ name: 'gone' });
+  await dev.prints(/workspaces\/delete gone/);
+  assert.equal(await dev.interrupt(), 0);
+  assert.match(dev.output, /Ended scratch: it is not persistent, so its files are gone\./);
+  assert.doesNotMatch(dev.output, /Saved|WORKSPACE_NOT_FOUND/);
+});

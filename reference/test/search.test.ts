@@ -63,6 +63,13 @@ describe('the search finds', () => {
     assert.ok(found.indexOf('field env') > found.indexOf('operation tokens/list'), found.join());
   });
 
+  test('a word of 5 or more letters with a missing, further, other or exchanged letter', () => {
+    for (const query of ['rollbck', 'rollbback', 'rolback', 'rollbakc', 'rollbacc'])
+      assert.deepEqual(names(query, 1), ['operation workspaces/update'], query);
+    assert.deepEqual(names('snapshto', 1), ['operation snapshot']);
+    assert.deepEqual(names('workspaces frok'), [], 'a word of 4 letters');
+  });
+
   test('nothing for an empty query, for other words, and for characters of regular expressions', () => {
     for (const query of ['', '   ', 'xyzzy', '(((', '\\', '[a']) assert.deepEqual(names(query), [], query);
   });

@@ -17,8 +17,8 @@ interface LineageTreeProps {
   /** The sandboxes that its workspace had before. */
   former: string[];
   selected: Selected;
-  /** Whether the selected node is scrolled into view. On a small screen, a page that selects none begins at its top. */
-  scrolls: () => boolean;
+  /** Whether the selected node is scrolled into view. A page whose address selects none begins at its top. */
+  scrolls: boolean;
   onSelect: (selected: Selected) => void;
 }
 
@@ -49,8 +49,8 @@ export function LineageTree({ nodes, current, former, selected, scrolls, onSelec
   useLayoutEffect(() => {
     if (!nodes.has(selectedId)) return;
     keyboard.reveal(selectedId);
-    if (scrolls()) tree.getItemInstance(selectedId).getElement()?.scrollIntoView({ block: 'nearest' });
-  }, [selectedId, nodes.has(selectedId)]);
+    if (scrolls) tree.getItemInstance(selectedId).getElement()?.scrollIntoView({ block: 'nearest' });
+  }, [selectedId, nodes.has(selectedId), scrolls]);
   useEffect(() => () => tree.setMounted(false), []);
 
   const click = (event: MouseEvent) => {

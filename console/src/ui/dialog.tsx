@@ -77,6 +77,8 @@ export interface ActionDialogProps {
   action: Action<[]>;
   onClose: () => void;
   children: ComponentChildren;
+  /** The remediation of a failure, if the usual one does not apply. */
+  remediation?: string | undefined;
   /** Shown below a failure. */
   onFailure?: ComponentChildren;
 }
@@ -91,6 +93,7 @@ export function ActionDialog(props: ActionDialogProps) {
     action,
     onClose,
     children,
+    remediation,
     onFailure,
   } = props;
   const submit = (event: Event) => {
@@ -105,7 +108,9 @@ export function ActionDialog(props: ActionDialogProps) {
     <Dialog title={title} onClose={close}>
       <form onSubmit={submit}>
         {children}
-        <Failure of={action.failure}>{onFailure}</Failure>
+        <Failure of={action.failure} remediation={remediation}>
+          {onFailure}
+        </Failure>
         <div class="buttons end">
           <Button onClick={close}>{action.busy ? 'Close' : 'Cancel'}</Button>
           <Button variant={variant} busy={action.busy} disabled={disabled}>

@@ -104,7 +104,7 @@ function LoadedLineage({
               current={current}
               former={former}
               selected={shown}
-              scrolls={() => selected !== undefined || !sheet.current || !isSheet(sheet.current)}
+              scrolls={selected !== undefined}
               onSelect={select}
             />
             <Legend>

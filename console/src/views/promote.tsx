@@ -6,7 +6,7 @@ import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { create } from '../idempotency.ts';
 import type { ReadOptions } from '../live.ts';
-import type { Address } from '../routes.ts';
+import { placeOf, type Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
@@ -31,7 +31,7 @@ export function Promote({
   const promoting = useAction(
     { operation: 'promote', subject: subjectOf({ tenant, name }), title: <>The promotion to {name}</> },
     async () => {
-      const from = snapshotId ?? source.trim();
+      const from = snapshotId ?? withoutTenant(source.trim(), tenant);
       const options = { tenant, name, from, ...(acceptStale && { acceptStale }) };
       const promoted = await create('workspaces/promote', options);
       const message = (
@@ -46,13 +46,16 @@ export function Promote({
     onClose,
   );
   const { failure } = promoting;
-  const isStale = failure instanceof SnapshotterError && failure.code === 'SNAPSHOT_STALE';
+  const code = failure instanceof SnapshotterError ? failure.code : undefined;
+  const isStale = code === 'SNAPSHOT_STALE';
+  const isUnknown = !snapshotId && (code === 'INVALID_WORKSPACE_NAME' || code === 'WORKSPACE_NOT_FOUND');
   return (
     <ActionDialog
       title={`Promote to ${name}?`}
       submitLabel="Promote"
       action={promoting}
       onClose={onClose}
+      remediation={isUnknown ? OTHER_SOURCES : undefined}
       onFailure={
         isStale && <TickField label="Promote it anyway" checked={acceptStale} onValue={setAcceptStale} />
       }
@@ -67,6 +70,16 @@ export function Promote({
       {!snapshotId && <SourceField address={{ tenant, name }} value={source} onValue={setSource} />}
     </ActionDialog>
   );
+}
+
+/** The remediation if the source is no workspace of the tenant and no id: it may be a label. */
+const OTHER_SOURCES =
+  'Enter the name of a workspace of this tenant, or the id of a snapshot. For a label, select its snapshot in the tree, and press “Promote…”, or “Roll back…” if it is a snapshot of this workspace.';
+
+/** Returns the name of a workspace that is written `@name` or `@tenant/name`; any other text as it is. */
+function withoutTenant(text: string, tenant: string): string {
+  const place = placeOf(text, tenant);
+  return place.at === 'workspace' && place.tenant === tenant ? place.name : text;
 }
 
 /** The field for the source. It suggests the other workspaces of the lineage, as soon as they are known. */

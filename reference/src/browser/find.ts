@@ -10,7 +10,10 @@ export interface Result {
   url: string;
 }
 
-/** Returns the results of a query, best first. `descriptions` are by the addresses of the results. */
+/**
+ * Returns the results of a query, best first. If there are none, corrects misspelled words. `descriptions` are by the addresses
+ * of the results.
+ */
 export function find(
   index: Target[],
   query: string,
@@ -18,8 +21,15 @@ export function find(
 ): Result[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
-  return index
-    .flatMap(resultsOf)
+  const all = index.flatMap(resultsOf);
+  const results = matches(all, words, descriptions);
+  return results.length > 0 ? results : matches(all, corrected(words, all), descriptions);
+}
+
+type Candidate = ReturnType<typeof resultsOf>[number];
+
+function matches(all: Candidate[], words: string[], descriptions: ReadonlyMap<string, string>): Result[] {
+  return all
     .map(({ others, ...result }) => ({
       result,
       score: score(result, words, [others, descriptions.get(result.url) ?? '']),
@@ -27,6 +37,33 @@ export function find(
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)
     .map(({ result }) => result);
+}
+
+/** Replaces each word of 5 or more letters that is one letter from a word of the names or other words. */
+function corrected(words: string[], all: Candidate[]): string[] {
+  const text = all.map(({ name, others }) => `${name} ${name.replace(/([a-z])([A-Z])/g, '$1 $2')} ${others}`);
+  const known = new Set(
+    text
+      .join(' ')
+      .toLowerCase()
+      .split(/[^a-z0-9]+/),
+  );
+  return words.map((word) =>
+    word.length < 5 || known.has(word) ? word : ([...known].find((other) => isNear(word, other)) ?? word),
+  );
+}
+
+/** Returns whether one letter is missing, added, different, or exchanged with the next one. */
+function isNear(one: string, other: string): boolean {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  const [rest, expected] = [one.slice(at), other.slice(at)];
+  return (
+    rest === expected.slice(1) ||
+    rest.slice(1) === expected ||
+    rest.slice(1) === expected.slice(1) ||
+    (rest[0] === expected[1] && rest[1] === expected[0] && rest.slice(2) === expected.slice(2))
+  );
 }
 
 /** Returns a target and its fields, each with other words for it. */
