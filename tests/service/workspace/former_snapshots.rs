@@ -78,7 +78,9 @@ fn snapshot_of_a_workspace_that_a_start_moved_stays_while_it_has_no_newer_one() 
 fn newest_snapshot_of_a_former_sandbox_can_be_deleted() {
     let (fixture, former) = rolled_back();
     for content in [None, Some("later")] {
-        content.map(|content| fixture.stop_with_content(WORKSPACE, content));
+        if let Some(content) = content {
+            fixture.stop_with_content(WORKSPACE, content);
+        }
         let newest = fixture.snapshots_of(&former).remove(0);
         fixture.run(Operation::Delete, &json!({ "sandboxId": former, "snapshotId": newest })).unwrap();
     }
@@ -88,9 +90,10 @@ fn newest_snapshot_of_a_former_sandbox_can_be_deleted() {
 #[test]
 fn former_sandbox_is_not_reported_as_starting() {
     let (fixture, former) = rolled_back();
-    for (operation, command) in [(Operation::Snapshot, None), (Operation::Exec, Some("true"))] {
-        let mut options = json!({ "sandboxId": former });
-        command.map(|command| options["command"] = json!(command));
+    for (operation, options) in [
+        (Operation::Snapshot, json!({ "sandboxId": former })),
+        (Operation::Exec, json!({ "sandboxId": former, "command": "true" })),
+    ] {
         let error = fixture.run(operation, &options).unwrap_err();
         assert_eq!(error.code(), Code::SandboxNotRunning, "{error}");
         assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");

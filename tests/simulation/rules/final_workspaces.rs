@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::{Code, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
 use sandbox_snapshotter::service::CancellationToken;
 
-use super::{has_dependents, is_damaged, lifecycle, named_workspaces};
+use super::{has_dependents, is_damaged, named_workspaces, sources};
 use crate::world::{AnswerLost, Container, DIR, NamedService, SourceSnapshot, World};
 
 /// Checks the named workspaces and their sandboxes.
@@ -120,9 +120,9 @@ pub async fn check_startable(world: Rc<World>) {
         let Some(record) = world.workspace_store(&address).stored_record().filter(NamedRecord::exists) else {
             continue;
         };
-        let sources = lifecycle::expected_sources(&world, &record.sandbox_id);
+        let sources = sources::expected_sources(&world, &record.sandbox_id);
         let is_disk_gone =
-            lifecycle::current_platform(&world, &record.sandbox_id).is_some_and(|platform| !world.has_disk(&platform));
+            sources::current_platform(&world, &record.sandbox_id).is_some_and(|platform| !world.has_disk(&platform));
         let (requested_at, start) = (
             world.now(),
             StartSettings { on_diverged: OnDiverged::Rescue, accept_stale: true, ..StartSettings::default() },

@@ -5,6 +5,7 @@
 //! - `lifecycle`: checks of every effect on a sandbox that the service starts
 //! - `loss`: checks that a start reports the loss of files
 //! - `named_workspaces`: checks of every answer about named workspaces
+//! - `sources`: what a start restores, computed independently of the product
 //! - `retention`: the decisions of a policy, computed independently of the product
 //! - `autosaves`: checks of automatic saves
 //! - `final_state`: checks after all work has ended
@@ -18,6 +19,7 @@ pub mod lifecycle;
 pub mod loss;
 pub mod named_workspaces;
 pub mod retention;
+pub mod sources;
 
 use std::rc::Rc;
 
@@ -48,7 +50,7 @@ pub fn check_snapshot_row(world: &Rc<World>, id: &SandboxId, before: Option<&Sna
                 world.count("snapshots completed after a crash");
             }
             let binding = world.ledger(id).sandbox().unwrap().and_then(|sandbox| sandbox.binding);
-            if !after.rescue && binding.is_none_or(|binding| lifecycle::can_restore(after, &binding.start.dir)) {
+            if !after.rescue && binding.is_none_or(|binding| sources::can_restore(after, &binding.start.dir)) {
                 world.history.borrow_mut().captured.insert(id.clone());
             }
             loss::note_saved(world, id, stored);

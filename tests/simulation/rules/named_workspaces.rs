@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{Code, SandboxId, Timestamp, WorkspaceRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde::{Deserialize, Serialize};
 
-use super::{lifecycle, loss};
+use super::{loss, sources};
 use crate::world::{DIR, Files, SourceSnapshot, World};
 
 /// The time for which an answer is certainly stored for its idempotency key, in milliseconds.
@@ -116,7 +116,7 @@ fn check_start_answer(world: &Rc<World>, address: &Address, requested_at: i64, s
         record.state == State::Active && record.started_at == started.started_at && record.sandbox_id == *id
     });
     let restored_from = started.restored_from.as_ref().and_then(|from| from.snapshot_id.as_ref());
-    let reported = restored_from.and_then(|snapshot| lifecycle::files_of(world, id, snapshot));
+    let reported = restored_from.and_then(|snapshot| sources::files_of(world, id, snapshot));
     let problem = world.with_sandbox(id, |sandbox, _| {
         let container = sandbox.container.as_ref()?;
         let is_ready = matches!(container.marker, Some(ContainerMarker::Ready(_)));

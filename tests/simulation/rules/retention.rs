@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::record::{SnapshotRecord, Stage};
 use sandbox_snapshotter::model::{SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::Ledger;
 
-use super::lifecycle::can_restore;
+use super::sources::can_restore;
 use crate::memory::MemoryLedger;
 use crate::world::World;
 

@@ -29,6 +29,11 @@ impl Simulation {
 }
 
 impl World {
+    /// Returns whether a call to a sandbox is in progress.
+    pub fn is_busy(&self) -> bool {
+        self.calls_in_flight.borrow().values().any(|calls| !calls.is_empty())
+    }
+
     /// Crashes an object, which loses its memory; in one of five cases, all objects.
     pub fn crash(&self, group: Group) {
         self.count("crashes");

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::{BackupOwner, Runtime, SandboxId};
 
 use super::{Capture, ContainerNotes, DIR, Simulation, World};
 use crate::memory::{Backup, Event, ObjectKey, RowChange, StoreChange, is_under};
-use crate::rules::{self, autosaves, lifecycle, loss};
+use crate::rules::{self, autosaves, lifecycle, loss, sources};
 
 /// Observes an event: traces it, checks it, and notes what later checks need.
 pub(super) fn observe(world: &Rc<World>, event: Event<'_, Simulation>) {
@@ -141,13 +141,13 @@ fn observe_row(world: &Rc<World>, id: &SandboxId, change: &RowChange<'_>) {
     match change {
         RowChange::Sandbox(before, after) => {
             lifecycle::check_sandbox_record(world, *before, after);
-            lifecycle::update_source_snapshots(world, id);
+            sources::update_source_snapshots(world, id);
         }
         RowChange::Snapshot(before, after) => {
             let (name, label) = (&after.snapshot_id, after.label.as_str());
             world.trace(&format_args!("{id}: {name} {label:?} is {}", after.state().as_str()));
             rules::check_snapshot_row(world, id, *before, after);
-            lifecycle::update_source_snapshots(world, id);
+            sources::update_source_snapshots(world, id);
         }
         RowChange::LabelTaken(row) => {
             world.report_violation("rule 9, labels are unique", &format_args!("{:?} in {id}", row.label.as_str()));
