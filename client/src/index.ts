@@ -55,5 +55,6 @@ export {
 } from './workspace.ts';
 export type { Address } from './workspace-address.ts';
 export type { ForksWithHandles, WithHandle, WorkspacesWithHandles } from './workspace-answers.ts';
+export type { WorkspaceCheckpoints } from './workspace-checkpoints.ts';
 export type { BackgroundCommandOptions, WorkspaceCommands } from './workspace-commands.ts';
 export type { WorkspaceFiles } from './workspace-files.ts';

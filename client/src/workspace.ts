@@ -16,6 +16,7 @@ import type {
   Workspace,
 } from './types.ts';
 import type { Address } from './workspace-address.ts';
+import { WorkspaceCheckpoints } from './workspace-checkpoints.ts';
 import { WorkspaceCommands } from './workspace-commands.ts';
 import { WorkspaceFiles } from './workspace-files.ts';
 import type { ForksWithHandles, WithHandle } from './workspace-answers.ts';
@@ -52,7 +53,7 @@ export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStal
 
 /**
  * A handle of a named workspace. It has no connection and needs no end: each method is one call by the name of the workspace,
- * except for {@link snapshot}, {@link snapshots} and {@link lineage}, which first ask for its sandboxes. A
+ * except for {@link snapshot}, {@link snapshots}, {@link lineage} and {@link checkpoints}, which first ask for its sandboxes. A
  * snapshot is selected by its id, its short ref or its label; a label is searched first, in all sandboxes of the workspace.
  */
 export class WorkspaceHandle {
@@ -60,6 +61,7 @@ export class WorkspaceHandle {
   readonly #address: Address;
   #files: WorkspaceFiles | undefined;
   #commands: WorkspaceCommands | undefined;
+  #checkpoints: WorkspaceCheckpoints | undefined;
 
   /** Creates the handle of a workspace, which need not exist. */
   constructor(client: SnapshotterClient, { name, tenant }: Address) {
@@ -75,6 +77,11 @@ export class WorkspaceHandle {
   /** The background commands of the workspace. */
   get commands(): WorkspaceCommands {
     return (this.#commands ??= new WorkspaceCommands(this.#client, this.#address));
+  }
+
+  /** The checkpoints in the sandbox of the workspace, which must be running. */
+  get checkpoints(): WorkspaceCheckpoints {
+    return (this.#checkpoints ??= new WorkspaceCheckpoints(this.#client, this.#address));
   }
 
   /**

@@ -242,6 +242,29 @@ describe('a handle', () => {
     }
   });
 
+  test('calls each operation on checkpoints in the present sandbox', async () => {
+    const transport = new FakeTransport(({ operation }: Call) =>
+      operation === 'checkpoints/list' ? { checkpoints: [{ name: 'cp-1' }] } : workspace,
+    );
+    const { checkpoints } = clientOver(transport).client.workspaces.handle(address);
+    await checkpoints.create('cp-1', { description: 'tests pass' });
+    await checkpoints.list({ limit: 5 });
+    for await (const { name } of checkpoints.all()) assert.equal(name, 'cp-1');
+    await checkpoints.diff('cp-1', { maxBytes: 10 });
+    await checkpoints.restore('cp-1', { pruneEmptyDirectories: true });
+    await checkpoints.delete('cp-1');
+    const place = { sandboxId: 'ws-1' };
+    const lookup = ['workspaces/getByName', address];
+    assert.deepEqual(sentTo(transport), [
+      ...[lookup, ['checkpoints/create', { ...place, name: 'cp-1', description: 'tests pass' }]],
+      ...[lookup, ['checkpoints/list', { ...place, limit: 5 }]],
+      ...[lookup, ['checkpoints/list', place]],
+      ...[lookup, ['checkpoints/diff', { ...place, name: 'cp-1', maxBytes: 10 }]],
+      ...[lookup, ['checkpoints/restore', { ...place, name: 'cp-1', pruneEmptyDirectories: true }]],
+      ...[lookup, ['checkpoints/delete', { ...place, name: 'cp-1' }]],
+    ]);
+  });
+
   test('takes the options of a command beside it or with it', async () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);

@@ -78,6 +78,24 @@ describe('over HTTP', () => {
     assert.equal(await fixture.exec(ref.sandboxId, 'cat /workspace/file'), 'x\n');
   });
 
+  test('the checkpoints of a workspace are those of its present sandbox', async () => {
+    const workspace = fixture.overHttp.workspaces.handle({ name: 'checked' });
+    await fixture.overHttp.workspaces.create({ name: 'checked' });
+    await workspace.exec('echo first > file');
+    await workspace.snapshot({ label: 'first' });
+    await workspace.checkpoints.create('c1');
+    await workspace.exec('echo second > file');
+    assert.match((await workspace.checkpoints.diff('c1')).diff, /^\+second$/m);
+    assert.deepEqual((await workspace.checkpoints.restore('c1')).changed, ['file']);
+    assert.equal((await workspace.exec('cat file')).stdout, 'first\n');
+
+    await workspace.rollback('first');
+    assert.deepEqual((await workspace.checkpoints.list()).checkpoints, []);
+    await workspace.checkpoints.create('c2');
+    for await (const { name } of workspace.checkpoints.all()) assert.equal(name, 'c2');
+    assert.equal((await workspace.checkpoints.delete('c2')).removed, true);
+  });
+
   test('an error has the class of its kind', async () => {
     const error = await failure(fixture.overHttp.snapshot({ sandboxId: 'never-ran' }));
     assert.ok(error instanceof ConflictError);
