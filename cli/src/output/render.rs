@@ -71,8 +71,10 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 16] = [
+const COMMANDS: [(&str, &str); 18] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
+    ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
+    ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
     ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
@@ -82,8 +84,8 @@ const COMMANDS: [(&str, &str); 16] = [
     ("Otherwise pass `revive: true` to restore", "Otherwise use `snapshotter revive SANDBOX` to restore"),
     ("`revive` is only for", "`snapshotter revive` is only for"),
     ("For the files of another directory, pass it as `dir`.", "For other files, use `snapshotter exec SANDBOX|@NAME`."),
-    ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start --allow-empty` to start"),
-    ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start --allow-empty` to start"),
+    ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start NAME --allow-empty` to start"),
+    ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start NAME --allow-empty` to start"),
     ("`timeoutSeconds` must be", "`--timeout` must be"),
     ("`timeoutSeconds` of 1–600", "`--hook-timeout` of 1s to 10m"),
     ("has an expiration, in seconds, above the maximum of 3153600000", "has an expiration above the maximum of 36500d"),
@@ -219,11 +221,27 @@ mod tests {
             ),
             (Error::commands_not_running(&id), "With @NAME, `snapshotter exec --detach` starts the workspace first."),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
-            (Error::nothing_restorable(&id), "Use `snapshotter workspace start --allow-empty` to start"),
-            (Error::platform_snapshot_lost(&id, "x", None), "Use `snapshotter workspace start --allow-empty` to start"),
+            (Error::nothing_restorable(&id), "Use `snapshotter workspace start NAME --allow-empty` to start"),
+            (
+                Error::platform_snapshot_lost(&id, "x", None),
+                "Use `snapshotter workspace start NAME --allow-empty` to start",
+            ),
         ] {
             let text = with_flags(error.remediation());
             assert!(text.contains(expected) && !text.contains("()"), "{text}");
+        }
+    }
+
+    #[test]
+    fn starts_in_remediations_are_commands() {
+        for (text, expected) in [
+            (
+                "Start the command again: `commands.start` starts the workspace first.",
+                "`snapshotter exec --detach @NAME",
+            ),
+            ("Start the workspace first.", "first: `snapshotter workspace start NAME`."),
+        ] {
+            assert!(with_flags(text).contains(expected), "{}", with_flags(text));
         }
     }
 
