@@ -229,3 +229,20 @@ test('`snapshot create --gitignore` outside of a git repository says that nothin
   const inside = await create('inside');
   assert.deepEqual([inside.status, inside.stderr], [0, ''], inside.stdout);
 });
+
+test('`workspace create --or-start` warns that an existing workspace keeps its settings', async () => {
+  const create = ['workspace', 'create', name, '--or-start', '--idle'];
+  await cli.print(...create, '30m', '--env', 'A=1');
+  await cli.print(...create, '30m');
+  for (const other of [
+    ['1h', '--env', 'A=1'],
+    ['30m', '--env', 'B=1'],
+  ]) {
+    const { status, stderr } = await cli.run([...create, ...other]);
+    assert.deepEqual(
+      [status, /^warning: the workspace existed and keeps its settings/.test(stderr)],
+      [0, true],
+      stderr,
+    );
+  }
+});

@@ -7,7 +7,7 @@ use std::path::Path;
 use sandbox_snapshotter_client::model::Policy;
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::settings::{DependsOn, Expiry, Hook, Hooks, OnFailure, OnMismatch};
-use sandbox_snapshotter_client::model::named::{Autosave, ImageChoice, StoragePolicy};
+use sandbox_snapshotter_client::model::named::{self, Autosave, ImageChoice, StoragePolicy};
 use sandbox_snapshotter_client::model::request::SettingsUpdate;
 use serde::{Deserialize, Deserializer};
 
@@ -217,6 +217,26 @@ fn parse_env_file(text: &str, path: &Path) -> Result<Vec<(String, String)>> {
             Ok((name.trim().to_owned(), value.to_owned()))
         })
         .collect()
+}
+
+/// Returns whether an existing workspace has other settings than the given ones. Of its environment, only the names are known.
+pub(super) fn keeps_other_settings(given: SettingsUpdate, described: &WorkspaceDescription) -> bool {
+    let described = described.clone();
+    let present = named::Settings {
+        persistent: described.persistent,
+        storage: described.storage,
+        incremental: described.incremental,
+        image: described.image,
+        retention: described.retention,
+        hooks: described.hooks,
+        expiry: described.expiry,
+        autosave: described.autosave,
+        depends_on: described.depends_on,
+        ..named::Settings::new(described.dir)
+    };
+    let has_other_names = given.env.as_ref().is_some_and(|env| env.keys().ne(&described.env_names));
+    let given = SettingsUpdate { env: None, durable: None, ..given };
+    has_other_names || given.apply(present.clone()) != present
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::context::{Context, key_or_new};
 use super::deletion;
 use super::lists;
-use super::settings::settings_update;
+use super::settings::{keeps_other_settings, settings_update};
 use super::switch;
 use super::target::{name_in_tenant, parse_address, parse_label, read_selector};
 use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, Stop, Workspace};
@@ -71,9 +71,14 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         idempotency_key: key_or_new(command.key)?,
     };
     if command.or_start {
-        return context.show::<StartedWorkspace>(
-            &context.call_mutating("workspaces/getOrCreate", &GetOrCreateRequest { create, from: None, start })?,
-        );
+        let given = create.settings.clone();
+        let request = GetOrCreateRequest { create, from: None, start };
+        let started = context.call_mutating::<StartedWorkspace>("workspaces/getOrCreate", &request)?;
+        context.show(&started)?;
+        if keeps_other_settings(given, &started.value.description) {
+            print_warning("the workspace existed and keeps its settings: `snapshotter workspace update` changes them");
+        }
+        return Ok(Exit::Done);
     }
     let created = context.call_mutating::<StartedWorkspace>("workspaces/create", &create).map_err(|failure| {
         if failure.code() != Some(Code::HookFailed.as_str()) {
