@@ -102,13 +102,13 @@ test('a snapshot that is not an argument of its own is answered with the words f
     await help('cat', `@${name}`, 'before:src/main'),
     `The path is an argument of its own: \`@${name} before src/main\`.`,
   );
-  assert.match(
-    await help('workspace', 'promote', name, '--from', `@${name}/before`),
-    new RegExp(`: \`--from @${name} --snapshot before\`\\.$`),
-  );
-  const { ref } = await cli.json('snapshot', 'show', `@${name}`, 'before');
-  const short = JSON.stringify(ref).match(/snap_[\w.~-]+/)?.[0];
-  if (short) assert.match(await help('snapshot', 'show', `@${name}`, short), new RegExp(`--ref ${short}`));
+  for (const from of [`@${name}/before`, `@${name}:before`])
+    assert.match(
+      await help('workspace', 'promote', name, '--from', from),
+      new RegExp(`: \`--from @${name} --snapshot before\`\\.$`),
+    );
+  const { shortRef } = await cli.json('snapshot', 'show', `@${name}`, 'before');
+  assert.ok((await help('snapshot', 'show', `@${name}`, shortRef)).includes(`\`--ref ${shortRef}\``));
 });
 
 test('a directory that a command can not copy or list is answered with one that can', async () => {
