@@ -5,7 +5,7 @@ use std::slice;
 use crate::model::answer::{Deletion, KeptArchive, Removal};
 use crate::model::record::{DerivedState, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupLocation, BackupOwner, Code, DeltasOnDelete, Error, Result, Selector, SnapshotId, Status};
+use crate::model::{BackupLocation, BackupOwner, Code, DeltasOnDelete, Error, Result, Selector, SnapshotId};
 use crate::ports::{BackupStore, Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
@@ -22,10 +22,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ///
     /// # Errors
     /// [`Code::SnapshotHasDependents`] unless forced; [`Code::SnapshotBusy`] while the snapshot is being created or
-    /// restored. If R2 fails, the snapshot is deleted for callers, and the alarm deletes its objects later.
+    /// restored, or is the newest one of a workspace that is being started or stopped. If R2 fails, the snapshot is deleted for callers, and the alarm deletes its objects later.
     pub async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
         self.prepare_call().await?;
-        let is_stopped_workspace = !request.force && self.is_stopped_workspace().await?;
+        let is_guarded = !request.force && self.has_named_workspace()?;
+        // Until the snapshot is removed, no start or stop may make it the only copy.
+        let lock = if is_guarded { self.in_process.lifecycle_lock.try_lock() } else { None };
+        let other_copy = match &lock {
+            None if is_guarded => OtherCopy::Changing,
+            None => OtherCopy::Exists,
+            Some(_) => self.other_copy().await,
+        };
         let selected = self.select(&request.selection).await;
         let snapshot = match selected {
             Ok(Selected { snapshot, .. }) => snapshot,
@@ -44,9 +51,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             doomed.push(snapshot);
         }
         for snapshot in &doomed {
-            if is_stopped_workspace {
-                self.check_not_only_copy(snapshot)?;
-            }
+            self.check_not_only_copy(snapshot, &other_copy)?;
             self.check_deletable(snapshot, request.force)?;
         }
         let deletes_any = !doomed.is_empty();
@@ -119,22 +124,37 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Err(Error::snapshot_has_dependents(&snapshot.snapshot_id, snapshot.pinned, &dependents))
     }
 
-    /// Returns whether a named workspace continues in the sandbox, which does not run: then only its newest snapshot has
-    /// its files.
-    async fn is_stopped_workspace(&self) -> Result<bool> {
+    /// Returns whether a named workspace continues in the sandbox. Then its newest snapshot may be the only copy of its files.
+    fn has_named_workspace(&self) -> Result<bool> {
         let is_bound = self.sandbox_record()?.binding.is_some_and(|binding| !binding.superseded);
-        let is_bound = is_bound && self.ensure_not_decommissioned().is_ok();
-        Ok(is_bound && self.sandbox_status().await?.status != Status::Healthy)
+        Ok(is_bound && self.ensure_not_decommissioned().is_ok())
     }
 
-    /// Verifies that the snapshot is not the one from which a stopped workspace starts.
-    fn check_not_only_copy(&self, snapshot: &SnapshotRecord) -> Result<()> {
+    /// Returns whether the container of the sandbox has its files.
+    async fn other_copy(&self) -> OtherCopy {
+        match self.has_files_in_place().await {
+            Ok(true) => OtherCopy::Exists,
+            Ok(false) => OtherCopy::Missing,
+            Err(error) => OtherCopy::Unknown(error),
+        }
+    }
+
+    /// Verifies that the snapshot is not the one from which a workspace starts whose files are nowhere else.
+    fn check_not_only_copy(&self, snapshot: &SnapshotRecord, other: &OtherCopy) -> Result<()> {
+        if matches!(other, OtherCopy::Exists) {
+            return Ok(());
+        }
         let binding = self.binding()?;
         let newest = self.newest_restorable(&binding.start.dir)?;
         if newest.is_none_or(|newest| newest.snapshot_id != snapshot.snapshot_id) {
             return Ok(());
         }
-        Err(Error::snapshot_is_only_copy(&snapshot.snapshot_id, &binding.address.name))
+        let id = &snapshot.snapshot_id;
+        Err(match other {
+            OtherCopy::Unknown(error) => error.clone().with_note("Only the snapshot may have the files."),
+            OtherCopy::Changing => Error::snapshot_in_use(id, "its workspace is being started or stopped"),
+            OtherCopy::Exists | OtherCopy::Missing => Error::snapshot_is_only_copy(id, &binding.address.name),
+        })
     }
 
     /// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be
@@ -206,6 +226,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         })
         .await
     }
+}
+
+/// Whether the files of a workspace are in its container, and not only in its newest snapshot.
+enum OtherCopy {
+    /// They are; or the caller does not ask for it.
+    Exists,
+    /// They are not.
+    Missing,
+    /// The workspace is being started or stopped.
+    Changing,
+    /// The sandbox did not answer.
+    Unknown(Error),
 }
 
 fn already_deleted(request: &DeleteRequest, error: Error) -> Result<Deletion> {

@@ -2,6 +2,7 @@
 
 mod delete;
 mod many;
+mod only_copy;
 mod policy;
 mod references;
 mod sweep;

@@ -51,6 +51,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(self.sandbox_status().await?.status == Status::Down)
     }
 
+    /// Returns whether a container runs that has the files of the sandbox in their directory.
+    pub(in crate::service) async fn has_files_in_place(&self) -> Result<bool> {
+        let condition = self.note_late_call(self.probe_condition().await)?;
+        Ok(matches!(condition, SandboxCondition::Running { is_missing: false, .. }))
+    }
+
     /// Returns whether the container with the marker has the files of the sandbox. Only the starts of a named workspace
     /// write ready markers. Any other sandbox has one in its ledger, which captures and restores write.
     pub(super) fn is_own_marker(&self, marker: &ContainerMarker) -> Result<bool> {

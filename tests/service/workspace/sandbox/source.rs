@@ -117,38 +117,6 @@ fn start_restores_source_snapshot_after_newest_is_deleted_by_force() {
 }
 
 #[test]
-fn delete_refuses_newest_snapshot_of_stopped_workspace() {
-    let fixture = Fixture::with_workspace();
-    fixture.world.advance_clock(MINUTE);
-    let last = fixture.stop_with_content(WORKSPACE, "second");
-    let selection = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": last });
-    let error = fixture.run(Operation::Delete, &selection).expect_code(Code::SnapshotHasDependents);
-    assert!(error.message().contains("\"work\""), "{error}");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "second");
-}
-
-#[test]
-fn delete_accepts_older_snapshot_of_stopped_workspace() {
-    let fixture = Fixture::with_workspace();
-    let first = fixture.stop_with_content(WORKSPACE, "first");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    fixture.world.advance_clock(MINUTE);
-    fixture.stop_with_content(WORKSPACE, "second");
-    fixture
-        .run(Operation::Delete, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": first }))
-        .unwrap();
-}
-
-#[test]
-fn delete_accepts_newest_snapshot_of_active_workspace() {
-    let fixture = Fixture::with_workspace();
-    let last = fixture.stop_with_content(WORKSPACE, "second");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    fixture.run(Operation::Delete, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": last })).unwrap();
-}
-
-#[test]
 fn start_fails_instead_of_starting_empty_when_source_is_unavailable() {
     let fixture = Fixture::with_workspace();
     fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
