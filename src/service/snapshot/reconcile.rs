@@ -52,6 +52,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let Some(task) = next else { return self.delete_capture_row(&capture) };
         progress.task = task;
+        // The same call may have begun again in the meantime.
+        progress.discarded |= self.ledger.snapshot(id)?.is_some_and(|known| known.is_discarded());
         self.refresh_label(&mut capture)?;
         self.ledger.put_snapshot(&capture)?;
         found.map(drop)

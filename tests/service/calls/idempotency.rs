@@ -358,3 +358,35 @@ fn alarm_during_call_keeps_its_key() {
     fixture.run(Operation::Snapshot, &arguments).unwrap();
     assert_eq!(fixture.world.backup_ids().len(), 1, "the answer is the capture that was recovered");
 }
+
+#[test]
+fn capture_that_is_superseded_while_recovery_checks_it_gets_no_snapshot() {
+    let fixture = Fixture::with_sandbox();
+    let arguments = json!({ "sandboxId": "agent-42", "idempotencyKey": "k" });
+    fixture.world.reset_calls();
+    let gate = fixture.world.before(Method::GetMetadata).nth(1).block();
+    let crashed = fixture.begin(Operation::Snapshot, &arguments);
+    assert!(gate.is_reached());
+    fixture.crash_during(crashed);
+    fixture.world.clear_faults();
+    // The first recovery fails, so that later calls don't wait for it.
+    fixture.world.before(Method::GetMetadata).first(9).fail_transiently();
+    fixture.run(Operation::List, &json!({ "sandboxId": "agent-42", "check": false })).unwrap();
+    fixture.world.clear_faults();
+    fixture.world.reset_calls();
+    let gate = fixture.world.before(Method::GetMetadata).nth(1).block();
+    fixture.world.after(Method::GetMetadata).nth(1).fail_transiently();
+    fixture.world.advance_clock(2 * MINUTE);
+    let snapshotter = fixture.snapshotter("agent-42");
+    let alarm = PendingOperation::start_with_clock(&fixture.world, async move { snapshotter.alarm().await });
+    assert!(gate.is_reached());
+    let taken = fixture.run(Operation::Snapshot, &arguments).unwrap();
+    fixture.world.before(Method::GetMetadata).first(20).fail_transiently();
+    gate.open();
+    drop(alarm.answer());
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(3 * HOUR);
+    let page = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    let ids: Vec<_> = page["snapshots"].as_array().unwrap().iter().map(|row| &row["snapshotId"]).collect();
+    assert_eq!(ids, [&taken["ref"]["snapshotId"]]);
+}
