@@ -85,14 +85,13 @@ impl<P: Ports> NamedWorkspace<P> {
             match (self.find_record()?, origin) {
                 (Some(record), _) => {
                     self.ensure_runtime(&record, request.create.runtime)?;
-                    let fingerprint = request.create.settings.depends_on.and_then(|depends_on| depends_on.fingerprint);
-                    let idempotency_key = request.create.idempotency_key;
                     // If the call created the workspace, it began with the snapshot.
-                    let created = record.creation.filter(|creation| Some(&creation.key) == idempotency_key.as_ref());
+                    let is_repeated = is_repeated_creation(&request, record.creation.as_ref())?;
+                    let fingerprint = request.create.settings.depends_on.and_then(|depends_on| depends_on.fingerprint);
                     let start = StartRequest {
                         fingerprint,
-                        from: request.from.filter(|_| created.is_none()),
-                        idempotency_key,
+                        from: request.from.filter(|_| !is_repeated),
+                        idempotency_key: request.create.idempotency_key,
                         start: request.start,
                         ..StartRequest::of((*self.address).clone())
                     };
@@ -303,6 +302,19 @@ fn creation_request(request: &GetOrCreateRequest) -> Result<CreateRequest> {
         Some(SnapshotText::Short(short)) => Source::Snapshot(serde_json::json!({ "ref": short })),
     };
     Ok(CreateRequest { source: Some(source), ..request.create.clone() })
+}
+
+/// Returns whether the request is the one that created the workspace, by the call `known`.
+///
+/// # Errors
+/// [`Code::IdempotencyConflict`] if it has the key of that call, and other arguments.
+fn is_repeated_creation(request: &GetOrCreateRequest, known: Option<&KeyedCall>) -> Result<bool> {
+    let key = request.create.idempotency_key.as_ref();
+    let Some(known) = known.filter(|known| Some(&known.key) == key) else { return Ok(false) };
+    match creation_request(request).and_then(|request| creation(&request)) {
+        Ok(Some(call)) if call == *known => Ok(true),
+        _ => Err(Error::idempotency_conflict(&known.key)),
+    }
 }
 
 fn creation(request: &CreateRequest) -> Result<Option<KeyedCall>> {

@@ -119,3 +119,13 @@ fn get_or_create_of_a_missing_workspace_from_a_snapshot_id_is_refused() {
     let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
     get_or_create_from(&fixture, "new", &taken["snapshotId"]).expect_code(Code::InvalidArgument);
 }
+
+#[test]
+fn key_that_created_the_workspace_is_refused_with_another_source() {
+    let fixture = Fixture::with_workspace();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    get_or_create_from(&fixture, "new", &taken["shortRef"]).unwrap();
+    get_or_create_from(&fixture, "new", &taken["snapshotId"]).expect_code(Code::IdempotencyConflict);
+    let without = json!({ "name": "new", "idempotencyKey": "k" });
+    fixture.run(Operation::GetOrCreateWorkspace, &without).expect_code(Code::IdempotencyConflict);
+}
