@@ -51,6 +51,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let is_intact = self.check_sha256(&backup, directory_backup).await?;
             is_intact.map_err(|damage| Error::backup_damaged(backup.id(), &damage))?;
         }
+        if let Some(label) = &request.label {
+            self.check_label(label, request.replace).await?;
+        }
         // Not before: the policy may have changed while the archive was read.
         let (sandbox, key) = self.ensure_initialized()?;
         // A backup that was made elsewhere belongs to the application, or to another deployment.

@@ -20,8 +20,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// [`Code::CrossLineage`], [`Code::RefMismatch`] for a ref that this sandbox did not sign or that does not match
     /// the ledger, [`Code::SnapshotNotFound`].
     pub(in crate::service) async fn select(&self, selection: &Selection) -> Result<Selected> {
+        self.check_lineage(&selection.lineage_scope, &self.sandbox_record()?.root_id).await?;
+        // Not before: the policy and the keys may have changed while another sandbox answered.
         let sandbox = self.sandbox_record()?;
-        self.check_lineage(&selection.lineage_scope, &sandbox.root_id).await?;
         match &selection.selector {
             Selector::Ref { r#ref } => check_signature(r#ref, &sandbox)?,
             Selector::Short { r#ref } => check_short_signature(r#ref, &sandbox)?,

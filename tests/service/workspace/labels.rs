@@ -127,3 +127,14 @@ fn snapshot_without_a_label_asks_no_other_sandbox() {
     snapshot(&fixture, WORKSPACE, &json!({})).unwrap();
     assert_eq!(fixture.world.call_count(Method::Describe), 0);
 }
+
+#[test]
+fn import_with_a_label_of_a_former_sandbox_is_refused_unless_it_replaces() {
+    let (fixture, _) = rolled_back();
+    let id = fixture.sandbox_of(WORKSPACE);
+    let handle = fixture.world.create_app_backup(&id, None);
+    let mut arguments = json!({ "sandboxId": id, "backup": handle, "label": "base" });
+    fixture.run(Operation::Import, &arguments).expect_code(Code::LabelTaken);
+    arguments["replace"] = json!(true);
+    fixture.run(Operation::Import, &arguments).unwrap();
+}
