@@ -6,6 +6,7 @@
 //! - `option`: unknown options, and words too many
 //! - `missing`: arguments that are required
 //! - `synonyms`: the commands and options of other programs
+//! - `tips`: arguments that a command does not take
 //! - `surplus`: words that a command does not take
 
 mod command;
@@ -13,6 +14,7 @@ mod missing;
 mod option;
 mod surplus;
 mod synonyms;
+mod tips;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -84,7 +86,45 @@ mod tests {
             ("config", "exists: 'doctor'"),
             ("workspace exec notebook ls", "exists: 'exec'"),
             ("workspace update notebook --name other", "a workspace can't be renamed."),
-            ("ls @notebook -la", "error: unexpected argument '-l' found\n\nUsage"),
+            ("ls @notebook -la", "tip: the list has modes, sizes and times, and hidden files, without an option"),
+            (
+                "ls @notebook before src -l",
+                "tip: the list has modes, sizes and times, and hidden files, without an option",
+            ),
+            ("ls @notebook -R", "`snapshotter exec @NAME ls -R`; for a snapshot, `snapshotter export"),
+            ("ls @notebook --recursive", "`snapshotter exec @NAME ls -R`; for a snapshot, `snapshotter export"),
+            ("workspace list -a", "tip: the list has all workspaces of a tenant, also those that are stopped"),
+            ("workspace list --all", "tip: the list has all workspaces of a tenant, also those that are stopped"),
+            ("snapshot list @notebook --all", "tip: the list is complete without an option"),
+            ("commands list @notebook -a", "tip: the list is complete without an option"),
+            (
+                "workspace stop notebook --no-snapshot",
+                "`snapshotter workspace update NAME --persistent false`, then stop it",
+            ),
+            (
+                "workspace stop notebook --discard",
+                "`snapshotter workspace update NAME --persistent false`, then stop it",
+            ),
+            ("commands output @notebook x --tail 5", "tip: append `| tail -n N`"),
+            ("commands output @notebook x -n 5", "tip: append `| tail -n N`"),
+            ("commands output @notebook x --tail=5", "tip: append `| tail -n N`"),
+            ("workspace delete notebook --dry-run", "`snapshotter snapshot list @NAME` lists the snapshots"),
+            (
+                "snapshot delete @notebook b --dry-run",
+                "`snapshotter snapshot show SANDBOX|@NAME ID|LABEL` shows what needs it",
+            ),
+            (
+                "checkpoint delete @notebook c --dry-run",
+                "`snapshotter checkpoint list SANDBOX|@NAME` lists the checkpoints",
+            ),
+            (
+                "workspace rollback notebook b --dry-run",
+                "`snapshotter diff @NAME ID|LABEL` lists the files that differ",
+            ),
+            ("workspace promote notebook --from @t --dry-run", "`snapshotter workspace show NAME`"),
+            ("checkpoint restore @notebook c --dry-run", "`snapshotter checkpoint diff SANDBOX|@NAME NAME` shows"),
+            ("restore-files @notebook b a --dry-run", "`snapshotter diff @NAME ID|LABEL` lists the files that differ"),
+            ("retention apply @notebook --dry-run", "`snapshotter retention plan SANDBOX|@NAME`"),
             ("checkpoint rollback @notebook cp1", "exists: 'checkpoint restore'"),
             ("tokens delete ci", "exists: 'tokens revoke'"),
             ("workspace delete notebook --force", "exists: '--yes'"),

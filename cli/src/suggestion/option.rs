@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
 use sandbox_snapshotter_client::model::similar::most_similar;
 
-use super::{replace_tip, surplus, synonyms};
+use super::{replace_tip, surplus, synonyms, tips};
 
 /// Options of other programs that copy directories.
 const RECURSIVE: [&str; 4] = ["-r", "-R", "-a", "--recursive"];
@@ -26,7 +26,7 @@ pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], argume
     if unknown.starts_with('-') {
         replace_usage(error, root, words);
     }
-    let tip = synonyms::tip(words, &unknown).map(str::to_owned);
+    let tip = tips::tip(words, &unknown).map(str::to_owned);
     if let Some(tip) = tip.or_else(|| value_tip(root, command, arguments, &unknown)) {
         error.remove(ContextKind::SuggestedArg);
         replace_tip(error, &tip);

@@ -61,51 +61,6 @@ const OPTIONS: [(&[&str], &[&str]); 15] = [
     (&["api-token", "api-key", "key"], &["token-file"]),
 ];
 
-/// Commands, the arguments that they do not take, and how to reach the same.
-const TIPS: [(&[&str], &[&str], &str); 10] = [
-    (
-        &["exec"],
-        &["-i", "-t", "-it", "-ti", "--interactive", "--tty", "--stdin"],
-        "a command has no terminal. Its standard input is that of this program: `echo ls | snapshotter exec @NAME bash`",
-    ),
-    (
-        &["restore", "branch"],
-        &["--as", "--to", "--name", "--id", "--new-name"],
-        "the new sandbox has a generated id, which the command prints",
-    ),
-    (
-        &["restore", "branch"],
-        &["--count"],
-        "run the command several times, or `snapshotter workspace fork NAME --count N`",
-    ),
-    (
-        &["restore", "branch", "rollback"],
-        &["--latest", "--newest", "--last"],
-        "name the snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists them, the newest first",
-    ),
-    (&["rollback"], &["--to", "--snapshot", "--label", "--id", "--from"], "pass the snapshot without an option"),
-    (
-        &["update"],
-        &["--name", "--new-name", "--rename"],
-        "a workspace can't be renamed. `snapshotter workspace fork NAME --new-name OTHER` makes another one with its files",
-    ),
-    (&["cat"], &["-o", "--output"], "the content goes to the standard output: append `> FILE`"),
-    (
-        &["restore", "branch"],
-        &["-o", "--output"],
-        "to copy the files of a snapshot to this machine: `snapshotter cp SANDBOX|@NAME ID|LABEL PATH LOCAL`",
-    ),
-    (&["set"], &["--dry-run"], "`snapshotter retention plan SANDBOX|@NAME` shows what a policy would delete"),
-    (&["create"], &["--pin"], "pin it then: `snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
-];
-
-/// Returns how to reach what an argument means that a command does not take.
-pub fn tip(words: &[String], argument: &str) -> Option<&'static str> {
-    let command = words.last()?.as_str();
-    let found = TIPS.iter().find(|(commands, others, _)| commands.contains(&command) && others.contains(&argument));
-    found.map(|(.., tip)| *tip)
-}
-
 /// Programs that people run in a sandbox.
 const PROGRAMS: [&str; 22] = [
     "rm", "mv", "mkdir", "rmdir", "touch", "chmod", "ln", "echo", "grep", "sed", "find", "tree", "tail", "head", "git",
