@@ -72,6 +72,19 @@ describe('several workspaces', () => {
     assert.equal(await cli.print('workspace', 'delete', a, c, '--yes', '--quiet'), `${a}\n${c}\n`);
   });
 
+  test('are listed in the question, each on a line of its own', async () => {
+    const [a, b] = all;
+    const { child, ended } = cli.beginOnTerminal(['workspace', 'delete', a, b]);
+    child.stdout!.once('data', () => child.stdin!.end('n\n'));
+    const { stdout } = await ended;
+    const lines = stdout.replaceAll('\r', '').split('\n');
+    assert.equal(lines[0], 'This permanently deletes 2 workspaces:');
+    assert.match(lines[1]!, new RegExp(`^  default/${a}: its sandbox \\S+ and its 0 snapshots$`));
+    assert.match(lines[2]!, new RegExp(`^  ${b}: its sandbox \\S+ and its 0 snapshots$`));
+    assert.match(lines[3]!, /^Snapshots that are pinned .* are kept\. Continue\? \[y\/N\] /);
+    await cli.print('workspace', 'show', a);
+  });
+
   test('need a confirmation', async () => {
     assert.deepEqual(await cli.code('workspace', 'delete', ...all), ['CONSENT_MISSING', 2]);
     assert.deepEqual(await cli.code('workspace', 'delete', 'a/b/c', all[0], '--yes'), [

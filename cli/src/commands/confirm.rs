@@ -11,6 +11,11 @@ use crate::output::sanitize::sanitize_for_terminal;
 /// Asks the user to confirm a command, and fails if the user does not. `describe` returns the effect of the command; if
 /// there is no effect, there is no question.
 pub fn confirm(confirmation: &Confirmation, describe: impl FnOnce() -> Result<Option<String>>) -> Result<()> {
+    confirm_lines(confirmation, || Ok(describe()?.into_iter().collect()))
+}
+
+/// As [`confirm`], with an effect of several lines.
+pub fn confirm_lines(confirmation: &Confirmation, describe: impl FnOnce() -> Result<Vec<String>>) -> Result<()> {
     if confirmation.yes {
         return Ok(());
     }
@@ -21,8 +26,12 @@ pub fn confirm(confirmation: &Confirmation, describe: impl FnOnce() -> Result<Op
             "Nothing was done. Pass `--yes` to run it without a question.",
         ));
     }
-    let Some(effect) = describe()? else { return Ok(()) };
-    print_note(&format!("{} Continue? [y/N] ", sanitize_for_terminal(&effect)));
+    let effect = describe()?;
+    if effect.is_empty() {
+        return Ok(());
+    }
+    let effect: Vec<_> = effect.iter().map(|line| sanitize_for_terminal(line)).collect();
+    print_note(&format!("{} Continue? [y/N] ", effect.join("\n")));
     let mut answer = String::new();
     let message = match std::io::stdin().lock().read_line(&mut answer) {
         Ok(0) | Err(_) => "The input ended without an answer.",

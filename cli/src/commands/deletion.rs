@@ -6,7 +6,7 @@ use sandbox_snapshotter_client::model::named::answer::DeletedWorkspace;
 use sandbox_snapshotter_client::model::{Code, Error};
 use serde_json::{Value, json};
 
-use super::confirm::confirm;
+use super::confirm::confirm_lines;
 use super::context::Context;
 use super::snapshot;
 use super::target::{parse_address, to_target};
@@ -22,14 +22,13 @@ use crate::output::{print_failure, print_json};
 /// the first failure.
 pub fn run(context: &Context, command: &Delete) -> Result<Exit> {
     let addresses = command.names.iter().map(|name| parse_address(name)).collect::<Result<Vec<_>>>()?;
-    confirm(&command.confirmation, || {
+    confirm_lines(&command.confirmation, || {
         let effects = addresses.iter().filter_map(|address| match effect(context, address) {
             // Of several workspaces, a missing one is reported in its place.
             Err(failure) if addresses.len() > 1 && failure.code() == Some(Code::WorkspaceNotFound.as_str()) => None,
             effect => Some(effect),
         });
-        let effects = effects.collect::<Result<Vec<_>>>()?;
-        Ok(Some(effects.join(" ")).filter(|effects| !effects.is_empty()))
+        Ok(describe_deletions(&effects.collect::<Result<Vec<_>>>()?))
     })?;
     if let [address] = addresses.as_slice() {
         return context.show(&delete(context, address)?);
@@ -65,18 +64,42 @@ fn result(address: &Address, deleted: &Result<Answer<Deleted>>) -> Value {
     }
 }
 
-/// Describes the deletion of a workspace.
-fn effect(context: &Context, address: &Address) -> Result<String> {
+/// What a deletion removes.
+struct Effect {
+    workspace: String,
+    sandbox: String,
+    snapshots: usize,
+}
+
+/// Describes the deletion of workspaces in lines: of several, each on a line of its own.
+fn describe_deletions(effects: &[Effect]) -> Vec<String> {
+    let removed = |Effect { sandbox, snapshots, .. }: &Effect| {
+        format!("its sandbox {sandbox} and its {}", count(*snapshots, "snapshot", "snapshots"))
+    };
+    match effects {
+        [] => Vec::new(),
+        [effect] => vec![format!(
+            "This permanently deletes the workspace {}, {}, except snapshots that are pinned or needed by other sandboxes.",
+            effect.workspace,
+            removed(effect)
+        )],
+        effects => {
+            let first = format!("This permanently deletes {} workspaces:", effects.len());
+            let last = "Snapshots that are pinned or needed by other sandboxes are kept.".to_owned();
+            let rows = effects.iter().map(|effect| format!("  {}: {}", effect.workspace, removed(effect)));
+            std::iter::once(first).chain(rows).chain([last]).collect()
+        }
+    }
+}
+
+/// Returns what the deletion of a workspace removes.
+fn effect(context: &Context, address: &Address) -> Result<Effect> {
     let described = context.workspace(address)?;
     let mut snapshots = 0;
     for sandbox_id in std::iter::once(&described.sandbox_id).chain(&described.former_sandbox_ids) {
         snapshots += snapshot::count(context, sandbox_id)?;
     }
-    let (sandbox, snapshots) = (&described.sandbox_id, count(snapshots, "snapshot", "snapshots"));
-    Ok(format!(
-        "This permanently deletes the workspace {address}, its sandbox {sandbox} and its {snapshots}, except \
-         snapshots that are pinned or needed by other sandboxes."
-    ))
+    Ok(Effect { workspace: address.to_string(), sandbox: described.sandbox_id.to_string(), snapshots })
 }
 
 fn delete(context: &Context, address: &Address) -> Result<Answer<Deleted>> {
@@ -104,4 +127,30 @@ fn existed(deleted: &DeletedWorkspace) -> bool {
         || deleted.removed_snapshots > 0
         || !deleted.kept.is_empty()
         || !deleted.pending.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_several_deletions_has_a_line() {
+        let effect = |name: &str, snapshots| Effect {
+            workspace: format!("default/{name}"),
+            sandbox: format!("{name}-s1"),
+            snapshots,
+        };
+        assert_eq!(
+            describe_deletions(&[effect("web", 3), effect("notebook", 1)]),
+            [
+                "This permanently deletes 2 workspaces:",
+                "  default/web: its sandbox web-s1 and its 3 snapshots",
+                "  default/notebook: its sandbox notebook-s1 and its 1 snapshot",
+                "Snapshots that are pinned or needed by other sandboxes are kept.",
+            ]
+        );
+        let [one] = describe_deletions(&[effect("web", 0)]).try_into().unwrap();
+        assert!(one.starts_with("This permanently deletes the workspace default/web, its sandbox web-s1 and"), "{one}");
+        assert_eq!(describe_deletions(&[]), [] as [&str; 0]);
+    }
 }
