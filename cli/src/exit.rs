@@ -56,7 +56,10 @@ impl Exit {
         (Self::CheckFailed, "`snapshot verify` or `doctor` found a problem"),
         (Self::Interrupted, "interrupted"),
         (Self::OutputClosed, "the reader closed the output"),
-        (Self::NotRun, "`exec`: the command did not run, or its end is not known; otherwise its own exit status"),
+        (
+            Self::NotRun,
+            "`exec`, `commands output --follow`: the command did not run, or its end is not known; otherwise its own exit status",
+        ),
     ];
 
     /// Returns the status for the error of a call.

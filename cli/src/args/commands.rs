@@ -17,7 +17,10 @@ Example:
     #[command(after_help = "\
 Examples:
   snapshotter commands output @notebook k3f9x2ab
-  snapshotter commands output @notebook k3f9x2ab --stderr --follow")]
+  snapshotter commands output @notebook k3f9x2ab --stderr --follow
+
+With --follow, the exit status is that of the command; 255 if its end is not
+known; that of other commands for invalid arguments and settings.")]
     Output(CommandOutput),
     /// End a background command, with all processes of its session
     #[command(after_help = "\
@@ -50,7 +53,7 @@ pub struct CommandOutput {
     /// Print the standard error in place of the standard output
     #[arg(long)]
     pub stderr: bool,
-    /// Continue to print until the command ends
+    /// Continue to print until the command ends, and exit with its status. --json prints the first part
     #[arg(long, short)]
     pub follow: bool,
 }
