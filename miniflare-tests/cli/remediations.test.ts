@@ -134,6 +134,8 @@ test('a former sandbox is named as such', async () => {
     ['snapshot', 'create', former],
     ['checkpoint', 'list', former],
     ['ls', `${former}:`],
+    ['commands', 'list', former],
+    ['diff', `@${name}`, 'before', '--to-sandbox', former],
   ]) {
     const { error, exitCode } = await cli.failure(...command);
     assert.equal(exitCode, 4, command.join(' '));
@@ -150,6 +152,23 @@ test('arguments of the API are named by their options', async () => {
 });
 
 describe('`workspace rollback`', () => {
+  test('to the newest snapshot, or to a checkpoint, is answered with the label or the command', async () => {
+    await cli.id('workspace', 'create', name);
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'older');
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'all tests pass', '--fresh');
+    const newest = await help('workspace', 'rollback', name, 'latest');
+    assert.ok(newest.startsWith(`Name the snapshot. The newest one of @${name} is 'all tests pass'; `), newest);
+
+    await cli.print('exec', `@${name}`, 'echo good > file');
+    await cli.print('checkpoint', 'create', `@${name}`, 'step-3');
+    await cli.print('exec', `@${name}`, 'echo bad > file');
+    const { remediation } = (await cli.failure('workspace', 'rollback', name, 'step-3')).error;
+    const [, command = ''] = /not a snapshot: `snapshotter ([^`]*)`/.exec(remediation) ?? [];
+    assert.equal(command, `checkpoint restore @${name} step-3`);
+    await cli.print(...command.split(' '), '--yes');
+    assert.equal(await cli.print('cat', `@${name}:file`), 'good\n');
+  });
+
   test('to the label of a fork names the command that continues with its files', async () => {
     const sandbox = await cli.id('workspace', 'create', name);
     await world.exec(sandbox, 'echo first > file');

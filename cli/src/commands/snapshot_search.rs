@@ -1,7 +1,10 @@
 //! The search of a snapshot by its id or label, and the report if it is not found.
 
 use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
-use sandbox_snapshotter_client::model::request::{LineageRequest, ListRequest};
+use sandbox_snapshotter_client::model::checkpoint::CheckpointPage;
+use sandbox_snapshotter_client::model::request::{
+    CheckpointLocation, LineageRequest, LineageScope, ListCheckpointsRequest, ListRequest,
+};
 use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, Label, SandboxId};
 
@@ -72,7 +75,10 @@ impl Context {
         if let Some(remediation) = path_in_snapshot(search, &labels) {
             return remediation;
         }
-        let similar = self.similar_snapshot(search, &labels);
+        if let Some(newest) = labels.first().filter(|_| NEWEST.contains(&snapshot.to_lowercase().as_str())) {
+            return newest_remediation(target, newest);
+        }
+        let similar = self.similar_snapshot(search, &labels).or_else(|| self.checkpoint_of(search));
         let path = may_be_path
             .then(|| format!("For a present file, write `{}`.", shell_words([&*format!("{target}:{snapshot}")])));
         match (similar, path) {
@@ -91,6 +97,22 @@ impl Context {
         self.workspace_with(search).or_else(|| {
             let label = most_similar(&search.snapshot, labels.iter().map(String::as_str))?;
             Some(format!("Did you mean the snapshot {label:?}?"))
+        })
+    }
+
+    /// Returns the remediation if the text is the name of a checkpoint in the running sandbox.
+    fn checkpoint_of(&self, search: &SnapshotSearch) -> Option<String> {
+        let SnapshotSearch { target, snapshot, sandboxes, .. } = search;
+        let sandbox_id = sandboxes.first()?.clone();
+        let lineage_scope = LineageScope::UNRESTRICTED;
+        let location = CheckpointLocation { sandbox_id, runtime: None, dir: None, lineage_scope };
+        let request =
+            ListCheckpointsRequest { limit: ListCheckpointsRequest::MAX_LIMIT, ..ListCheckpointsRequest::of(location) };
+        let page = self.call_without_suggestions::<CheckpointPage>("checkpoints/list", &request).ok()?.value;
+        let is_checkpoint = page.checkpoints.iter().any(|checkpoint| checkpoint.name.as_str() == snapshot);
+        is_checkpoint.then(|| {
+            let words = shell_words([target.as_str(), snapshot]);
+            format!("It is a checkpoint of {target}, not a snapshot: `snapshotter checkpoint restore {words}`.")
         })
     }
 
@@ -150,6 +172,17 @@ fn path_in_snapshot(search: &SnapshotSearch, labels: &[String]) -> Option<String
     let (label, path) = search.snapshot.split_once(':')?;
     let line = shell_words([&*search.target, label, path].into_iter().filter(|word| !word.is_empty()));
     labels.iter().any(|known| known == label).then(|| format!("The path is an argument of its own: `{line}`."))
+}
+
+/// What people write for the newest snapshot.
+const NEWEST: [&str; 5] = ["latest", "newest", "last", "head", "current"];
+
+/// Returns the remediation for a text that means the newest snapshot, which has another label.
+fn newest_remediation(target: &str, label: &str) -> String {
+    let label = shell_words([label]);
+    format!(
+        "Name the snapshot. The newest one of {target} is {label}; `snapshotter snapshot list {target}` lists the others."
+    )
 }
 
 /// Returns the remediation for a sandbox without snapshots, which may be a snapshot whose sandbox the user left out.
