@@ -97,7 +97,10 @@ pub struct Stat {
 #[command(after_help = "\
 Examples:
   snapshotter restore-files agent-42 before-upgrade src/main.rs
-  snapshotter restore-files agent-42 before a b --to @notebook --overwrite")]
+  snapshotter restore-files agent-42 before a b --to @notebook --overwrite
+
+Existing files are skipped unless --overwrite is set. The exit status is 4 if
+all files were skipped.")]
 pub struct RestoreFiles {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]

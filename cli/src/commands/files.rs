@@ -139,7 +139,10 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let request = RestoreFilesRequest { dir, overwrite, ..request };
     let restored = context.call_mutating("files/restore", &request);
     let restored = restored.map_err(|failure| explain_directory(failure, &[&target, &snapshot, &directory], &written));
-    context.show::<RestoredFiles>(&restored?)
+    let restored = restored?;
+    context.output.show::<RestoredFiles>(&restored)?;
+    let has_restored = !restored.value.restored.is_empty();
+    Ok(if has_restored || restored.value.skipped.is_empty() { Exit::Done } else { Exit::Conflict })
 }
 
 /// Adds how to write a directory to the failure of a restore of something that is no file. `directory` selects it.

@@ -102,8 +102,9 @@ impl Show for RestoredFiles {
             many => format!("{many} files exist and were not replaced; they may differ from the snapshot."),
         };
         let help = if note.is_empty() { "" } else { " Pass `--overwrite` to replace existing files.\n" };
+        let nothing = if self.restored.is_empty() && !note.is_empty() { "Nothing was restored: " } else { "" };
         let place = lines([sanitize_for_terminal(&format!("in {} of the sandbox {}", self.dir, self.sandbox_id))]);
-        format!("{}{place}{note}{help}", table(["RESULT", "PATH"], restored.chain(skipped)))
+        format!("{}{place}{nothing}{note}{help}", table(["RESULT", "PATH"], restored.chain(skipped)))
     }
 }
 
@@ -141,5 +142,11 @@ mod tests {
         let text = json::from_value::<RestoredFiles>(&answer).unwrap().text(Timestamp::from_millis(0));
         let (_, after) = text.split_once("skipped   b\n").unwrap();
         assert!(after.starts_with("in /workspace of the sandbox agent-42\n1 file exists"), "{text}");
+        let none = json!({
+            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "sandboxId": "agent-42", "dir": "/workspace", "restored": [],
+            "skipped": ["a", "b"],
+        });
+        let text = json::from_value::<RestoredFiles>(&none).unwrap().text(Timestamp::from_millis(0));
+        assert!(text.contains("\nNothing was restored: 2 files exist and were not replaced"), "{text}");
     }
 }
