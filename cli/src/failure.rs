@@ -7,6 +7,7 @@ use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::output;
 use crate::remediation::{remediation_for, remediation_or};
 
 /// The result of a fallible function.
@@ -202,13 +203,13 @@ impl FailureReport {
         json!({ "ok": false, "command": command, "error": self.to_json(), "exitCode": self.exit.number() })
     }
 
-    /// Returns the error in the format of the API.
+    /// Returns the error in the format of the API. Its texts are those for users of this program, in both output modes.
     pub fn to_json(&self) -> Value {
         let fields = [
             ("code", json!(self.code)),
             ("kind", json!(self.kind)),
-            ("message", json!(self.message)),
-            ("remediation", json!(self.remediation)),
+            ("message", json!(output::message(self))),
+            ("remediation", json!(output::remediation(self))),
             ("retryable", json!(self.retryable)),
             ("correlationId", json!(self.correlation_id)),
             ("cause", json!(self.cause)),
@@ -304,6 +305,17 @@ mod tests {
             let flag = with_flags(&format!("`{option}`"));
             assert!(flag.starts_with("`--"), "{flag}");
         }
+    }
+
+    #[test]
+    fn the_texts_of_a_document_name_the_options_of_this_program() {
+        let report = |message, remediation| match Failure::invalid("X", message, remediation) {
+            Failure::Reported(report) => report.to_json(),
+            Failure::OutputClosed => Value::Null,
+        };
+        let document = report("`expirationSeconds` must be 0 or 60–3153600000, got 1.", "Pass `force: true`.");
+        assert_eq!(document["message"], "`--expires` must be 0 or 1m–36500d, got 1s.");
+        assert_eq!(document["remediation"], "Pass `--force`.");
     }
 
     #[test]

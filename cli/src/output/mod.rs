@@ -161,14 +161,14 @@ pub fn print_failure(failure: &Failure) {
 const INDENT: &str = "    ";
 
 /// Returns the remediation of a failure, with the flags of this program and the complete addresses of the server's pages.
-fn remediation(report: &FailureReport) -> String {
+pub fn remediation(report: &FailureReport) -> String {
     let text = with_flags(&in_times(report, &report.remediation));
     report.server.as_ref().map_or_else(|| text.clone(), |server| text.replace(" /docs/", &format!(" {server}/docs/")))
 }
 
 /// Returns the message of a failure, with the flags of this program. A document, as an answer that can't be decoded, has fields and
 /// no options.
-fn message(report: &FailureReport) -> String {
+pub fn message(report: &FailureReport) -> String {
     let is_of_document = [ErrorCode::ForeignAnswer.as_str(), INPUT_INVALID].contains(&report.code.as_str());
     if is_of_document { report.message.clone() } else { with_flags(&in_times(report, &report.message)) }
 }
