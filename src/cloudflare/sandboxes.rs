@@ -15,6 +15,7 @@ use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, name_settings, redact_env, 
 use super::sandbox_stubs::SandboxStubs;
 use super::sdk_session::SdkSession;
 use super::{git_ignored, scripts};
+use crate::model::exclude::IgnoredNames;
 use crate::model::freeze::{Freeze, FreezeReport};
 use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
@@ -189,9 +190,9 @@ impl Sandboxes for SandboxStubs {
         Ok(output.provenance(Provenance::parse(&image)))
     }
 
-    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+    async fn ignored_names(&self, id: &SandboxId, dir: &Directory) -> Result<IgnoredNames, Failure> {
         let stdout = self.run(id, &git_ignored::list_ignored(dir), WALK_TIMEOUT_MILLIS).await?;
-        git_ignored::read_ignored(&stdout).ok_or_else(|| unreadable("the list of ignored paths"))
+        git_ignored::read_ignored(&stdout).ok_or_else(|| unreadable("the list of ignored names"))
     }
 
     async fn find_secrets(

@@ -1,16 +1,42 @@
-//! Checks of what a capture excludes: the patterns of `excludes`, and the paths that git ignores.
+//! Checks of what a capture excludes: the patterns of `excludes`, and what git ignores.
 //!
 //! For each of them, the SDK's server (0.12) passes mksquashfs a second pattern, `... <pattern>`, which applies at any
 //! depth. Of a pattern with several components, mksquashfs applies only the first one at any depth: `... a/b` drops all
-//! of `a`.
+//! of `a`. So what git ignores is excluded by the names of the files and directories, if no other path has such a name.
 
 use super::{Error, Result};
+
+/// The maximum number of names that `gitignore` excludes.
+pub const MAX_IGNORED_NAMES: usize = 500;
 
 /// The maximum number of patterns or paths that a message quotes.
 pub const MAX_QUOTED: usize = 10;
 
 /// The maximum length of each quoted pattern or path, in characters.
 const MAX_LENGTH: usize = 120;
+
+/// The names by which a capture excludes what git ignores in a directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IgnoredNames {
+    /// The names, as patterns of `excludes`: at most one more than [`MAX_IGNORED_NAMES`].
+    pub names: Vec<String>,
+    /// Paths with such a name that git does not ignore: at most one more than [`MAX_QUOTED`].
+    pub kept: Vec<String>,
+}
+
+impl IgnoredNames {
+    /// Verifies that the names exclude what git ignores in `dir`, and nothing else.
+    ///
+    /// # Errors
+    /// [`Code::ExcludeUnsupported`](super::Code::ExcludeUnsupported), which quotes the paths that would be missing.
+    pub fn check(&self, dir: &str) -> Result<()> {
+        if self.names.len() > MAX_IGNORED_NAMES {
+            return Err(Error::too_many_ignored_names(dir, MAX_IGNORED_NAMES));
+        }
+        let kept: Vec<&String> = self.kept.iter().collect();
+        if kept.is_empty() { Ok(()) } else { Err(Error::ignored_names_kept(dir, &quoted_list(&kept))) }
+    }
+}
 
 /// Verifies that each pattern excludes what it names and nothing else.
 ///
@@ -22,12 +48,6 @@ pub fn check_patterns(patterns: &[String]) -> Result<()> {
         return Ok(());
     }
     Err(Error::excludes_with_slash(&quoted_list(&with_slash)))
-}
-
-/// Returns the error for paths that git ignores below a subdirectory of `dir`; `None` if there are none.
-pub fn ignored_paths_error(dir: &str, paths: &[String]) -> Option<Error> {
-    let paths: Vec<&String> = paths.iter().collect();
-    (!paths.is_empty()).then(|| Error::ignored_in_subdirectories(dir, &quoted_list(&paths)))
 }
 
 /// Whether the SDK passes mksquashfs a pattern with several components, or one that mksquashfs refuses.

@@ -5,6 +5,7 @@ use std::future::Future;
 
 use super::{CallerCommands, Ports};
 use crate::model::delta::{CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase};
+use crate::model::exclude::IgnoredNames;
 use crate::model::freeze::{Freeze, FreezeReport};
 use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
@@ -195,10 +196,9 @@ pub trait Sandboxes: CallerCommands {
         files: &[String],
     ) -> impl Future<Output = Result<BTreeMap<String, String>, Failure>>;
 
-    /// Returns paths in the directory, relative to it, that git ignores and that contain a slash: at most one more than
-    /// [`MAX_QUOTED`](crate::model::exclude::MAX_QUOTED). Returns none when the image has no git, or when the directory
+    /// Returns the names of what git ignores in the directory. Returns none when the image has no git, or when the directory
     /// is in no repository. Starts the container if it is not running.
-    fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<Vec<String>, Failure>>;
+    fn ignored_names(&self, id: &SandboxId, dir: &Directory) -> impl Future<Output = Result<IgnoredNames, Failure>>;
 
     /// Searches a directory for files with secrets. Nothing is found in a directory that does not exist. `expected` is as in
     /// `watch_changes`.

@@ -1,6 +1,6 @@
 //! The patterns of `excludes`: those that the SDK supports, and those that would exclude more than they name.
 
-use sandbox_snapshotter::model::exclude::{MAX_QUOTED, check_patterns, ignored_paths_error};
+use sandbox_snapshotter::model::exclude::{IgnoredNames, MAX_IGNORED_NAMES, MAX_QUOTED, check_patterns};
 use sandbox_snapshotter::model::{Code, Error};
 
 fn refusal(pattern: &str) -> Option<Error> {
@@ -44,9 +44,15 @@ fn message_quotes_at_most_ten_patterns_and_truncates_each() {
 }
 
 #[test]
-fn paths_that_git_ignores_in_subdirectories_are_refused_and_quoted() {
-    assert_eq!(ignored_paths_error("/workspace", &[]), None);
-    let error = ignored_paths_error("/workspace", &["build/out".into(), "it's \"odd\"/x".into()]).unwrap();
+fn paths_with_the_names_of_ignored_ones_are_refused_and_quoted() {
+    let of = |names: usize, kept: &[&str]| IgnoredNames {
+        names: (0..names).map(|name| name.to_string()).collect(),
+        kept: kept.iter().map(ToString::to_string).collect(),
+    };
+    of(MAX_IGNORED_NAMES, &[]).check("/workspace").unwrap();
+    let error = of(1, &["src/out", "it's \"odd\"/x"]).check("/workspace").unwrap_err();
     assert_eq!(error.code(), Code::ExcludeUnsupported);
-    assert!(error.message().contains("/workspace") && error.message().ends_with(r#": "build/out", "it's \"odd\"/x"."#));
+    assert!(error.message().contains("/workspace") && error.message().ends_with(r#": "src/out", "it's \"odd\"/x"."#));
+    let many = of(MAX_IGNORED_NAMES + 1, &[]).check("/workspace").unwrap_err();
+    assert!(many.message().contains("more than 500 names"), "{many}");
 }

@@ -6,7 +6,6 @@ use futures_channel::oneshot;
 use sandbox_snapshotter::model::change_cursor::SAVED_AT_START;
 use sandbox_snapshotter::model::delta::is_carrier;
 use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
-use sandbox_snapshotter::model::exclude::MAX_QUOTED;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
 use sandbox_snapshotter::model::{
@@ -286,14 +285,6 @@ impl<S: Scheduler> Container<S> {
     pub(super) fn list_directory(&mut self, dir: &Directory) -> DirectoryListing {
         self.directories.insert(dir.to_string());
         DirectoryListing { image: self.image.clone(), content_hash: self.content_hash(dir.as_str()) }
-    }
-
-    /// Returns paths in `dir` that git ignores and that contain a slash.
-    pub(super) fn ignored_paths(&self, dir: &Directory) -> Vec<String> {
-        let in_dir = |path: &String| path.strip_prefix(&format!("{dir}/")).map(str::to_owned);
-        let is_ignored = |path: &String| self.ignored.iter().any(|own| path == own || is_under(path, own));
-        let paths = self.files.keys().filter_map(in_dir);
-        paths.filter(|path| path.contains('/') && is_ignored(path)).take(MAX_QUOTED + 1).collect()
     }
 
     /// Returns the SHA-256 of each file; empty for a missing file.

@@ -24,7 +24,7 @@ pub enum Method {
     ListDirectory,
     HashFiles,
     WatchChanges,
-    IgnoredPaths,
+    IgnoredNames,
     FindSecrets,
     BeginCapture,
     FinishInventory,

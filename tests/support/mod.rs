@@ -10,7 +10,7 @@
 //! - `deltas`: the scripts of incremental snapshots in containers
 //! - `commands`, `checkpoints`: the hooks and the checkpoint script in containers
 //! - `secrets`: the search for files with secrets
-//! - `freeze`: the freezes of files during captures
+//! - `freeze`: the freezes of files during captures; `git_ignored`: what git ignores
 //! - `exec`: the commands of callers; `background`: those that run in the background
 //! - `bucket`: the bucket in R2; `backups`: the backups in it
 //! - `ledger`, `workspace_store`, `directory_store`, `alarm`: the stores of the Durable Objects
@@ -34,6 +34,7 @@ pub mod errors;
 mod exec;
 mod file_calls;
 mod freeze;
+mod git_ignored;
 mod ledger;
 mod methods;
 mod namespaces;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sandbox_snapshotter::model::delta::{
     CaptureBegin, CaptureBegun, Carrier, RestoreFinish, RestoreFinished, TracedBase, is_carrier,
 };
+use sandbox_snapshotter::model::exclude::IgnoredNames;
 use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
 use sandbox_snapshotter::model::freeze_call::FreezeFailed;
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -219,9 +220,9 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
         self.in_expected_container(Method::WatchChanges, id, expected, watch).await
     }
 
-    async fn ignored_paths(&self, id: &SandboxId, dir: &Directory) -> Result<Vec<String>, Failure> {
+    async fn ignored_names(&self, id: &SandboxId, dir: &Directory) -> Result<IgnoredNames, Failure> {
         let dir = dir.clone();
-        self.in_container(Method::IgnoredPaths, id, move |container, _| container.ignored_paths(&dir)).await
+        self.in_container(Method::IgnoredNames, id, move |container, _| container.ignored_names(&dir)).await
     }
 
     async fn find_secrets(

@@ -18,6 +18,7 @@ use futures_util::future::{Either, select};
 pub use self::session::TimeLimitedSession;
 use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::exclude::IgnoredNames;
 use crate::model::exec_call::{ContainerCommand, ExecContainer};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
@@ -202,7 +203,7 @@ impl<S: Sandboxes, C: Clock> Sandboxes for TimeLimited<S, C> {
         list_directory(dir: &Directory) -> DirectoryListing, CallKind::Walk;
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>, CallKind::Walk;
         watch_changes(cursor: &ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>, CallKind::Command;
-        ignored_paths(dir: &Directory) -> Vec<String>, CallKind::Walk;
+        ignored_names(dir: &Directory) -> IgnoredNames, CallKind::Walk;
         find_secrets(search: &SecretSearch, expected: Option<ContainerIdentity>) -> FoundSecrets, CallKind::Walk;
         changed_since_watch(
             dir: &Directory,

@@ -111,7 +111,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             local_bucket: self.config.local_bucket,
             expected_last_change: progress.observation.identity(),
         };
-        if let Err(error) = self.check_ignored_paths(&options, &expectation).await {
+        if let Err(error) = self.exclude_ignored(&mut options, &expectation).await {
             return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
         }
         if let Some(mode) = request.secrets

@@ -1,6 +1,5 @@
-//! Refuses captures that would leave out more than the caller requested.
+//! Excludes what git ignores from a capture, and refuses captures that would leave out more than that.
 
-use crate::model::exclude::ignored_paths_error;
 use crate::model::{BackupOptions, Result};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -8,13 +7,14 @@ use crate::service::calls::failures::During;
 use crate::service::container::identity::ContainerExpectation;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Checks the paths that git ignores in the directory, if the capture excludes them.
+    /// Replaces the option `gitignore` of a capture with the names of what git ignores in the directory. With the option, the SDK
+    /// would leave out more.
     ///
     /// # Errors
-    /// [`Code::ExcludeUnsupported`](crate::model::Code::ExcludeUnsupported) if an ignored path contains a slash.
-    pub(super) async fn check_ignored_paths(
+    /// [`Code::ExcludeUnsupported`](crate::model::Code::ExcludeUnsupported) if a path that git does not ignore has such a name.
+    pub(super) async fn exclude_ignored(
         &self,
-        options: &BackupOptions,
+        options: &mut BackupOptions,
         expectation: &ContainerExpectation,
     ) -> Result<()> {
         if options.gitignore != Some(true) {
@@ -27,7 +27,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.mark_unverified(Some(*container))?;
         }
         let ignored =
-            self.sandboxes()?.ignored_paths(&self.id, &options.dir).await.map_err(self.failed(During::Probe))?;
-        ignored_paths_error(options.dir.as_str(), &ignored).map_or(Ok(()), Err)
+            self.sandboxes()?.ignored_names(&self.id, &options.dir).await.map_err(self.failed(During::Probe))?;
+        ignored.check(options.dir.as_str())?;
+        options.gitignore = None;
+        let names = ignored.names.into_iter().filter(|name| !options.excludes.contains(name)).collect::<Vec<_>>();
+        options.excludes.extend(names);
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sandbox_snapshotter::model::exclude::MAX_QUOTED;
+use sandbox_snapshotter::model::exclude::{IgnoredNames, MAX_QUOTED};
 use sandbox_snapshotter::model::file_call::Omitted;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::answer::HookRun;
@@ -30,9 +30,9 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
         case!(async file_hashes_are_those_of_the_content),
         case!(async paths_without_a_file_have_empty_hashes),
         case!(async files_with_odd_names_have_hashes),
-        case!(async directory_without_a_repository_has_no_ignored_paths),
-        case!(async ignored_paths_with_a_slash_are_listed),
-        case!(async ignored_paths_are_limited_to_one_more_than_are_quoted),
+        case!(async directory_without_a_repository_has_no_ignored_names),
+        case!(async names_of_ignored_paths_are_listed),
+        case!(async kept_paths_are_limited_to_one_more_than_are_quoted),
         case!(async files_with_secrets_are_found),
         case!(async hook_returns_its_exit_code),
         case!(async hook_runs_only_in_the_container_with_the_marker),
@@ -135,33 +135,41 @@ async fn files_with_odd_names_have_hashes(world: &impl World) {
     assert!(hashes.iter().all(|(_, hash)| hash == CONTENT_SHA256), "{hashes:?}");
 }
 
-async fn directory_without_a_repository_has_no_ignored_paths(world: &impl World) {
+async fn directory_without_a_repository_has_no_ignored_names(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/build/out", "1").await;
-    assert_eq!(world.sandboxes().ignored_paths(&id, &work_dir()).await, Ok(Vec::new()));
+    assert_eq!(world.sandboxes().ignored_names(&id, &work_dir()).await, Ok(IgnoredNames::default()));
     let missing = Directory::parse("/workspace/missing").unwrap();
-    assert_eq!(world.sandboxes().ignored_paths(&id, &missing).await, Ok(Vec::new()));
+    assert_eq!(world.sandboxes().ignored_names(&id, &missing).await, Ok(IgnoredNames::default()));
 }
 
-async fn ignored_paths_with_a_slash_are_listed(world: &impl World) {
+async fn names_of_ignored_paths_are_listed(world: &impl World) {
     let id = world.sandbox("agent");
-    for path in ["top", "kept/file", "build/out", "build/deep/x y", "src/lib/old"] {
+    for path in ["top", "kept/file", "kept/old", "build/out", "build/deep/x", "a/build/1", "src/lib/old"] {
         world.write_file(&id, &format!("/workspace/{path}"), "1").await;
     }
-    world.git_ignore(&id, &["top"]).await;
-    assert_eq!(world.sandboxes().ignored_paths(&id, &work_dir()).await, Ok(Vec::new()));
-    world.git_ignore(&id, &["top", "build", "src/lib/old"]).await;
-    let ignored = world.sandboxes().ignored_paths(&id, &work_dir()).await.unwrap();
-    assert_eq!(ignored, ["build/deep/x y", "build/out", "src/lib/old"]);
+    let list = async || {
+        let ignored = world.sandboxes().ignored_names(&id, &work_dir()).await.unwrap();
+        let sorted = |mut texts: Vec<String>| {
+            texts.sort();
+            texts
+        };
+        (sorted(ignored.names), sorted(ignored.kept))
+    };
+    world.git_ignore(&id, &["top", "build", "a/build"]).await;
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(list().await, (names(&["build", "top"]), Vec::new()));
+    world.git_ignore(&id, &["top", "build", "a/build", "src/lib/old"]).await;
+    assert_eq!(list().await, (names(&["build", "old", "top"]), names(&["kept/old"])));
 }
 
-async fn ignored_paths_are_limited_to_one_more_than_are_quoted(world: &impl World) {
+async fn kept_paths_are_limited_to_one_more_than_are_quoted(world: &impl World) {
     let id = world.sandbox("agent");
     for n in 0..MAX_QUOTED + 5 {
-        world.write_file(&id, &format!("/workspace/build/{n}"), "1").await;
+        world.write_file(&id, &format!("/workspace/{n}/build"), "1").await;
     }
-    world.git_ignore(&id, &["build"]).await;
-    assert_eq!(world.sandboxes().ignored_paths(&id, &work_dir()).await.unwrap().len(), MAX_QUOTED + 1);
+    world.git_ignore(&id, &["0/build"]).await;
+    assert_eq!(world.sandboxes().ignored_names(&id, &work_dir()).await.unwrap().kept.len(), MAX_QUOTED + 1);
 }
 
 async fn files_with_secrets_are_found(world: &impl World) {

@@ -168,7 +168,7 @@ fn container_after_the_one_of_an_unfinished_capture_is_refused() {
 #[test]
 fn container_that_a_command_of_the_worker_may_have_started_is_refused() {
     let fixture = with_sandbox();
-    fixture.world.before(Method::IgnoredPaths).run(|world| world.end_container("agent-42"));
+    fixture.world.before(Method::IgnoredNames).run(|world| world.end_container("agent-42"));
     fixture.snapshot_with(request_with(|request| request.gitignore = Some(true))).expect_code(Code::SandboxReplaced);
     assert!(fixture.world.running_sandboxes().contains("agent-42"));
     fixture.snapshot().expect_code(Code::SandboxReplaced);

@@ -7,6 +7,7 @@ use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutc
 use sandbox_snapshotter::model::checkpoint_call::{
     CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
 };
+use sandbox_snapshotter::model::exclude::IgnoredNames;
 use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
@@ -77,7 +78,7 @@ impl Sandboxes for PlantedSandboxes {
         set_replaced_note(note: bool) -> ();
         set_idle_timeout(seconds: Option<u64>) -> ();
         hash_files(dir: &Directory, files: &[String]) -> BTreeMap<String, String>;
-        ignored_paths(dir: &Directory) -> Vec<String>;
+        ignored_names(dir: &Directory) -> IgnoredNames;
         find_secrets(search: &SecretSearch, expected: Option<ContainerIdentity>) -> FoundSecrets;
         watch_changes(cursor: &ChangeCursor, expected: Option<ContainerIdentity>) -> Option<Provenance>;
         begin_restore(

@@ -27,8 +27,7 @@ mod tests {
 
     #[test]
     fn a_refused_exclusion_names_no_runtime() {
-        for error in [Error::excludes_with_slash("\"a/b\""), Error::ignored_in_subdirectories("/workspace", "\"a/b\"")]
-        {
+        for error in [Error::excludes_with_slash("\"a/b\""), Error::ignored_names_kept("/workspace", "\"a/b\"")] {
             assert!(
                 error.message().contains("excludes names, at any depth: \"a/b\"") && !error.message().contains("SDK")
             );

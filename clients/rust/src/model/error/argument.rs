@@ -103,15 +103,25 @@ impl Error {
         )
     }
 
-    /// [`Code::ExcludeUnsupported`], for paths that git ignores below a subdirectory of `dir`.
-    pub fn ignored_in_subdirectories(dir: &str, paths: &str) -> Self {
+    /// [`Code::ExcludeUnsupported`], for paths in `dir` that git does not ignore, but that have the names of ignored ones.
+    pub fn ignored_names_kept(dir: &str, paths: &str) -> Self {
         Self::new(
             Code::ExcludeUnsupported,
             format!(
-                "git ignores paths in subdirectories of {dir:?}, but a snapshot excludes names, at any depth: {paths}"
+                "`gitignore` would leave out paths of {dir:?} that git does not ignore, because they have the same name as ignored \
+                 ones, and a snapshot excludes names, at any depth: {paths}"
             ),
-            "Take the snapshot without `gitignore`. To make it smaller, pass `excludes` with names such as \"node_modules\": \
-             each excludes everything of that name, at any depth.",
+            "Take the snapshot without `gitignore`. To make it smaller, pass as `excludes` those ignored names that no other path \
+             has, such as \"node_modules\": each excludes everything of that name, at any depth.",
+        )
+    }
+
+    /// [`Code::ExcludeUnsupported`], for a directory `dir` in which git ignores files with too many names.
+    pub fn too_many_ignored_names(dir: &str, most: usize) -> Self {
+        Self::new(
+            Code::ExcludeUnsupported,
+            format!("git ignores more than {most} names in {dir:?}, and a snapshot excludes names, at any depth."),
+            "Take the snapshot without `gitignore`, and pass patterns such as \"*.o\" as `excludes`.",
         )
     }
 
