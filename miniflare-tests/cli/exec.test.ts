@@ -161,11 +161,37 @@ test('a background command is started, followed and ended', async () => {
   await shows('second');
   assert.match(await cli.print('commands', 'list', `@${NAME}`), new RegExp(`${id} +running`));
   assert.match(await cli.print('commands', 'end', `@${NAME}`, id), /killed \(143\)/);
-  await follow.ended;
+  const killed = 'snapshotter: the command was killed, with the exit status 143\n';
+  const { status, stderr } = await follow.ended;
+  assert.deepEqual([status, stderr], [143, killed]);
   assert.equal(printed, 'first\nsecond\n');
   assert.equal(await cli.print('commands', 'output', `@${NAME}`, id), 'first\nsecond\n');
   assert.deepEqual(await cli.code('commands', 'end', `@${NAME}`, 'unknown'), ['COMMAND_NOT_FOUND', 3]);
   await exec(['rm', 'go']);
+});
+
+test('a followed command that fails gives its exit status', async () => {
+  const begin = (line: string) => cli.id('exec', `@${NAME}`, '--detach', '--shell', line);
+  const follow = (id: string, ...options: string[]) =>
+    cli.run(['commands', 'output', `@${NAME}`, id, ...options]);
+  const failed = await begin('echo made; exit 7');
+  assert.deepEqual(await follow(failed, '--follow'), {
+    status: 7,
+    stdout: 'made\n',
+    stderr: 'snapshotter: the command ended, with the exit status 7\n',
+  });
+  assert.deepEqual(await follow(failed), { status: 0, stdout: 'made\n', stderr: '' });
+  const done = await begin('echo made');
+  assert.deepEqual(await follow(done, '--follow'), { status: 0, stdout: 'made\n', stderr: '' });
+  assert.equal((await follow('unknown', '--follow')).status, 255);
+  assert.equal((await follow('A B', '--follow')).status, 2);
+});
+
+test('an empty command is refused with what to pass', async () => {
+  for (const command of [[''], ['  '], ['--shell', '']]) {
+    const { error, exitCode } = await cli.failure('exec', ...command.slice(0, -1), `@${NAME}`, command.at(-1)!);
+    assert.deepEqual([error.message, exitCode], ['The command is empty.', 2]);
+  }
 });
 
 test('files are listed, printed and copied in both directions', async () => {

@@ -20,7 +20,7 @@ use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::args::help;
 use crate::exit::Exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, FailureReport, Result};
 use crate::interrupt::{self, Effect};
 use crate::output::answer::Answer;
 use crate::output::sanitize::sanitize_for_terminal;
@@ -94,6 +94,7 @@ fn run_command(context: &Context, command: Exec, limit: Option<DurationArg>) -> 
 
 fn to_request(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<ExecRequest> {
     let Exec { target, argv, revive, shell, cwd, env, no_stdin: _, detach: _, lineage_scope } = command;
+    check_not_empty(&target, shell.as_ref().or(argv.first()))?;
     check_no_option_follows(&target, &argv)?;
     check_order(&target, argv.first().map_or("", String::as_str))?;
     let env = env.iter().map(|pair| parse_variable(pair)).collect::<Result<BTreeMap<_, _>>>()?;
@@ -154,6 +155,17 @@ fn line_of_missing_program(exit_code: i32, argv: &[String]) -> Option<String> {
 /// Returns whether the program is a shell without arguments, which a user expects to be interactive.
 fn is_shell(argv: &[String]) -> bool {
     matches!(argv, [shell] if matches!(shell.rsplit('/').next(), Some("sh" | "bash" | "zsh" | "dash")))
+}
+
+/// Verifies that the program or the command line is more than whitespace.
+fn check_not_empty(target: &str, command: Option<&String>) -> Result<()> {
+    if command.is_none_or(|command| !command.trim().is_empty()) {
+        return Ok(());
+    }
+    let remediation = format!(
+        "Pass a program and its arguments, `snapshotter exec {target} ls -l`, or a command line, `snapshotter exec {target} 'ls | wc'`."
+    );
+    Err(Failure::invalid("INVALID_USAGE", "The command is empty.", remediation))
 }
 
 /// Verifies that no option of this program follows a command line, which takes no arguments.
@@ -228,7 +240,9 @@ fn read_events(
 
 /// Replaces the remediation for a command whose container ended.
 fn explain_interruption(failure: Failure) -> Failure {
-    if failure.code() != Some(Code::OperationInterrupted.as_str()) {
+    let is_api_text = |report: &FailureReport| report.remediation.contains("`revive: true`");
+    let is_meant = matches!(&failure, Failure::Reported(report) if is_api_text(report));
+    if !is_meant || failure.code() != Some(Code::OperationInterrupted.as_str()) {
         return failure;
     }
     failure.with_remediation(
@@ -305,6 +319,32 @@ mod tests {
         let Failure::Reported(report) = explain_interruption(interrupted.into()) else { panic!() };
         assert!(report.remediation.contains("`--revive`"), "{report:?}");
         assert!(!report.remediation.contains("`name`") && !report.remediation.contains("revive: true"), "{report:?}");
+    }
+
+    #[test]
+    fn a_command_that_a_stop_or_a_deletion_ended_is_not_reported_as_interrupted() {
+        use sandbox_snapshotter_client::model::named::{Address, WorkspaceName};
+        let (id, name) = (SandboxId::parse("s-1").unwrap(), WorkspaceName::parse("web").unwrap());
+        let address = Address::in_default_tenant(name);
+        for (error, expected) in [
+            (Error::exec_stopped(&id, &address), "The snapshot of the stop"),
+            (Error::exec_deleted(&id, &address), "`snapshotter workspace create`"),
+        ] {
+            let Failure::Reported(report) = explain_interruption(client::Error::from(error).into()) else { panic!() };
+            assert!(report.remediation.contains(expected), "{report:?}");
+            assert!(!report.remediation.contains("`--revive`"), "{report:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_command_is_refused_with_what_to_pass() {
+        let check = |command: &str| check_not_empty("@web", Some(&command.to_owned()));
+        for empty in ["", "  ", "\n"] {
+            let Err(Failure::Reported(report)) = check(empty) else { panic!() };
+            assert_eq!((report.message.as_str(), report.exit), ("The command is empty.", Exit::Invalid));
+            assert!(report.remediation.contains("`snapshotter exec @web ls -l`"), "{report:?}");
+        }
+        assert!(check("ls").is_ok() && check_not_empty("@web", None).is_ok());
     }
 
     /// Returns the input in the options, and the input that is a stream.

@@ -108,7 +108,8 @@ async fn call_running<P: Ports>(
         SandboxTarget::Sandbox(id) => id,
     };
     let prepared = prepare(&**ports, &id, selection).await.map_err(|error| {
-        if error.code() == Code::SandboxNotRunning { Error::commands_not_running(&id) } else { error }
+        // That of a former sandbox says so.
+        if error.is_exec_not_running(&id) { Error::commands_not_running(&id) } else { error }
     })?;
     let outcome = call(ports, &id, selection.name.as_ref(), &prepared, action).await?;
     Ok((id, outcome))

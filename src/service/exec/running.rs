@@ -10,7 +10,7 @@ use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 use crate::model::exec::{ExecEvent, ExecExit, StartedForExec};
 use crate::model::exec_call::CommandEvent;
 use crate::model::named::Address;
-use crate::model::{Error, Failure, Result, Runtime, SandboxId, Status, Timestamp};
+use crate::model::{Code, Error, Failure, Result, Runtime, SandboxId, Status, Timestamp};
 use crate::ports::{
     Background, CallerCommands, Clock, NamedWorkspaceClient, Ports, RunningCommand, RunningCommandOf, Sandboxes,
 };
@@ -120,13 +120,17 @@ impl<P: Ports> Execution<P> {
         }
     }
 
-    /// Returns the error of a command whose output ended before the command did: whether a stop of the workspace ended it.
+    /// Returns the error of a command whose output ended before the command did: whether a stop or the deletion of the workspace
+    /// ended it.
     async fn interruption(&self) -> Error {
-        match (&self.workspace, self.ports.named_workspaces()) {
-            (Some(address), Ok(workspaces)) if workspaces.is_stopped(address).await.unwrap_or_default() => {
-                Error::exec_stopped(&self.sandbox_id, address)
-            }
-            _ => Error::exec_interrupted(&self.sandbox_id),
+        let interrupted = || Error::exec_interrupted(&self.sandbox_id);
+        let (Some(address), Ok(workspaces)) = (&self.workspace, self.ports.named_workspaces()) else {
+            return interrupted();
+        };
+        match workspaces.is_stopped(address).await {
+            Ok(true) => Error::exec_stopped(&self.sandbox_id, address),
+            Err(error) if error.code() == Code::WorkspaceNotFound => Error::exec_deleted(&self.sandbox_id, address),
+            Ok(false) | Err(_) => interrupted(),
         }
     }
 }

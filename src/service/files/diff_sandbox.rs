@@ -107,7 +107,8 @@ impl<'a, P: Ports> Running<'a, P> {
             SandboxTarget::Sandbox(id) => Ok(id),
         };
         let not_running = |error: Error, id: Option<&SandboxId>| match (error.code(), id) {
-            (Code::SandboxNotRunning, Some(id)) => Error::diff_not_running(id),
+            // The error about a former sandbox says so.
+            (_, Some(id)) if error.is_exec_not_running(id) => Error::diff_not_running(id),
             (Code::SandboxNotRunning, None) => error.with_remediation("Start the workspace first."),
             _ => error,
         };

@@ -159,6 +159,21 @@ fn container_that_ended_is_not_started_to_learn_about_its_commands() {
 }
 
 #[test]
+fn former_sandbox_of_a_workspace_is_named_as_such() {
+    let fixture = Fixture::with_stopped_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    let snapshot = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
+    fixture.revert_workspace(WORKSPACE, &snapshot).unwrap();
+    let options = json!({ "sandboxId": former, "commandId": "k3f9x2ab" });
+    for operation in ABOUT_COMMANDS {
+        let error = fixture.run(operation, &options).expect_code(Code::SandboxNotRunning);
+        assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+    }
+    let error = fixture.run(Operation::ListCommands, &json!({ "sandboxId": former })).unwrap_err();
+    assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+}
+
+#[test]
 fn running_command_keeps_an_idle_workspace_active() {
     let expiry = json!({ "expiry": { "idleSeconds": 600, "maxSeconds": 0 } });
     let fixture = Fixture::with_workspace_options(&expiry);

@@ -119,6 +119,20 @@ fn command_that_a_stop_ended_says_so() {
 }
 
 #[test]
+fn command_that_a_deletion_ended_says_so() {
+    let fixture = Fixture::with_workspace();
+    let options = json!({ "name": WORKSPACE, "command": "sleep 99" });
+    let request = ExecRequest::decode(&options).unwrap();
+    let start = exec::start(Rc::new(fixture.entrypoint()), request, None, CancellationToken::never());
+    let mut running = block_on(start).expect("the command starts");
+    fixture.run(Operation::DeleteWorkspace, &json!({ "name": WORKSPACE })).unwrap();
+    let error = block_on(running.next()).unwrap_err();
+    assert_eq!(error.code(), Code::WorkspaceNotFound);
+    assert!(error.message().contains("was deleted while the command ran"), "{error}");
+    assert!(!error.remediation().contains("run it again"), "{error}");
+}
+
+#[test]
 fn command_counts_as_use_of_the_workspace() {
     let expiry = json!({ "expiry": { "idleSeconds": 600, "maxSeconds": 0 } });
     let fixture = Fixture::with_workspace_options(&expiry);

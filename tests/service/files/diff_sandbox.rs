@@ -161,6 +161,18 @@ fn workspace_is_compared_by_its_name_while_it_is_active() {
 }
 
 #[test]
+fn former_sandbox_of_a_workspace_is_named_as_such() {
+    let fixture = Fixture::with_stopped_workspace();
+    let former = fixture.sandbox_of(WORKSPACE);
+    let snapshot = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
+    fixture.revert_workspace(WORKSPACE, &snapshot).unwrap();
+    let from = json!({ "name": WORKSPACE, "snapshotId": snapshot });
+    let options = json!({ "from": from, "to": { "sandboxId": former } });
+    let error = fixture.run(Operation::Diff, &options).expect_code(Code::SandboxNotRunning);
+    assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+}
+
+#[test]
 fn snapshot_and_sandbox_are_distinguished_strictly() {
     let (fixture, before) = with_changes();
     for to in [

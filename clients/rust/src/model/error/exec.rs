@@ -66,6 +66,11 @@ impl Error {
         )
     }
 
+    /// Whether the error is that of [`exec_not_running`](Self::exec_not_running), and not that about a former sandbox of a workspace.
+    pub fn is_exec_not_running(&self, id: &SandboxId) -> bool {
+        self.message() == Self::exec_not_running(id).message()
+    }
+
     /// [`Code::SandboxBusy`], when the sandbox runs the maximum number of commands.
     pub fn too_many_commands(id: &SandboxId, most: usize) -> Self {
         Self::busy(&format!("{most} commands have been running in the sandbox {:?} for 10 seconds.", id.as_str()))
@@ -97,6 +102,19 @@ impl Error {
             ),
             "The command ended with the container. The snapshot of the stop, if it took one, may have what the command had \
              written by then. If a second run of the command does no harm, run it again: the workspace is started first.",
+        )
+    }
+
+    /// [`Code::WorkspaceNotFound`], for a command that ran when its workspace was deleted.
+    pub fn exec_deleted(id: &SandboxId, address: &Address) -> Self {
+        Self::new(
+            Code::WorkspaceNotFound,
+            format!(
+                "The workspace {:?} was deleted while the command ran, and with it the sandbox {:?}.",
+                address.name.as_str(),
+                id.as_str()
+            ),
+            "The command ended with the container. Create a new workspace to run it in.",
         )
     }
 
