@@ -26,7 +26,8 @@ impl<P: Ports> NamedWorkspace<P> {
     }
 
     async fn migrate_now(&self, runtime: Runtime) -> Result<StoppedWorkspace> {
-        self.ports.sandboxes(self.ports.sandbox_bindings().for_new(Some(runtime))?)?;
+        let bound = self.ports.sandbox_bindings().for_new(Some(runtime));
+        self.ports.sandboxes(bound.map_err(|error| error.of_migration(runtime))?)?;
         let record = self.existing()?;
         if runtime == Runtime::Sdk012 && record.settings.storage.has_platform() {
             return Err(Error::platform_storage_unsupported(&record.sandbox_id));

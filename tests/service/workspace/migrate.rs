@@ -251,3 +251,13 @@ fn deleted_workspace_is_not_found() {
     fixture.delete_workspace(WORKSPACE).unwrap();
     fixture.migrate_workspace(WORKSPACE, "container").expect_code(Code::WorkspaceNotFound);
 }
+
+#[test]
+fn runtime_without_a_binding_is_refused_without_the_advice_to_omit_it() {
+    let fixture = Fixture::with_workspace();
+    let error = fixture.migrate_workspace(WORKSPACE, "container").expect_code(Code::InvalidArgument);
+    assert!(error.message().contains("no binding of this deployment has this runtime"), "{error}");
+    assert!(!error.remediation().contains("Omit"), "{error}");
+    assert!(error.remediation().contains("the var SANDBOXES"), "{error}");
+    assert_eq!(fixture.state(WORKSPACE), "active");
+}

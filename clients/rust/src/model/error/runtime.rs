@@ -34,6 +34,18 @@ impl Error {
         )
     }
 
+    /// Replaces the remediation of [`requested_runtime_not_bound`](Self::requested_runtime_not_bound) with one for a migration, whose
+    /// runtime can't be omitted.
+    #[must_use]
+    pub fn of_migration(self, requested: Runtime) -> Self {
+        if self.code() != Code::InvalidArgument {
+            return self;
+        }
+        self.with_remediation(&format!(
+            "To migrate to {requested:#}, first list its binding in the var SANDBOXES, and deploy again: {VALID_SANDBOXES}"
+        ))
+    }
+
     /// [`Code::SandboxBindingMissing`], for the runtime of a sandbox that no binding of the deployment has.
     pub fn runtime_not_bound(runtime: Runtime) -> Self {
         Self::new(
