@@ -56,8 +56,8 @@ use super::calls::queue::{Permit, Queue};
 use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord, State};
-use crate::model::request::{CreateRequest, GetOrCreateRequest, StartRequest, StopRequest};
-use crate::model::{Error, Result, Timestamp};
+use crate::model::request::{CreateRequest, GetOrCreateRequest, LineageScope, StartRequest, StopRequest};
+use crate::model::{Code, Error, Result, Selection, Selector, Timestamp};
 use crate::ports::{Background, Clock, Ports, SandboxLedgerClient, WorkspaceStore};
 
 /// How long the description of a workspace waits for the status of its sandbox.
@@ -148,7 +148,9 @@ impl<P: Ports> NamedWorkspace<P> {
         if record.started_at.is_some() {
             let saved_at = self.ports.sandbox_ledgers()?.last_saved_at(&record.sandbox_id);
             let (saved_at, ended) = join(saved_at, self.has_container_ended(&record)).await;
-            description.last_saved_at = description.last_saved_at.max(saved_at.unwrap_or_default());
+            if let Ok(saved_at) = saved_at {
+                self.add_newest_save(&mut description, saved_at).await?;
+            }
             // A stop or a rollback in the meantime ends the container, too.
             description.container_ended = ended? && self.existing()?.version == record.version;
         }
@@ -159,6 +161,23 @@ impl<P: Ports> NamedWorkspace<P> {
             }
         }
         Ok(description)
+    }
+
+    /// Adds when the newest snapshot of the sandbox was taken, as its ledger says, and removes the snapshot of the last stop if it was
+    /// deleted since.
+    async fn add_newest_save(&self, description: &mut WorkspaceDescription, newest: Option<Timestamp>) -> Result<()> {
+        if let Some(last) = description.last_snapshot.take_if(|last| newest != Some(last.created_at)) {
+            let selector = Selector::Id { sandbox_id: last.origin_id.clone(), snapshot_id: last.id.clone() };
+            let selection = Selection { selector, lineage_scope: LineageScope::UNRESTRICTED };
+            match self.ports.sandbox_ledgers()?.locate_snapshot(&selection).await {
+                Err(error) if error.code() == Code::SnapshotNotFound => {
+                    description.last_saved_at.take_if(|saved_at| *saved_at == last.created_at);
+                }
+                _ => description.last_snapshot = Some(last),
+            }
+        }
+        description.last_saved_at = description.last_saved_at.max(newest);
+        Ok(())
     }
 
     /// Returns whether the container of an active workspace has ended; `false` also if the sandbox does not answer within a few

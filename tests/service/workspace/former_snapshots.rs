@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter_client::model::Code;
 use serde_json::json;
 
-use crate::support::{DAY, Fixture, Method, WORKSPACE};
+use crate::support::{DAY, Fixture, MINUTE, Method, WORKSPACE};
 
 /// Returns the number of snapshots of a sandbox.
 fn count(fixture: &Fixture, sandbox: &str) -> usize {
@@ -97,5 +97,43 @@ fn former_sandbox_is_not_reported_as_starting() {
         let error = fixture.run(operation, &options).unwrap_err();
         assert_eq!(error.code(), Code::SandboxNotRunning, "{error}");
         assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+    }
+}
+
+#[test]
+fn description_does_not_name_a_snapshot_that_was_deleted() {
+    let fixture = Fixture::with_stopped_workspace();
+    let first = fixture.get_workspace(WORKSPACE).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let delete_last = || {
+        let described = fixture.get_workspace(WORKSPACE).unwrap();
+        let snapshot_id = &fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE))[0];
+        let options = json!({ "sandboxId": described["sandboxId"], "snapshotId": snapshot_id, "force": true });
+        fixture.run(Operation::Delete, &options).unwrap();
+        fixture.get_workspace(WORKSPACE).unwrap()
+    };
+    let described = delete_last();
+    assert_eq!(described.get("lastSnapshot"), None, "{described}");
+    assert_eq!(described["lastSavedAt"], first["lastSavedAt"], "the older snapshot exists");
+    let described = delete_last();
+    assert_eq!((described.get("lastSnapshot"), described.get("lastSavedAt")), (None, None), "{described}");
+}
+
+#[test]
+fn description_keeps_the_last_snapshot_while_a_newer_one_exists_or_the_ledger_does_not_answer() {
+    let fixture = Fixture::with_stopped_workspace();
+    let last = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"].clone();
+    fixture.world.advance_clock(MINUTE);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "second");
+    fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"], last);
+    for method in [Method::LastSavedAt, Method::LocateSnapshot] {
+        fixture.world.before(method).fail_transiently();
+        assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"], last, "{method:?}");
+        fixture.world.clear_faults();
     }
 }

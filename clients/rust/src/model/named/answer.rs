@@ -76,7 +76,7 @@ pub struct WorkspaceDescription {
     /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaved_since: Option<Timestamp>,
-    /// The snapshot of the last stop.
+    /// The snapshot of the last stop. Absent if it was deleted since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
     /// The snapshot with the files that the workspace had before its last rollback, promotion or start from a snapshot. Absent if
