@@ -111,6 +111,9 @@ test('`restore-files` says that an existing file was skipped and may differ', as
     printed,
     /\nin \/workspace of the sandbox texts-\d+\n1 file exists and was not replaced; it may differ from the snapshot\. .*--overwrite/,
   );
+  const skipped = await cli.run(['restore-files', name, 'before', 'file', 'other']);
+  assert.match(skipped.stdout, /\nNothing was restored: 2 files exist and were not replaced; /);
+  assert.deepEqual([skipped.status, skipped.stderr], [4, '']);
   const again = await cli.print('restore-files', name, 'before', 'file', '--overwrite');
   assert.match(again, /^RESULT +PATH\nrestored +file\nin \/workspace of the sandbox texts-\d+\n$/);
   assert.equal(await world.exec(name, 'cat file'), 'old\n');
@@ -148,8 +151,45 @@ test('an error names the complete address of its page', async () => {
       const page = `${server}/prefix/docs/snapshots#v1-snapshot describes the options.`;
       assert.ok(stderr.includes(`? ${page}\n`), stderr);
     }
-    assert.equal((await cli.failure(...create)).error.remediation, remediation);
+    const { error } = await cli.failure(...create);
+    assert.ok(error.remediation.includes(`? ${server}/prefix/docs/snapshots#v1-snapshot describes`));
   });
+});
+
+test('an error has the same texts in both output modes', async () => {
+  await world.exec(name, 'echo x > file');
+  await cli.print('snapshot', 'create', name, '--label', 'before');
+  await cli.print('snapshot', 'pin', name, 'before');
+  for (const [command, options] of [
+    [['snapshot', 'delete', name, 'before', '--yes'], /`--force`/],
+    [['snapshot', 'create', name, '--label', 'before', '--fresh'], /`--replace`/],
+    [['retention', 'set', name, '--expires', '1s', '--yes'], /^`--expires` must be 0 or 1m–36500d, got 1s\./],
+    [['snapshot', 'create', name, '--expires', '1s'], /^`--expires` must be 0 or 1m–36500d, got 1s\./],
+  ] as const) {
+    const { stderr } = await cli.run([...command]);
+    const { error } = await cli.failure(...command);
+    const { message, remediation } = error;
+    assert.ok(stderr.startsWith(`error[${error.code}]: ${message}\nhelp: ${remediation}\n`), stderr);
+    assert.match(`${message} ${remediation}`, options);
+  }
+});
+
+test('what exists no longer is not shown as if it existed', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'echo x > file');
+  await cli.print('workspace', 'stop', name);
+  const [last = ''] = (await cli.print('snapshot', 'list', `@${name}`, '--quiet')).split('\n');
+  const show = () => cli.print('workspace', 'show', name);
+  assert.match(await show(), new RegExp(`^last snapshot +${last}, `, 'm'));
+  await cli.print('snapshot', 'delete', `@${name}`, last, '--yes', '--force');
+  const shown = await show();
+  assert.ok(!shown.includes(last) && !/^last saved/m.test(shown), shown);
+
+  await world.exec(`${name}-box`, 'mkdir app; echo x > app/file');
+  await cli.print('snapshot', 'create', `${name}-box`, '--dir', '/workspace/app');
+  await world.exec(`${name}-box`, 'rm -r app');
+  const revived = await cli.print('revive', `${name}-box`);
+  assert.match(revived, /^files +The container runs, but "\/workspace\/app" does not exist in it/m);
 });
 
 /** The description of an active workspace. */

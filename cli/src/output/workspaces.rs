@@ -322,7 +322,7 @@ fn files_of(started: &StartedWorkspace) -> String {
     }
 }
 
-fn problem_remediation(problem: &WorkspaceProblem) -> String {
+pub(super) fn problem_remediation(problem: &WorkspaceProblem) -> String {
     with_flags(remediation_or(problem.code, &problem.remediation))
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exec::StartedForExec;
-use super::named::answer::{RestoredFrom, StartOutcome};
+use super::named::answer::{RestoredFrom, StartOutcome, WorkspaceProblem};
 use super::{SandboxId, SnapshotId, WorkspaceRef};
 
 /// A sandbox that runs with its files in place.
@@ -29,6 +29,9 @@ pub struct RevivedSandbox {
     /// How the image of the sandbox differs from that of the snapshot; empty if no difference is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<String>,
+    /// The problem of a running container that was left alone: its directory was deleted or moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<WorkspaceProblem>,
 }
 
 impl RevivedSandbox {

@@ -10,7 +10,7 @@ use futures_util::future::Shared;
 
 use super::ensure_running::ensured_running;
 use crate::model::named::Settings;
-use crate::model::named::answer::StartOutcome;
+use crate::model::named::answer::{StartOutcome, WorkspaceProblem};
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning};
 use crate::model::named::settings::{OnDiverged, StartSettings};
 use crate::model::record::{SandboxRecord, StartState};
@@ -91,7 +91,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if !sandbox.is_restoring()
             && let Some(running) = self.find_own_container().await?
         {
-            return Ok(self.revived(&sandbox, running));
+            let dir = self.own_dir(&sandbox)?;
+            let problem = running.is_missing.then(|| Error::revived_without_directory(&dir));
+            let problem = problem.map(|error| WorkspaceProblem::from_error(&error, self.now()));
+            return Ok(RevivedSandbox { problem, ..self.revived(&sandbox, running) });
         }
         let known_dir = sandbox.start.as_ref().map_or(&self.config.default_dir, |start| &start.dir);
         let dir = match self.find_start_source(known_dir, false).await {
@@ -132,25 +135,35 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let status = self.sandbox_status().await?;
         // A capture may have completed during the call.
         let sandbox = self.sandbox_record()?;
-        let running = ensured_running(StartOutcome::Running);
-        if status.identity().is_some() && status.identity() == sandbox.container {
-            return Ok(Some(running));
-        }
+        let is_identified = status.identity().is_some() && status.identity() == sandbox.container;
         // Without a marker, the probe could start a container that later counts as the sandbox's own.
-        if status.status == Status::Down || sandbox.marker.is_none() {
+        if !is_identified && (status.status == Status::Down || sandbox.marker.is_none()) {
             return Ok(None);
         }
+        let dir = self.own_dir(&sandbox)?;
         let probe = async || {
-            let probe = self.sandboxes()?.probe(&self.id, &self.config.default_dir).await;
+            let probe = self.sandboxes()?.probe(&self.id, &dir).await;
             probe.map_err(self.failed(During::Probe))
         };
         let probe = self.retry(probe).await?;
+        let is_missing = probe.directory_content == DirectoryContent::Missing;
+        let running = EnsuredRunning { is_missing, ..ensured_running(StartOutcome::Running) };
+        if is_identified {
+            return Ok(Some(running));
+        }
         let Some(marker) = probe.marker else { return Ok(None) };
         if !self.is_own_marker(&marker)? || probe.directory_content == DirectoryContent::Unmounted {
             return Ok(None);
         }
         let restore = if sandbox.start.is_some() { self.restore_into(&marker)? } else { None };
         Ok(Some(EnsuredRunning { restore, ..running }))
+    }
+
+    /// Returns the directory with the files of the sandbox: that of its newest snapshot.
+    fn own_dir(&self, sandbox: &SandboxRecord) -> Result<Directory> {
+        let newest = self.newest_own()?.map(|newest| newest.dir);
+        let dir = newest.or_else(|| sandbox.start.as_ref().map(|start| start.dir.clone()));
+        Ok(dir.unwrap_or_else(|| self.config.default_dir.clone()))
     }
 
     /// Records the directory that the files are restored to.
@@ -182,6 +195,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             may_have_lost: ensured.restore.as_ref().map(|restore| restore.may_have_lost),
             rescue_snapshot_id: ensured.rescue_snapshot_id,
             stale: ensured.stale,
+            problem: None,
         }
     }
 }

@@ -232,7 +232,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns the newest snapshot of this sandbox that can be restored, whatever its directory and its exclusions.
-    fn newest_own(&self) -> Result<Option<SnapshotRecord>> {
+    pub(super) fn newest_own(&self) -> Result<Option<SnapshotRecord>> {
         self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && !row.foreign)
     }
 

@@ -344,6 +344,28 @@ fn nothing_is_captured_or_run_while_a_revival_did_not_finish() {
 }
 
 #[test]
+fn directory_that_was_deleted_is_a_problem_of_the_running_sandbox() {
+    for runtime in [Runtime::Sdk012, Runtime::Container] {
+        let fixture = Fixture::of_runtime(runtime);
+        fixture.start_sandbox(SANDBOX);
+        fixture.world.write_file(SANDBOX, "/workspace/app/file", "first");
+        fixture.run(Operation::Snapshot, &json!({ "sandboxId": SANDBOX, "dir": "/workspace/app" })).unwrap();
+        assert_eq!(fixture.revive(json!({})).unwrap().get("problem"), None, "{runtime:?}");
+        fixture.world.remove_directory(SANDBOX, "/workspace/app");
+        let revived = fixture.revive(json!({})).unwrap();
+        let problem = &revived["problem"];
+        assert_eq!(
+            (&revived["how"], &problem["code"]),
+            (&json!("running"), &json!(Code::InvalidDirectory)),
+            "{revived}"
+        );
+        assert!(problem["message"].as_str().unwrap().contains("\"/workspace/app\" does not exist"), "{revived}");
+        assert!(problem["remediation"].as_str().unwrap().contains("in a new sandbox"), "{revived}");
+        assert_eq!(fixture.world.call_count(Method::Destroy), 0);
+    }
+}
+
+#[test]
 fn idle_timeout_of_the_application_stays() {
     for phase in [CallPhase::Before, CallPhase::After] {
         let fixture = Fixture::with_sleeping_sandbox(Runtime::Sdk012);

@@ -1,7 +1,7 @@
 //! Errors about sandboxes that are revived.
 
 use crate::model::named::Address;
-use crate::model::{Code, Error, SandboxId};
+use crate::model::{Code, Directory, Error, SandboxId};
 
 impl Error {
     /// [`Code::InvalidArgument`], for the sandbox of a named workspace.
@@ -29,6 +29,14 @@ impl Error {
             Code::NothingRestorable,
             format!("There is no snapshot to restore the files of the sandbox {:?} from.", id.as_str()),
             "Take snapshots while the sandbox is running.",
+        )
+    }
+
+    /// [`Code::InvalidDirectory`], for the directory of a running sandbox that was deleted or moved.
+    pub fn revived_without_directory(dir: &Directory) -> Self {
+        Self::directory_missing(dir).with_remediation(
+            "If it was moved, move it back with a command in the directory `/`. If it was deleted, restore a snapshot in a new \
+             sandbox.",
         )
     }
 
