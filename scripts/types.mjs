@@ -172,7 +172,8 @@ async function declaration(/** @type {string} */ name, /** @type {Schema} */ sch
 }
 
 /**
- * Converts a schema for TypeScript: references become type names, and required fields come first.
+ * Converts a schema for TypeScript: references become type names, and required fields come first. Of several forms, each excludes the
+ * fields of the others, which may only be `null`: TypeScript accepts them in any form otherwise.
  *
  * @returns {any}
  */
@@ -181,7 +182,10 @@ function toTypeScriptSchema(/** @type {any} */ schema) {
   if (typeof schema !== 'object' || schema === null) return schema;
   const { $ref, default: preset, properties: all, required = [], ...rest } = simplify(schema);
   if (rest['x-null-is-a-value']) rest.tsType = `${rest.type} | null`;
-  const fields = Object.entries(all ?? {}).filter(([, field]) => /** @type {any} */ (field).type !== 'null');
+  const fields = Object.entries(all ?? {}).map(([name, field]) => [
+    name,
+    /** @type {any} */ (field).type === 'null' ? { tsType: 'never' } : field,
+  ]);
   const properties = all && Object.fromEntries(fields);
   if ($ref) rest.tsType = typeName({ $ref });
   for (const [keyword, value] of Object.entries(rest)) rest[keyword] = toTypeScriptSchema(value);

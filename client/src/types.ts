@@ -534,22 +534,32 @@ export type Selection = LineageScope &
     | {
         /** The ref of the snapshot. */
         ref: SnapshotRef;
+        label?: never;
+        sandboxId?: never;
+        snapshotId?: never;
       }
     | {
         /** Or its short form: one text, as `shortRef` of an answer. */
         ref: string;
+        label?: never;
+        sandboxId?: never;
+        snapshotId?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of, or with a `snapshotId` another one of its lineage. */
         sandboxId: string;
         /** The id of the snapshot. */
         snapshotId: string;
+        label?: never;
+        ref?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of. */
         sandboxId: string;
         /** The label of the snapshot. */
         label: string;
+        ref?: never;
+        snapshotId?: never;
       }
   );
 
@@ -571,6 +581,8 @@ export interface RevivedSandbox {
   how: 'running' | 'restored' | 'empty' | 'adopted';
   /** Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`. */
   mayHaveLost?: boolean;
+  /** The problem of a running container that was left alone: its directory was deleted or moved. */
+  problem?: WorkspaceProblem;
   /** The rescue snapshot that contains the files that the sandbox had before the restore. */
   rescueSnapshotId?: string;
   /** The snapshot from which the files in the container were restored under this id; absent if none was. */
@@ -578,6 +590,103 @@ export interface RevivedSandbox {
   /** How the image of the sandbox differs from that of the snapshot; empty if no difference is known. */
   stale?: string[];
 }
+
+/** A problem of a workspace. */
+export interface WorkspaceProblem {
+  /** The stable error code, for programs. */
+  code: Code;
+  /** What failed, and for which object. */
+  message: string;
+  /** How to correct the problem. */
+  remediation: string;
+  /** When the problem occurred. */
+  at: string;
+}
+
+/** The stable code of a failure, for programs. */
+export type Code =
+  | 'R2_BINDING_MISSING'
+  | 'WORKSPACE_BINDING_MISSING'
+  | 'SANDBOX_BINDING_MISSING'
+  | 'CONFIG_INVALID'
+  | 'API_TOKEN_MISSING'
+  | 'UNAUTHORIZED'
+  | 'TOKENS_UNAVAILABLE'
+  | 'PERMISSION_MISSING'
+  | 'NOT_PERMITTED'
+  | 'TOO_MANY_TOKENS'
+  | 'INVALID_ARGUMENT'
+  | 'INVALID_SANDBOX_ID'
+  | 'INVALID_DIRECTORY'
+  | 'EXCLUDE_UNSUPPORTED'
+  | 'SECRETS_FOUND'
+  | 'INVALID_LABEL'
+  | 'INVALID_REF'
+  | 'FOREIGN_REF'
+  | 'UNSUPPORTED_REF_VERSION'
+  | 'REF_MISMATCH'
+  | 'CROSS_LINEAGE'
+  | 'OTHER_LINEAGE'
+  | 'OTHER_TENANT'
+  | 'OTHER_DIRECTORY'
+  | 'SNAPSHOT_NOT_FOUND'
+  | 'SNAPSHOT_HAS_DEPENDENTS'
+  | 'SNAPSHOT_BUSY'
+  | 'LABEL_TAKEN'
+  | 'INVALID_WORKSPACE_NAME'
+  | 'IMAGE_NOT_FOUND'
+  | 'WORKSPACE_NOT_FOUND'
+  | 'NAME_TAKEN'
+  | 'WORKSPACE_DIVERGED'
+  | 'NOTHING_RESTORABLE'
+  | 'SNAPSHOT_STALE'
+  | 'HOOK_FAILED'
+  | 'UNSUPPORTED'
+  | 'DIRECTORY_UNAVAILABLE'
+  | 'IDEMPOTENCY_CONFLICT'
+  | 'LEDGER_UNAVAILABLE'
+  | 'LEDGER_CORRUPT'
+  | 'LEDGER_TOO_NEW'
+  | 'INVALID_CHECKPOINT_NAME'
+  | 'COMMAND_NOT_FOUND'
+  | 'CHECKPOINT_NOT_FOUND'
+  | 'CHECKPOINT_FAILED'
+  | 'GIT_MISSING'
+  | 'FILE_NOT_FOUND'
+  | 'NOT_A_FILE'
+  | 'NOT_A_DIRECTORY'
+  | 'FILE_EXISTS'
+  | 'FILE_CHANGED'
+  | 'DIRECTORY_NOT_EMPTY'
+  | 'ARCHIVE_UNREADABLE'
+  | 'TOOL_NOT_FOUND'
+  | 'SANDBOX_NOT_RUNNING'
+  | 'SANDBOX_STARTING'
+  | 'SANDBOX_REPLACED'
+  | 'SANDBOX_EMPTY'
+  | 'SANDBOX_UNAVAILABLE'
+  | 'SANDBOX_TIMEOUT'
+  | 'SANDBOX_UNRESPONSIVE'
+  | 'SANDBOX_BUSY'
+  | 'RUNTIME_MISMATCH'
+  | 'SANDBOX_UNSUPPORTED'
+  | 'WORKSPACE_UNAVAILABLE'
+  | 'SANDBOX_FAILED'
+  | 'BACKUP_CONFIG_INVALID'
+  | 'BACKUP_FAILED'
+  | 'BACKUP_INTERRUPTED'
+  | 'BACKUP_INCOMPLETE'
+  | 'BACKUP_NOT_FOUND'
+  | 'BACKUP_EXPIRED'
+  | 'RESTORE_FAILED'
+  | 'OPERATION_INTERRUPTED'
+  | 'STORAGE_UNAVAILABLE'
+  | 'ABORTED'
+  | 'ROUTE_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'INTERNAL';
 
 /** The snapshot from which the files of a workspace were restored. */
 export interface RestoredFrom {
@@ -1032,28 +1141,57 @@ export type FileSource = LineageScope &
     | {
         /** The ref of the snapshot. */
         ref: SnapshotRef;
+        dir?: never;
+        label?: never;
+        name?: never;
+        runtime?: never;
+        sandboxId?: never;
+        snapshotId?: never;
+        tenant?: never;
       }
     | {
         /** Or its short form: one text, as `shortRef` of an answer. */
         ref: string;
+        dir?: never;
+        label?: never;
+        name?: never;
+        runtime?: never;
+        sandboxId?: never;
+        snapshotId?: never;
+        tenant?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of, or a running sandbox. */
         sandboxId: string;
         /** The id of the snapshot. */
         snapshotId: string;
+        dir?: never;
+        label?: never;
+        name?: never;
+        ref?: never;
+        runtime?: never;
+        tenant?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of, or a running sandbox. */
         sandboxId: string;
         /** The label of the snapshot. */
         label: string;
+        dir?: never;
+        name?: never;
+        ref?: never;
+        runtime?: never;
+        snapshotId?: never;
+        tenant?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of, or a running sandbox. */
         sandboxId: string;
         /** The directory that the paths are relative to; the directory of the workspace if absent. */
         dir?: string;
+        label?: never;
+        name?: never;
+        ref?: never;
         /**
          * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
          * absent.
@@ -1063,12 +1201,16 @@ export type FileSource = LineageScope &
          * 1.0 have.
          */
         runtime?: 'sdk-0.12' | 'container';
+        snapshotId?: never;
+        tenant?: never;
       }
     | {
         /** The name of the workspace. */
         name: string;
         /** The directory that the paths are relative to; the directory of the workspace if absent. */
         dir?: string;
+        label?: never;
+        ref?: never;
         /**
          * The runtime of the workspace. Another one is refused.
          *
@@ -1077,6 +1219,8 @@ export type FileSource = LineageScope &
          * 1.0 have.
          */
         runtime?: 'sdk-0.12' | 'container';
+        sandboxId?: never;
+        snapshotId?: never;
         /** The tenant of the workspace; the default tenant if absent. */
         tenant?: string;
       }
@@ -1421,9 +1565,11 @@ export type ExecOptions = SandboxSelection &
   (
     | {
         command: unknown;
+        argv?: never;
       }
     | {
         argv: unknown;
+        command?: never;
       }
   ) & {
     /**
@@ -1463,9 +1609,11 @@ export type SandboxSelection = LineageScope &
   (
     | {
         name: unknown;
+        sandboxId?: never;
       }
     | {
         sandboxId: unknown;
+        name?: never;
       }
   ) & {
     /**
@@ -1765,7 +1913,7 @@ export interface Workspace {
    * none yet.
    */
   lastSavedAt?: string;
-  /** The snapshot of the last stop. */
+  /** The snapshot of the last stop. Absent if it was deleted since. */
   lastSnapshot?: LastSnapshot;
   /**
    * Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore
@@ -1967,103 +2115,6 @@ export interface PlatformSnapshot {
   /** Why the snapshot cannot be restored any more. */
   unusable?: string;
 }
-
-/** A problem of a workspace. */
-export interface WorkspaceProblem {
-  /** The stable error code, for programs. */
-  code: Code;
-  /** What failed, and for which object. */
-  message: string;
-  /** How to correct the problem. */
-  remediation: string;
-  /** When the problem occurred. */
-  at: string;
-}
-
-/** The stable code of a failure, for programs. */
-export type Code =
-  | 'R2_BINDING_MISSING'
-  | 'WORKSPACE_BINDING_MISSING'
-  | 'SANDBOX_BINDING_MISSING'
-  | 'CONFIG_INVALID'
-  | 'API_TOKEN_MISSING'
-  | 'UNAUTHORIZED'
-  | 'TOKENS_UNAVAILABLE'
-  | 'PERMISSION_MISSING'
-  | 'NOT_PERMITTED'
-  | 'TOO_MANY_TOKENS'
-  | 'INVALID_ARGUMENT'
-  | 'INVALID_SANDBOX_ID'
-  | 'INVALID_DIRECTORY'
-  | 'EXCLUDE_UNSUPPORTED'
-  | 'SECRETS_FOUND'
-  | 'INVALID_LABEL'
-  | 'INVALID_REF'
-  | 'FOREIGN_REF'
-  | 'UNSUPPORTED_REF_VERSION'
-  | 'REF_MISMATCH'
-  | 'CROSS_LINEAGE'
-  | 'OTHER_LINEAGE'
-  | 'OTHER_TENANT'
-  | 'OTHER_DIRECTORY'
-  | 'SNAPSHOT_NOT_FOUND'
-  | 'SNAPSHOT_HAS_DEPENDENTS'
-  | 'SNAPSHOT_BUSY'
-  | 'LABEL_TAKEN'
-  | 'INVALID_WORKSPACE_NAME'
-  | 'IMAGE_NOT_FOUND'
-  | 'WORKSPACE_NOT_FOUND'
-  | 'NAME_TAKEN'
-  | 'WORKSPACE_DIVERGED'
-  | 'NOTHING_RESTORABLE'
-  | 'SNAPSHOT_STALE'
-  | 'HOOK_FAILED'
-  | 'UNSUPPORTED'
-  | 'DIRECTORY_UNAVAILABLE'
-  | 'IDEMPOTENCY_CONFLICT'
-  | 'LEDGER_UNAVAILABLE'
-  | 'LEDGER_CORRUPT'
-  | 'LEDGER_TOO_NEW'
-  | 'INVALID_CHECKPOINT_NAME'
-  | 'COMMAND_NOT_FOUND'
-  | 'CHECKPOINT_NOT_FOUND'
-  | 'CHECKPOINT_FAILED'
-  | 'GIT_MISSING'
-  | 'FILE_NOT_FOUND'
-  | 'NOT_A_FILE'
-  | 'NOT_A_DIRECTORY'
-  | 'FILE_EXISTS'
-  | 'FILE_CHANGED'
-  | 'DIRECTORY_NOT_EMPTY'
-  | 'ARCHIVE_UNREADABLE'
-  | 'TOOL_NOT_FOUND'
-  | 'SANDBOX_NOT_RUNNING'
-  | 'SANDBOX_STARTING'
-  | 'SANDBOX_REPLACED'
-  | 'SANDBOX_EMPTY'
-  | 'SANDBOX_UNAVAILABLE'
-  | 'SANDBOX_TIMEOUT'
-  | 'SANDBOX_UNRESPONSIVE'
-  | 'SANDBOX_BUSY'
-  | 'RUNTIME_MISMATCH'
-  | 'SANDBOX_UNSUPPORTED'
-  | 'WORKSPACE_UNAVAILABLE'
-  | 'SANDBOX_FAILED'
-  | 'BACKUP_CONFIG_INVALID'
-  | 'BACKUP_FAILED'
-  | 'BACKUP_INTERRUPTED'
-  | 'BACKUP_INCOMPLETE'
-  | 'BACKUP_NOT_FOUND'
-  | 'BACKUP_EXPIRED'
-  | 'RESTORE_FAILED'
-  | 'OPERATION_INTERRUPTED'
-  | 'STORAGE_UNAVAILABLE'
-  | 'ABORTED'
-  | 'ROUTE_NOT_FOUND'
-  | 'METHOD_NOT_ALLOWED'
-  | 'UNSUPPORTED_MEDIA_TYPE'
-  | 'PAYLOAD_TOO_LARGE'
-  | 'INTERNAL';
 
 /** The result of a hook. */
 export interface HookRun {
@@ -2694,9 +2745,11 @@ export type StartCommandOptions = SandboxSelection &
   (
     | {
         command: unknown;
+        argv?: never;
       }
     | {
         argv: unknown;
+        command?: never;
       }
   ) & {
     /**

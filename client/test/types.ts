@@ -84,6 +84,10 @@ export async function selections() {
   // @ts-expect-error: a sandbox does not select a snapshot
   await client.restore({ sandboxId: 'x' });
   await client.restore({ ref: 'snap_YWdlbnQtNDI.9rbk8d2dduhnwf6u.1.h9swbdj2cYIBfKq62qHyWh' });
+  // @ts-expect-error: a snapshot has one selector
+  await client.restore({ sandboxId: 'x', snapshotId: 'y', label: 'z' });
+  // @ts-expect-error: a ref selects a snapshot by itself
+  await client.restore({ ref, label: 'z' });
   // @ts-expect-error: a ref is an object or a text
   await client.restore({ ref: 1 });
   // @ts-expect-error: a workspace is not a snapshot

@@ -120,7 +120,7 @@ codes! {
     OtherDirectory = "OTHER_DIRECTORY", Conflict;
     /// The snapshot is not in the ledger, or not any more.
     SnapshotNotFound = "SNAPSHOT_NOT_FOUND", NotFound;
-    /// The snapshot is pinned, or other workspaces depend on it.
+    /// The snapshot is pinned, other sandboxes depend on it, or only it has the files of a stopped workspace.
     SnapshotHasDependents = "SNAPSHOT_HAS_DEPENDENTS", Conflict;
     /// The snapshot is being taken, or a sandbox is being made from it.
     SnapshotBusy = "SNAPSHOT_BUSY", Transient;
