@@ -63,6 +63,10 @@ if (recorded !== served.runtime)
     `The state in ${persist} is of the runtime ${recorded}, and this run of ${served.runtime}. Pass another folder: --state <folder>`,
   );
 
+// The sandboxes of another Worker are other objects: the snapshotter learns from them nothing about those of the earlier runs.
+const ownerOfState = join(persist, 'sandboxes-of');
+const earlierOwner = existsSync(ownerOfState) ? readFileSync(ownerOfState, 'utf8') : served.sandboxesOf;
+
 // All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
 const registry = wranglerRegistry();
 const other = await claimFolder(registry, self);
@@ -85,6 +89,7 @@ const local = await startLocal({
 });
 
 writeFileSync(runtimeOfState, served.runtime);
+writeFileSync(ownerOfState, served.sandboxesOf);
 
 // Miniflare's own listeners would end workerd at once. A signal that arrives while they are replaced is lost, so the output, to
 // which a caller may react with one, comes after.
@@ -107,6 +112,10 @@ For the command line, in another terminal:
   export SNAPSHOTTER_TOKEN="$(sed -n 's/^API_TOKEN=//p' '${at('.dev.vars')}' | tr -d '"')"
   npm run -s cli -- workspace list   # builds and runs snapshotter; see docs/cli.md to install it
 `);
+if (earlierOwner !== served.sandboxesOf)
+  console.log(
+    `The sandboxes are those of "${served.sandboxesOf}", and earlier runs over this state had those of "${earlierOwner}". The first start of each earlier workspace restores its newest snapshot, and reports that newer files may be lost: whether its former sandbox ran after that can't be checked from here.\n`,
+  );
 if (served.isExample)
   console.log(`To run a command in the sandbox of an agent named ada:
   curl http://127.0.0.1:${port + 1}/ada/run -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d '["echo hello"]'

@@ -1,7 +1,7 @@
 // Several runs of `npm run dev`: over one state, in one registry, and with the same ports.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -56,6 +56,25 @@ test('the state of another runtime is refused', async () => {
     second.output,
     /^The state in \S+recorded is of the runtime container, and this run of sdk-0\.12\. .+--state <folder>\n$/,
   );
+});
+
+test('a run with the sandboxes of another Worker says why newer files may be lost', async () => {
+  const owner = () => join(folder, 'moved/sandboxes-of');
+  {
+    await using first = startDev(await freePorts(), 'moved', ['--runtime', 'container']);
+    await first.prints(/Press Ctrl-C to stop/);
+    assert.doesNotMatch(first.output, /may be lost/);
+    assert.equal(await first.interrupt(), 0);
+  }
+  const own = readFileSync(owner(), 'utf8');
+  writeFileSync(owner(), 'my-agent');
+  await using second = startDev(await freePorts(), 'moved', ['--runtime', 'container']);
+  await second.prints(
+    new RegExp(`those of "${own}", and earlier runs .* had those of "my-agent"\\. .* newer files may be lost: `),
+  );
+  await second.prints(/Press Ctrl-C to stop/);
+  assert.equal(await second.interrupt(), 0);
+  assert.equal(readFileSync(owner(), 'utf8'), own);
 });
 
 test('an earlier run that uses the port is named', async () => {
