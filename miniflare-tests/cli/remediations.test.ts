@@ -157,7 +157,10 @@ describe('`workspace rollback`', () => {
     await cli.print('snapshot', 'create', `@${name}`, '--label', 'older');
     await cli.print('snapshot', 'create', `@${name}`, '--label', 'all tests pass', '--fresh');
     const newest = await help('workspace', 'rollback', name, 'latest');
-    assert.ok(newest.startsWith(`Name the snapshot. The newest one of @${name} is 'all tests pass'; `), newest);
+    assert.ok(
+      newest.startsWith(`Name the snapshot. The newest one of @${name} is 'all tests pass'; `),
+      newest,
+    );
 
     await cli.print('exec', `@${name}`, 'echo good > file');
     await cli.print('checkpoint', 'create', `@${name}`, 'step-3');

@@ -70,7 +70,9 @@ test('a run with the sandboxes of another Worker says why newer files may be los
   writeFileSync(owner(), 'my-agent');
   await using second = startDev(await freePorts(), 'moved', ['--runtime', 'container']);
   await second.prints(
-    new RegExp(`those of "${own}", and earlier runs .* had those of "my-agent"\\. .* newer files may be lost: `),
+    new RegExp(
+      `those of "${own}", and earlier runs .* had those of "my-agent"\\. .* newer files may be lost: `,
+    ),
   );
   await second.prints(/Press Ctrl-C to stop/);
   assert.equal(await second.interrupt(), 0);
