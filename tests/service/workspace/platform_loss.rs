@@ -76,6 +76,19 @@ fn platform_snapshot_is_restored_after_its_known_expiration_if_a_refresh_got_no_
 }
 
 #[test]
+fn platform_snapshot_is_restored_after_its_known_expiration_if_refreshes_lost_the_first_answer_of_the_marker() {
+    let fixture = stopped("platform");
+    fixture.world.reset_calls();
+    for odd in (1..60).step_by(2) {
+        fixture.world.after(Method::BeginRestore).nth(odd).fail_transiently();
+    }
+    fixture.advance_with_alarms(32 * DAY);
+    fixture.world.clear_faults();
+    assert_restored(&start(&fixture), "platform", false);
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
+}
+
+#[test]
 fn platform_snapshot_that_is_gone_is_lost_after_its_lifetime() {
     for starts_empty in [false, true] {
         let fixture = stopped("platform");

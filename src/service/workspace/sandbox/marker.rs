@@ -1,6 +1,8 @@
 //! The markers of a container that is being populated. Each step requires the marker that the previous step set, so no
 //! step takes effect in another container.
 
+use std::cell::Cell;
+
 use crate::model::named::ContainerMarker;
 use crate::model::named::binding::RestoreBegun;
 use crate::model::{Directory, Error, MarkerOutcome, Result};
@@ -12,24 +14,36 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Marks a new container as restoring. Returns the nonce of the marker, and what the container contains. With a
     /// token, the container must have the disk of the platform snapshot with this token. Returns `None` if the container already
     /// carries a marker, or has another disk.
+    ///
+    /// # Errors
+    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if that marker may be of an attempt whose answer was
+    /// lost.
     pub(super) async fn mark_restoring(
         &self,
         dir: &Directory,
         files: &[String],
         token: Option<&str>,
     ) -> Result<Option<(String, RestoreBegun)>> {
+        let is_answer_lost = Cell::new(false);
         // Each attempt has its own nonce: an attempt whose response was lost may still take effect, in another
         // container.
-        self.retry(async || {
-            let nonce = self.random_short_id()?.as_str().to_owned();
-            let begun = self
-                .sandboxes()?
-                .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), token, dir, files)
-                .await
-                .map_err(self.failed(During::Start))?;
-            Ok(begun.map(|begun| (nonce, begun)))
-        })
-        .await
+        let marked = self
+            .retry(async || {
+                let nonce = self.random_short_id()?.as_str().to_owned();
+                let begun = self
+                    .sandboxes()?
+                    .begin_restore(&self.id, None, &ContainerMarker::Restoring(nonce.clone()), token, dir, files)
+                    .await
+                    .map_err(self.failed(During::Start))
+                    .inspect_err(|_| is_answer_lost.set(true))?;
+                Ok(begun.map(|begun| (nonce, begun)))
+            })
+            .await?;
+        if marked.is_none() && is_answer_lost.get() {
+            // The container may carry the marker of an earlier attempt.
+            return Err(Error::another_container(&self.id));
+        }
+        Ok(marked)
     }
 
     /// Records that the container whose marker has the nonce is the sandbox's own. With a named workspace, every ready marker
