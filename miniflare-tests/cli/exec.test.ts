@@ -188,14 +188,13 @@ test('a followed command that fails gives its exit status', async () => {
 });
 
 test('an empty command is refused with what to pass', async () => {
-  for (const command of [[''], ['  '], ['--shell', '']]) {
-    const { error, exitCode } = await cli.failure(
-      'exec',
-      ...command.slice(0, -1),
-      `@${NAME}`,
-      command.at(-1)!,
-    );
-    assert.deepEqual([error.message, exitCode], ['The command is empty.', 2]);
+  for (const command of [
+    [`@${NAME}`, ''],
+    [`@${NAME}`, '  '],
+    [`@${NAME}`, '--shell', ''],
+  ]) {
+    const { status, stdout } = await cli.run(['exec', '--json', ...command]);
+    assert.deepEqual([JSON.parse(stdout).error.message, status], ['The command is empty.', 2]);
   }
 });
 
