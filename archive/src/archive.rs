@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::delta::{self, Delta};
 use crate::read_ahead::ReadAhead;
 use crate::single::{self, CACHE, Single};
-use crate::{Entry, Page, Path, Result, Source};
+use crate::{Entry, Error, Page, Path, Result, Source};
 
 /// Where the files of a snapshot are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl<S: Source> Archive<S> {
         match (&mut self.0, &mut content.0) {
             (Form::Full(archive), ContentOf::Full(content)) => archive.next_bytes(content).await,
             (Form::Delta(archive), ContentOf::Delta(content)) => archive.next_bytes(content).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -139,7 +139,7 @@ impl<S: Source> Archive<S> {
         match (&mut self.0, &mut walk.0) {
             (Form::Full(archive), WalkOf::Full(walk)) => archive.next_entry(walk).await,
             (Form::Delta(archive), WalkOf::Delta(walk)) => archive.next_entry(walk).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -158,7 +158,7 @@ impl<S: Source> Archive<S> {
         match (&mut self.0, &mut walk.0) {
             (Form::Full(archive), SortedWalkOf::Full(walk)) => archive.next_sorted(walk).await,
             (Form::Delta(archive), SortedWalkOf::Delta(walk)) => archive.next_sorted(walk).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -167,7 +167,7 @@ impl<S: Source> Archive<S> {
         match (&mut self.0, &mut walk.0) {
             (Form::Full(archive), WalkOf::Full(walk)) => archive.next_entry_bytes(walk).await,
             (Form::Delta(archive), WalkOf::Delta(walk)) => archive.next_entry_bytes(walk).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 }

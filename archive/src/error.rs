@@ -26,5 +26,10 @@ pub enum Error {
     Source(String),
 }
 
+impl Error {
+    /// The error of a position in another archive than the one that is read.
+    pub(crate) const OTHER_ARCHIVE: Self = Self::Unsupported("the position is in another archive");
+}
+
 /// The result of a reader.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::read_ahead::ReadAhead;
 use crate::squashfs::{self, Squashfs};
 use crate::tar::{self, Tar};
-use crate::{Entry, Kind, Page, Path, Result, Source};
+use crate::{Entry, Error, Kind, Page, Path, Result, Source};
 
 /// One archive.
 pub(crate) enum Single<S> {
@@ -111,7 +111,7 @@ impl<S: Source> Single<S> {
         match (self, &mut content.content) {
             (Self::Squashfs(archive), ContentOf::Squashfs(content)) => archive.next_bytes(content).await,
             (Self::Tar(archive), ContentOf::Tar(content)) => archive.next_bytes(content).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -129,7 +129,7 @@ impl<S: Source> Single<S> {
         match (self, &mut walk.0) {
             (Self::Squashfs(archive), WalkOf::Squashfs(walk)) => archive.next_entry(walk).await,
             (Self::Tar(archive), WalkOf::Tar(walk)) => archive.next_entry(walk).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -148,7 +148,7 @@ impl<S: Source> Single<S> {
         match (self, &mut walk.0) {
             (Self::Squashfs(archive), SortedWalkOf::Squashfs(walk)) => archive.next_entry(walk).await,
             (Self::Tar(archive), SortedWalkOf::Tar(walk)) => walk.next(archive).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -156,7 +156,7 @@ impl<S: Source> Single<S> {
     pub async fn next_sorted_bytes(&mut self, walk: &mut SortedWalk) -> Result<Option<Bytes>> {
         match (self, &mut walk.0) {
             (Self::Squashfs(archive), SortedWalkOf::Squashfs(walk)) => archive.next_entry_bytes(walk).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 
@@ -165,7 +165,7 @@ impl<S: Source> Single<S> {
         match (self, &mut walk.0) {
             (Self::Squashfs(archive), WalkOf::Squashfs(walk)) => archive.next_entry_bytes(walk).await,
             (Self::Tar(archive), WalkOf::Tar(walk)) => archive.next_entry_bytes(walk).await,
-            _ => Ok(None),
+            _ => Err(Error::OTHER_ARCHIVE),
         }
     }
 }
