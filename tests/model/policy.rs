@@ -310,26 +310,6 @@ fn numbers_above_the_maximum_are_refused() {
 }
 
 #[test]
-fn expiration_of_a_new_policy_has_the_limits_of_one_snapshot() {
-    let with = |expiration_seconds| Policy { expiration_seconds, ..Policy::default() };
-    let with_rule = |seconds| Policy { keep_last: Some(keep_last(1, Some(seconds), true)), ..Policy::default() };
-    for seconds in [1, 59, MAX_EXPIRATION + 1] {
-        for (policy, option) in
-            [(with(seconds), "`expirationSeconds`"), (with_rule(seconds), "`keepLast.expirationSeconds`")]
-        {
-            let error = expect_error(policy.check_new());
-            assert_eq!(error.code(), Code::InvalidArgument);
-            assert_eq!(error.message(), format!("{option} must be 0 or 60–3153600000, got {seconds}."));
-        }
-    }
-    for seconds in [0, 60, MAX_EXPIRATION] {
-        with(seconds).check_new().unwrap();
-        with_rule(seconds).check_new().unwrap();
-    }
-    with(1).check().unwrap();
-}
-
-#[test]
 fn documented_maximums_are_accepted() {
     let count = keep_last(10_000, Some(MAX_EXPIRATION), true);
     let largest =

@@ -4,15 +4,10 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "schema")]
-use super::schema::zero_or;
 use super::{Error, Label, Result, SnapshotId, Timestamp};
 
 /// The default expiration, in seconds: 30 days.
 pub const DEFAULT_EXPIRATION: u64 = 30 * 24 * 3600;
-
-/// The minimum expiration, in seconds. 0 is allowed too and means never.
-pub const MIN_EXPIRATION: u64 = 60;
 
 /// The longest expiration, in seconds: 100 years of 365 days.
 pub const MAX_EXPIRATION: u64 = 100 * 365 * 24 * 3600;
@@ -29,7 +24,7 @@ pub struct Policy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_last: Option<KeepLast>,
     /// A snapshot expires this many seconds after its last use; 0 is never.
-    #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: u64,
     /// The number of days, among those with snapshots, whose newest snapshot stays.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_COUNT)))]
@@ -49,7 +44,7 @@ pub struct KeepLast {
     pub count: NonZeroU32,
     /// These snapshots expire this many seconds after their last use, instead of the policy's; 0 is never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(transform = zero_or(MIN_EXPIRATION, MAX_EXPIRATION)))]
+    #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRATION)))]
     pub expiration_seconds: Option<u64>,
     /// Whether all other snapshots are deleted at once; otherwise they stay until they expire.
     #[serde(default = "default_true")]
@@ -86,11 +81,6 @@ pub struct Decision {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Whether a snapshot can have this expiration, in seconds.
-pub(crate) fn is_expiration(seconds: u64) -> bool {
-    seconds == 0 || (MIN_EXPIRATION..=MAX_EXPIRATION).contains(&seconds)
-}
-
 impl Policy {
     /// Verifies the limits that the types do not express ([`Code::InvalidArgument`]).
     pub fn check(&self) -> Result<()> {
@@ -107,25 +97,6 @@ impl Policy {
             format!("The retention policy {what} the maximum of {limit}."),
             format!("Pass counts up to {MAX_COUNT}, and seconds up to {MAX_EXPIRATION}; 0 seconds means never."),
         ))
-    }
-
-    /// Verifies the limits of a policy that a request sets. Policies of earlier releases may have shorter expirations.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`](super::Code::InvalidArgument)
-    pub fn check_new(&self) -> Result<()> {
-        let of_newest = self.keep_last.and_then(|rule| rule.expiration_seconds);
-        for (option, seconds) in
-            [("expirationSeconds", Some(self.expiration_seconds)), ("keepLast.expirationSeconds", of_newest)]
-        {
-            if let Some(seconds) = seconds.filter(|seconds| !is_expiration(*seconds)) {
-                return Err(Error::invalid_argument(
-                    format!("`{option}` must be 0 or {MIN_EXPIRATION}–{MAX_EXPIRATION}, got {seconds}"),
-                    format!("Pass {MIN_EXPIRATION} to {MAX_EXPIRATION} seconds after the last use, or 0 for never."),
-                ));
-            }
-        }
-        self.check()
     }
 
     /// Whether every decision depends on one snapshot alone: only expirations are set.

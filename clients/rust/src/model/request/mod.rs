@@ -83,7 +83,7 @@ use std::ops::RangeInclusive;
 
 use fields::Fields;
 
-use super::policy::{MAX_EXPIRATION, MIN_EXPIRATION, is_expiration};
+use super::policy::MAX_EXPIRATION;
 use super::{Error, Label, Result};
 
 /// The maximum length of a text in options, in characters. All options have at most 64 KiB of JSON.
@@ -91,6 +91,9 @@ const MAX_TEXT: usize = 64_000;
 
 /// The maximum length of an idempotency key, in characters.
 const MAX_KEY_CHARS: usize = 128;
+
+/// The minimum expiration of one snapshot, in seconds. 0 is allowed too and means never.
+const MIN_EXPIRATION: u64 = 60;
 
 /// Refuses the option `memory`: the platform cannot capture the memory of processes.
 fn refuse_memory(fields: &mut Fields) -> Result<()> {
@@ -126,7 +129,9 @@ fn check_key(key: Option<String>) -> Result<Option<String>> {
 }
 
 fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
-    if let Some(seconds) = seconds.filter(|seconds| !is_expiration(*seconds)) {
+    if let Some(seconds) =
+        seconds.filter(|seconds| *seconds != 0 && !(MIN_EXPIRATION..=MAX_EXPIRATION).contains(seconds))
+    {
         return Err(Error::invalid_argument(
             format!("`expirationSeconds` must be 0 or {MIN_EXPIRATION}–{MAX_EXPIRATION}, got {seconds}"),
             format!(

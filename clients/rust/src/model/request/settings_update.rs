@@ -81,9 +81,6 @@ impl SettingsUpdate {
     }
 
     pub(super) fn check_settings(&self) -> Result<()> {
-        if let Some(policy) = &self.retention {
-            policy.check_new()?;
-        }
         let any_dir = Directory::parse("/workspace")?;
         self.clone().apply(Settings::new(any_dir)).check()
     }

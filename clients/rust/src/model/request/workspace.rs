@@ -206,7 +206,7 @@ fn check_policy(policy: Option<Policy>) -> Result<Policy> {
     let policy = policy.ok_or_else(|| {
         Error::invalid_argument("`policy` is missing", "Pass the whole policy; {} is the default policy.")
     })?;
-    policy.check_new()?;
+    policy.check()?;
     Ok(policy)
 }
 
