@@ -27,8 +27,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a position in another archive than the one that is read.
-    pub(crate) const OTHER_ARCHIVE: Self = Self::Unsupported("the position is in another archive");
+    /// The error of a position in an archive of another kind than the one that is read.
+    pub(crate) const OTHER_ARCHIVE: Self = Self::Unsupported("the position is in an archive of another kind");
 }
 
 /// The result of a reader.

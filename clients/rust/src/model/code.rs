@@ -120,9 +120,9 @@ codes! {
     OtherDirectory = "OTHER_DIRECTORY", Conflict;
     /// The snapshot is not in the ledger, or not any more.
     SnapshotNotFound = "SNAPSHOT_NOT_FOUND", NotFound;
-    /// The snapshot is pinned, other sandboxes depend on it, or only it has the files of a stopped workspace.
+    /// The snapshot is pinned, other sandboxes depend on it, or only it has the files of a workspace.
     SnapshotHasDependents = "SNAPSHOT_HAS_DEPENDENTS", Conflict;
-    /// The snapshot is being taken, or a sandbox is being made from it.
+    /// The snapshot is being taken, a sandbox is being made from it, or its workspace is being started or stopped.
     SnapshotBusy = "SNAPSHOT_BUSY", Transient;
     /// Another snapshot of the sandbox has this label.
     LabelTaken = "LABEL_TAKEN", Conflict;

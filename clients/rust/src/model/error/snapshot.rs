@@ -149,12 +149,12 @@ impl Error {
         Self::new(Code::SnapshotHasDependents, format!("The snapshot {id} {reason}."), remediation)
     }
 
-    /// [`Code::SnapshotHasDependents`], for the deletion of the snapshot from which a stopped workspace starts.
+    /// [`Code::SnapshotHasDependents`], for the deletion of the snapshot that alone has the files of a workspace.
     pub fn snapshot_is_only_copy(id: &SnapshotId, workspace: &WorkspaceName) -> Self {
         Self::new(
             Code::SnapshotHasDependents,
             format!(
-                "Only the snapshot {id} has the files of a stopped sandbox of the workspace {:?}.",
+                "Only the snapshot {id} has the files of the workspace {:?}: no running container has them.",
                 workspace.as_str()
             ),
             "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
