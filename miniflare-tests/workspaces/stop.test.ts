@@ -189,3 +189,30 @@ describe('during a start,', () => {
     assert.equal(await workspace.exec('cat file'), 'x\n');
   });
 });
+
+describe('the newest snapshot of a workspace is not deleted', () => {
+  /** Returns the call that deletes the snapshot of the last stop. */
+  async function deletionOfNewest() {
+    const [sandboxId, { lastSnapshot }] = await Promise.all([workspace.sandboxId(), workspace.stop()]);
+    return () => world.rpc('delete', { sandboxId, snapshotId: lastSnapshot?.id });
+  }
+
+  test('while an empty container runs', async () => {
+    const deleteNewest = await deletionOfNewest();
+    await workspace.coldStart('[ ! -e file ]');
+    await assert.rejects(deleteNewest(), { code: 'SNAPSHOT_HAS_DEPENDENTS' });
+    await workspace.start();
+    assert.equal(await workspace.exec('cat file'), 'x\n');
+  });
+
+  test('while a start restores it', async () => {
+    const deleteNewest = await deletionOfNewest();
+    const blocked = calls.block(isUnpacking);
+    const start = workspace.start();
+    await blocked.reached;
+    await assert.rejects(deleteNewest(), { code: 'SNAPSHOT_BUSY' });
+    blocked.release();
+    await start;
+    assert.equal(await workspace.exec('cat file'), 'x\n');
+  });
+});
