@@ -1890,8 +1890,9 @@ export interface Workspace {
   /** The latest state transitions, newest first. */
   history: Transition[];
   /**
-   * Whether the container of the active workspace has ended without a stop, as the status of its sandbox
-   * says. The next start restores the newest snapshot. Only `workspaces/getByName` reports it.
+   * Whether the container ended without a stop. The next start restores the newest snapshot. Of an
+   * active workspace, only `workspaces/getByName` reports it, as the status of its sandbox says. Of a
+   * stopped one, each answer reports it until the next start, unless a snapshot has all its files.
    */
   containerEnded?: boolean;
   /** When the workspace stops automatically if there is no further activity. */
@@ -2275,6 +2276,11 @@ export interface WorkspaceEntry {
   version: number;
   /** Whether the files of the running workspace are saved automatically. */
   autosave?: boolean;
+  /**
+   * Whether the last stop found that the container had ended, so that files newer than `lastSavedAt` may
+   * be lost.
+   */
+  containerEnded?: boolean;
   /**
    * When the newest snapshot of the workspace's files was taken that the list counts: by a stop or an
    * automatic save, or the one that the workspace was last started from. The description of the

@@ -351,6 +351,7 @@ describe('a workspace', () => {
     await desk.exec('echo unsaved >file');
     await desk.endContainer();
     await using tab = await fixture.signedIn('#/workspaces/lossy/desk');
+    await tab.page.getByText('The container ended without a stop.').waitFor();
     await tab.button('Check desk').click();
     await tab.page.getByText('Files that were newer than the snapshot may be lost.').first().waitFor();
     await tab.page.getByText('The last start restored snap-').waitFor();

@@ -170,6 +170,7 @@ describe('a workspace whose container ended before its time', () => {
     await workspace.advanceClock(11 * MINUTE);
     const stopped = await workspace.describe();
     assert.deepEqual([stopped.state, stopped.lastSnapshot], ['stopped', lastSnapshot]);
+    assert.equal(stopped.containerEnded, true, 'newer files may be lost');
     assert.equal(await workspace.isRunning(), false, 'the stop starts no container');
     await assertRestarts();
   });

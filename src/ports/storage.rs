@@ -25,6 +25,8 @@ pub trait Ledger {
     fn snapshot(&self, id: &SnapshotId) -> Result<Option<SnapshotRecord>>;
     /// Returns the snapshot with a label. Deleted snapshots have no label.
     fn snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>>;
+    /// Returns the newest deleted snapshot that had a label.
+    fn deleted_snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>>;
     /// Stores a snapshot, and replaces the row with the same id. Fails when another snapshot that is not deleted has
     /// the same label.
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()>;

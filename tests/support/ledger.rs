@@ -103,6 +103,12 @@ impl Ledger for MemoryLedger {
         Ok(snapshots.values().find(|snapshot| has_label(snapshot, label)).cloned())
     }
 
+    fn deleted_snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
+        let snapshots = self.snapshots.borrow();
+        let is_deleted = |row: &&SnapshotRecord| row.state() == SnapshotState::Deleted && row.label == *label;
+        Ok(snapshots.values().filter(is_deleted).max_by_key(|row| (row.created_at(), &row.snapshot_id)).cloned())
+    }
+
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()> {
         let mut snapshots = self.snapshots.borrow_mut();
         let is_other = |other: &&SnapshotRecord| other.snapshot_id != snapshot.snapshot_id;

@@ -16,7 +16,7 @@ pub struct Policy {
     /// A snapshot expires this long after its last use; 0 means never [default: 30d]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<DurationArg>,
-    /// Keep only the newest N snapshots
+    /// Keep only the newest N snapshots, and pinned ones; a label protects none
     #[arg(long, value_name = "N", value_parser = positive)]
     pub keep_last: Option<NonZeroU32>,
     /// Keep all snapshots until they expire: remove the rule of --keep-last

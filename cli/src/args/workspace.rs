@@ -43,7 +43,7 @@ Examples:
   snapshotter workspace start notebook --from before-upgrade
   snapshotter workspace start notebook --fingerprint \"$(git rev-parse HEAD)\"")]
     Start(Start),
-    /// Stop a workspace: take a snapshot, and destroy the sandbox
+    /// Stop a workspace: take a snapshot, end its commands, and destroy the sandbox
     #[command(after_help = "\
 Example:
   snapshotter workspace stop notebook

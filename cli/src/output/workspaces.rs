@@ -4,7 +4,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription,
     WorkspaceEntry, WorkspacePage, WorkspaceProblem,
 };
-use sandbox_snapshotter_client::model::named::{Autosave, Storage, StoragePolicy, TurnEnded};
+use sandbox_snapshotter_client::model::named::{Autosave, State, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl Show for WorkspaceDescription {
             ("workspace", self.name.to_string()),
             ("tenant", self.tenant.to_string()),
             ("state", self.state.to_string()),
-            ("container", if self.container_ended { ENDED } else { "" }.to_owned()),
+            ("container", container(self).to_owned()),
             ("sandbox", self.sandbox_id.to_string()),
             ("runtime", runtime(self.runtime)),
             ("former sandboxes", names(&self.former_sandbox_ids)),
@@ -87,8 +87,14 @@ impl Show for WorkspaceDescription {
     }
 }
 
-/// What became of the container of an active workspace that ended without a stop.
-const ENDED: &str = "ended without a stop; the next start restores the newest snapshot";
+/// Returns what became of a container that ended without a stop.
+const fn container(of: &WorkspaceDescription) -> &'static str {
+    match of.state {
+        _ if !of.container_ended => "",
+        State::Stopped => "had ended before the stop; files newer than the newest snapshot may be lost",
+        _ => "ended without a stop; the next start restores the newest snapshot",
+    }
+}
 
 fn storage(policy: StoragePolicy) -> &'static str {
     match policy {
@@ -198,7 +204,11 @@ impl Show for WorkspacePage {
 /// Formats when a workspace was last saved.
 fn last_saved(entry: &WorkspaceEntry, now: Timestamp) -> String {
     let saved = entry.last_saved_at.map_or_else(|| "never".to_owned(), |time| relative_time(time, now));
-    if entry.unsaved_since.is_some() { format!("{saved}, then failed") } else { saved }
+    match entry {
+        WorkspaceEntry { container_ended: true, .. } => format!("{saved}, newer files may be lost"),
+        WorkspaceEntry { unsaved_since: Some(_), .. } => format!("{saved}, then failed"),
+        _ => saved,
+    }
 }
 
 /// Formats the settings of automatic saves.

@@ -101,6 +101,11 @@ function About({ of }: { of: Workspace }) {
           </p>
         </div>
       )}
+      {of.containerEnded && (
+        <Remark>
+          The container ended without a stop. The next start restores the newest snapshot. {POSSIBLE_LOSS}
+        </Remark>
+      )}
       {of.mayHaveLost && (
         <Remark>
           The last start restored {sourceOf(of)}. {POSSIBLE_LOSS}

@@ -120,7 +120,17 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
 }
 
 function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
-  const { name, state, sandboxId, sizeBytes, createdAt, updatedAt, lastSavedAt, unsavedSince } = entry;
+  const {
+    name,
+    state,
+    sandboxId,
+    sizeBytes,
+    createdAt,
+    updatedAt,
+    lastSavedAt,
+    unsavedSince,
+    containerEnded,
+  } = entry;
   const actions = useWorkspaceActions({ tenant, name });
   return (
     <tbody>
@@ -135,6 +145,7 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
           {lastSavedAt ? <Time at={lastSavedAt} /> : <span class="hint">never</span>}
           {sizeBytes !== undefined && <span class="hint"> {size(sizeBytes)}</span>}
           {unsavedSince && <span class="hint"> saves fail</span>}
+          {containerEnded && <span class="hint"> newer files may be lost</span>}
         </td>
         <td data-name="Created">
           <Time at={createdAt} />

@@ -133,6 +133,11 @@ impl Ledger for SqlLedger {
         self.snapshot_rows("WHERE label = ? AND state <> 'deleted'", &[label.as_str().into()]).map(first)
     }
 
+    fn deleted_snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
+        let newest = "WHERE label = ? AND state = 'deleted' ORDER BY created_at DESC, snapshot_id DESC LIMIT 1";
+        self.snapshot_rows(newest, &[label.as_str().into()]).map(first)
+    }
+
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()> {
         let values = [
             snapshot.snapshot_id.as_str().into(),

@@ -177,6 +177,9 @@ pub struct SandboxStopped {
     #[serde(default)]
     #[serde(alias = "wasAsleep")]
     pub had_ended: bool,
+    /// Whether the sandbox had ended before the stop, and it is not certain that a snapshot has all its files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_unsaved: bool,
     /// Whether the sandbox did not answer the request to destroy its container in time. The request may still take
     /// effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

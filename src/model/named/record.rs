@@ -86,6 +86,9 @@ pub struct NamedRecord {
     /// Whether a call that may restore the files of an active workspace has not been answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restore_unconfirmed: bool,
+    /// Whether the last stop found that the container had ended, and a snapshot may not have all its files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub container_ended: bool,
     /// Whether files may be lost of which the ledger of the present sandbox does not know, and no answer has reported it, or
     /// only one that may have been lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -183,6 +186,8 @@ impl NamedRecord {
             (self.turn_ended_at, self.unsaved_since) = (None, None);
         }
         self.state = to;
+        // The restore of a start reports a loss.
+        self.container_ended &= to != State::Active;
         if matches!(to, State::Provisioning | State::Restoring) {
             self.record_restore(None);
         }
@@ -207,6 +212,11 @@ impl NamedRecord {
         let is_only_copy = |snapshot: &PlatformSnapshot| snapshot.same_archive().is_none();
         let only_in_platform = self.platform_snapshot.as_ref().is_some_and(is_only_copy);
         if only_in_platform { StoragePolicy::Platform } else { self.settings.storage }
+    }
+
+    /// Records what a stop of the sandbox found. Only a persistent workspace has files to lose.
+    pub fn note_container_ended(&mut self, ended_unsaved: bool) {
+        self.container_ended = ended_unsaved && self.settings.persistent;
     }
 
     /// Records what a stop of the sandbox stored, if it stored anything.
@@ -281,7 +291,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             name: record.address.name.clone(),
             tenant: record.address.tenant.clone(),
             state: record.state,
-            container_ended: false,
+            container_ended: record.container_ended,
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
             former_sandbox_ids: record.former_sandbox_ids.clone(),
@@ -329,6 +339,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             autosave: record.settings.autosave.is_on(),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
+            container_ended: record.container_ended,
             problem_code: record.problem.as_ref().map(|problem| problem.code),
             created_at: record.created_at,
             source_sandbox_id: record.source.as_ref().map(|source| source.origin_id.clone()),

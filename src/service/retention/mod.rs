@@ -209,7 +209,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for (mut snapshot, decision) in snapshots.into_iter().zip(decisions) {
             if !decision.keep {
                 removed.push(snapshot.snapshot_id.clone());
-                self.begin_deletion(snapshot, &decision.reasons.join(", "))?;
+                let reason = format!("by the retention policy ({})", decision.reasons.join(", "));
+                self.begin_deletion(snapshot, &reason)?;
             } else if counts && snapshot.expires_at != decision.expires_at {
                 // With a policy that counts, the expiration of a snapshot depends on the others.
                 snapshot.expires_at = decision.expires_at;

@@ -34,11 +34,22 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Selector::Id { snapshot_id, .. } => self.ledger.snapshot(snapshot_id)?,
             Selector::Label { label, .. } => self.ledger.snapshot_by_label(label)?,
         };
-        let snapshot = found.ok_or_else(|| Error::snapshot_not_found(&selection.selector))?;
+        let Some(snapshot) = found else { return Err(self.snapshot_not_found(&selection.selector)?) };
         if let Selector::Ref { r#ref } = &selection.selector {
             check_row(r#ref, &snapshot)?;
         }
         Ok(Selected { sandbox, snapshot })
+    }
+
+    /// Returns the error for a selector that no snapshot matches. It says when and why the last snapshot with a label was removed.
+    fn snapshot_not_found(&self, selector: &Selector) -> Result<Error> {
+        let Selector::Label { label, .. } = selector else { return Ok(Error::snapshot_not_found(selector)) };
+        let removed = self.ledger.deleted_snapshot_by_label(label)?;
+        let error = removed.as_ref().and_then(|row| match &row.stage {
+            Stage::Deleted { removal, .. } => Some(Error::labelled_snapshot_removed(label, &row.snapshot_id, removal)),
+            _ => None,
+        });
+        Ok(error.unwrap_or_else(|| Error::snapshot_not_found(selector)))
     }
 }
 

@@ -275,6 +275,7 @@ impl<P: Ports> NamedWorkspace<P> {
             last_restore: None,
             restore_report: RestoreReport::First,
             restore_unconfirmed: false,
+            container_ended: false,
             unreported_loss,
             unreported_since: None,
             problem: None,

@@ -152,7 +152,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 self.add_newest_save(&mut description, saved_at).await?;
             }
             // A stop or a rollback in the meantime ends the container, too.
-            description.container_ended = ended? && self.existing()?.version == record.version;
+            description.container_ended |= ended? && self.existing()?.version == record.version;
         }
         if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
             // It may have been refreshed since. Without an answer, the description contains the last known one.

@@ -117,6 +117,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 };
                 let record = self.transition(State::Stopped, &cause, |record| {
                     record.note_snapshots(last, outcome.platform_snapshot.clone());
+                    record.note_container_ended(outcome.ended_unsaved);
                     record.problem = None;
                     record.next_check_at = None;
                 })?;

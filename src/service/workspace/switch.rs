@@ -142,6 +142,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let NextSandbox { cause, saved_because, may_have_lost, promotion, .. } = next;
         let point_to_new = |record: &mut NamedRecord| {
             record.last_restore = None;
+            record.container_ended = false;
             let former = std::mem::replace(&mut record.sandbox_id, id.clone());
             let decommission = Task::Decommission(id);
             record.tasks.retain(|task| *task != decommission);

@@ -62,6 +62,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     let Some(stopped) = stopped else { return };
                     if *task.sandbox_id() == record.sandbox_id {
                         record.note_snapshots(stopped.snapshot, stopped.platform_snapshot);
+                        record.note_container_ended(stopped.ended_unsaved);
                     } else {
                         record.note_former_snapshot(task.sandbox_id(), stopped.snapshot);
                     }

@@ -118,6 +118,7 @@ pub fn minimal_record() -> NamedRecord {
         last_restore: None,
         restore_report: RestoreReport::First,
         restore_unconfirmed: false,
+        container_ended: false,
         unreported_loss: false,
         unreported_since: None,
         problem: None,
@@ -191,6 +192,7 @@ pub fn full_record() -> NamedRecord {
         }),
         restore_report: RestoreReport::Again,
         restore_unconfirmed: true,
+        container_ended: true,
         unreported_loss: true,
         problem: Some(WorkspaceProblem {
             code: Code::Internal,

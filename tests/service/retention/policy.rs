@@ -20,6 +20,19 @@ fn new_policy_is_applied_immediately() {
 }
 
 #[test]
+fn label_of_a_snapshot_that_the_policy_removed_says_so() {
+    let fixture = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two"]);
+    set_policy(&fixture, &json!({ "keepLast": { "count": 1 } }));
+    let error = fixture.run(Operation::Get, &by_label("one")).unwrap_err();
+    assert_eq!(error.code(), Code::SnapshotNotFound);
+    let text = error.message();
+    assert!(text.contains("with the label \"one\" was removed at"), "{text}");
+    assert!(text.contains("by the retention policy (not among the newest 1 of its sandbox)"), "{text}");
+    fixture.snapshot_labelled("agent-42", "one");
+    fixture.run(Operation::Get, &by_label("one")).unwrap();
+}
+
+#[test]
 fn shorter_expiration_applies_to_existing_snapshots() {
     let fixture = with_policy(&json!({ "expirationSeconds": 0 }), &["one", "two"]);
     set_policy(&fixture, &json!({ "expirationSeconds": 3600 }));
@@ -95,7 +108,7 @@ fn reason_is_kept_with_the_deleted_snapshot() {
     let one = fixture.run(Operation::Get, &by_label("one")).unwrap()["ref"].clone();
     set_policy(&fixture, &json!({ "keepLast": { "count": 1 } }));
     let manifest = fixture.run(Operation::Manifest, &json!({ "ref": one })).unwrap();
-    assert_eq!(manifest["removal"]["reason"], "not among the newest 1 of its sandbox");
+    assert_eq!(manifest["removal"]["reason"], "by the retention policy (not among the newest 1 of its sandbox)");
     let error = fixture.run(Operation::Restore, &json!({ "ref": one })).expect_code(Code::SnapshotNotFound);
     assert!(error.message().contains("not among the newest 1 of its sandbox"), "{error}");
 }

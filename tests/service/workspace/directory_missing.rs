@@ -1,4 +1,4 @@
-//! Workspaces whose directory was deleted or moved in the running container, or whose container ended without a stop.
+//! Workspaces whose directory was deleted or moved in the running container.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
@@ -18,21 +18,6 @@ fn without_directory() -> Fixture {
     fixture.world.remove_directory(&id, "/workspace/app");
     fixture.world.reset_calls();
     fixture
-}
-
-#[test]
-fn description_says_that_the_container_has_ended() {
-    let fixture = Fixture::with_workspace();
-    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["containerEnded"], Value::Null);
-    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
-    let described = fixture.get_workspace(WORKSPACE).unwrap();
-    assert_eq!((&described["state"], &described["containerEnded"]), (&json!("active"), &json!(true)));
-    assert!(fixture.world.running_sandboxes().is_empty(), "the description starts nothing");
-    fixture.world.before(Method::Status).fail_transiently();
-    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["containerEnded"], Value::Null, "it is not known");
-    fixture.world.clear_faults();
-    fixture.stop_workspace(WORKSPACE).unwrap();
-    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["containerEnded"], Value::Null);
 }
 
 fn entry(fixture: &Fixture) -> Value {

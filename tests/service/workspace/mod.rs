@@ -4,6 +4,7 @@ mod alarm;
 mod autosave;
 mod causes;
 mod concurrent_calls;
+mod container_ended;
 mod create;
 mod delete;
 mod directory;

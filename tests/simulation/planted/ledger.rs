@@ -229,6 +229,10 @@ impl Ledger for PlantedPorts {
         Ok(self.stored().snapshot_by_label(label)?.filter(|_| !is_unseen))
     }
 
+    fn deleted_snapshot_by_label(&self, label: &Label) -> Result<Option<SnapshotRecord>> {
+        self.stored().deleted_snapshot_by_label(label)
+    }
+
     #[track_caller]
     fn put_snapshot(&self, snapshot: &SnapshotRecord) -> Result<()> {
         let place = self.ledger_place();

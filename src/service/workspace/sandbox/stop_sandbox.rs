@@ -49,10 +49,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (mut is_reported, mut unreported_since) = (false, None);
         match self.probe_and_clear_task(unfinished_task.is_some() && request.snapshot).await? {
             SandboxCondition::Ended => {
-                stopped.files_saved = matches!(self.saved_snapshot().await?, Some(SavedIn::Archive(_)));
+                let saved = self.saved_snapshot().await?;
+                stopped.ended_unsaved = saved.is_none();
+                stopped.files_saved = matches!(saved, Some(SavedIn::Archive(_)));
                 return self.allow_sleep().await.map(|()| stopped);
             }
-            SandboxCondition::Unfinished | SandboxCondition::ColdStarted => {}
+            SandboxCondition::Unfinished | SandboxCondition::ColdStarted => stopped.ended_unsaved = true,
             SandboxCondition::Diverged { .. } if !request.snapshot => {}
             SandboxCondition::Diverged { marker } => {
                 stopped.rescue_snapshot_id = Some(self.rescue_before_destroy(marker.as_ref()).await?);

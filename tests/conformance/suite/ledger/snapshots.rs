@@ -21,6 +21,7 @@ pub fn cases<L: Ledger>() -> Vec<Case<L>> {
         case!(label_follows_its_snapshot),
         case!(label_of_another_snapshot_is_refused_and_nothing_changes),
         case!(label_is_free_once_its_snapshot_is_deleted),
+        case!(newest_deleted_snapshot_is_found_by_its_label),
         case!(unfinished_snapshots_are_those_creating_or_deleting),
         case!(expiring_snapshots_are_ready_and_ordered_by_expiration),
         case!(latest_expiration_of_a_snapshot_applies),
@@ -104,6 +105,16 @@ fn label_is_free_once_its_snapshot_is_deleted(ledger: &impl Ledger) {
     ledger.put_snapshot(&named(deleted(5, minute_after_start(60)))).unwrap();
     assert_eq!(id_of(ledger.snapshot_by_label(&label("a")).unwrap()), Some(snapshot_id(4)));
     assert!(ledger.put_snapshot(&named(ready(1))).is_err(), "another snapshot has the label now");
+}
+
+fn newest_deleted_snapshot_is_found_by_its_label(ledger: &impl Ledger) {
+    let named = |snapshot: SnapshotRecord| SnapshotRecord { label: label("a"), ..snapshot };
+    assert_eq!(ledger.deleted_snapshot_by_label(&label("a")).unwrap(), None);
+    let at = minute_after_start(60);
+    put(ledger, [named(deleted(2, at)), named(deleted(3, at)), named(deleted(1, at)), deleted(5, at)]);
+    put(ledger, [named(ready(4))]);
+    assert_eq!(id_of(ledger.deleted_snapshot_by_label(&label("a")).unwrap()), Some(snapshot_id(3)));
+    assert_eq!(ledger.deleted_snapshot_by_label(&label("A")).unwrap(), None);
 }
 
 fn unfinished_snapshots_are_those_creating_or_deleting(ledger: &impl Ledger) {

@@ -39,6 +39,20 @@ impl Error {
         Self::new(Code::SnapshotNotFound, format!("There is no {what}."), USE_ANOTHER)
     }
 
+    /// [`Code::SnapshotNotFound`], for a label that no snapshot has any more.
+    pub fn labelled_snapshot_removed(label: &Label, id: &SnapshotId, removal: &Removal) -> Self {
+        Self::new(
+            Code::SnapshotNotFound,
+            format!(
+                "The snapshot {id} with the label {:?} was removed at {}: {}.",
+                label.as_str(),
+                removal.at,
+                removal.reason
+            ),
+            USE_ANOTHER,
+        )
+    }
+
     /// [`Code::SnapshotNotFound`], for a message of another object about a snapshot that the ledger of `origin` does not
     /// list.
     pub fn snapshot_not_listed(origin: &SandboxId, id: &SnapshotId) -> Self {

@@ -23,8 +23,9 @@ pub struct WorkspaceDescription {
     pub tenant: Tenant,
     /// The last known state. If the sandbox has ended since, the next start detects it.
     pub state: State,
-    /// Whether the container of the active workspace has ended without a stop, as the status of its sandbox says. The next start
-    /// restores the newest snapshot. Only `workspaces/getByName` reports it.
+    /// Whether the container ended without a stop. The next start restores the newest snapshot. Of an active workspace, only
+    /// `workspaces/getByName` reports it, as the status of its sandbox says. Of a stopped one, each answer reports it until the
+    /// next start, unless a snapshot has all its files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub container_ended: bool,
     /// The id of the workspace's sandbox. While the workspace is active, the application passes it to `getSandbox()`.
@@ -271,6 +272,9 @@ pub struct WorkspaceEntry {
     /// Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaved_since: Option<Timestamp>,
+    /// Whether the last stop found that the container had ended, so that files newer than `lastSavedAt` may be lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub container_ended: bool,
     /// The code of the last problem, as in the `problem` of the workspace; absent once the operation succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem_code: Option<Code>,

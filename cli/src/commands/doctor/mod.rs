@@ -2,11 +2,12 @@
 //!
 //! The checks continue after a failure where possible. The token is sent only to a server that responded as a
 //! snapshotter.
+//!
+//! - [`workspaces`]: the checks of the workspaces
 
-use sandbox_snapshotter_client::model::named::answer::WorkspacePage;
-use sandbox_snapshotter_client::model::named::{StoragePolicy, Tenant};
-use sandbox_snapshotter_client::model::request::ListWorkspacesRequest;
-use sandbox_snapshotter_client::model::{Runtime, Timestamp, json as model_json};
+mod workspaces;
+
+use sandbox_snapshotter_client::model::{Timestamp, json as model_json};
 use sandbox_snapshotter_client::{HttpResponse, TransportError};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -88,7 +89,7 @@ fn examine_server(sources: &Sources, address: &Address, command: &Doctor) -> Vec
     let (health, of_workspaces) = match with_token {
         Ok((server, health)) => {
             checks.push(Check::passed("token", "The server accepted the token."));
-            (health, workspace_checks(&server, command.tenant.as_deref()))
+            (health, workspaces::check(&server, command.tenant.as_deref()))
         }
         // Without a valid token, the checks are those of the public health answer.
         Err(failed) => {
@@ -115,63 +116,6 @@ fn examine_token(sources: &Sources, address: &Address) -> Result<(Server, Health
     let answer = server.call("health", json!({})).and_then(Answer::of);
     let health = answer.map(|answer| answer.value).map_err(|failure| token_check(&failure))?;
     Ok((server, health))
-}
-
-/// Checks the workspaces of a tenant: which runtime they are in, and which of them need their present image.
-fn workspace_checks(server: &Server, tenant: Option<&str>) -> Vec<Check> {
-    let request = tenant.map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse).map_err(Failure::from);
-    let request = request.map(|tenant| ListWorkspacesRequest {
-        limit: ListWorkspacesRequest::MAX_LIMIT,
-        ..ListWorkspacesRequest::of(tenant)
-    });
-    let page = request.and_then(|request| server.call("workspaces/list", json!(request)).and_then(Answer::of));
-    match page.map(|answer: Answer<WorkspacePage>| answer.value) {
-        Ok(page) => {
-            let runtimes = describe_runtimes(&page).map(|detail| Check::passed("runtimes", detail));
-            runtimes.into_iter().chain(images_check(&page)).chain(problems_check(&page)).collect()
-        }
-        Err(failure) => vec![Check { ok: None, ..Check::from_failure("runtimes", &failure) }],
-    }
-}
-
-/// Returns the names of the workspaces that another image would strand: their files are only in a platform snapshot, which
-/// only its own image restores.
-fn images_check(page: &WorkspacePage) -> Option<Check> {
-    let stranded = page.workspaces.iter().filter(|entry| entry.storage == StoragePolicy::Platform);
-    let names: Vec<_> = stranded.map(|entry| entry.name.to_string()).collect();
-    let detail = format!("With another image, these workspaces can't be started: {}.{}", names.join(", "), more(page));
-    let remediation =
-        "Before you deploy another image: `snapshotter workspace update NAME --storage both`, start and stop.";
-    (!names.is_empty()).then(|| Check::undetermined("images", detail, remediation))
-}
-
-/// Returns the names of the workspaces that have a problem, such as a stop that fails at each attempt.
-fn problems_check(page: &WorkspacePage) -> Option<Check> {
-    let problems = page.workspaces.iter().filter_map(|entry| Some(format!("{} ({})", entry.name, entry.problem_code?)));
-    let problems: Vec<_> = problems.collect();
-    let detail = format!("These workspaces have a problem: {}.{}", problems.join(", "), more(page));
-    let remediation = "`snapshotter workspace show NAME` shows the problem of a workspace, and how to correct it.";
-    (!problems.is_empty()).then(|| Check::undetermined("problems", detail, remediation))
-}
-
-/// Returns the names of the workspaces in each runtime.
-fn describe_runtimes(page: &WorkspacePage) -> Option<String> {
-    let names = |runtime: Runtime| {
-        let entries = page.workspaces.iter().filter(|entry| entry.runtime == Some(runtime));
-        entries.map(|entry| entry.name.to_string()).collect::<Vec<_>>().join(", ")
-    };
-    let lists = Runtime::ALL.map(|runtime| (runtime, names(runtime)));
-    let lists: Vec<String> = lists
-        .into_iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(runtime, names)| format!("{runtime}: {names}."))
-        .collect();
-    (!lists.is_empty()).then(|| lists.join(" ") + more(page))
-}
-
-/// Returns a sentence that refers to the list if the page is not the only one.
-fn more(page: &WorkspacePage) -> &'static str {
-    page.cursor.as_ref().map_or("", |_| " There are more: see `snapshotter workspace list`.")
 }
 
 /// Returns the failed check of a token that the server rejected, or that could not be verified.
@@ -283,55 +227,6 @@ mod tests {
         }
         assert_eq!(clock_check(61_000).detail, "This clock is 1 min behind the server's.");
         assert_eq!(clock_check(-7_200_000).detail, "This clock is 2 h ahead of the server's.");
-    }
-
-    #[test]
-    fn workspaces_are_listed_by_their_runtime() {
-        let entry = |name: &str, runtime: Option<&str>| {
-            json!({
-                "name": name, "state": "stopped", "sandboxId": name, "createdAt": "2026-11-20T05:00:00.000Z",
-                "updatedAt": "2026-11-20T05:00:00.000Z", "version": 1, "runtime": runtime,
-            })
-        };
-        let page = |entries: Value, cursor: Option<&str>| {
-            serde_json::from_value::<WorkspacePage>(json!({ "workspaces": entries, "cursor": cursor })).unwrap()
-        };
-        let both = json!([entry("a", Some("container")), entry("b", Some("sdk-0.12")), entry("c", Some("container"))]);
-        assert_eq!(describe_runtimes(&page(both.clone(), None)).as_deref(), Some("sdk-0.12: b. container: a, c."));
-        assert!(describe_runtimes(&page(both, Some("c"))).unwrap().contains("workspace list"));
-        assert_eq!(describe_runtimes(&page(json!([entry("a", None)]), None)), None);
-    }
-
-    #[test]
-    fn workspaces_that_another_image_would_strand_are_listed() {
-        let entry = |name: &str, storage: &str| {
-            json!({
-                "name": name, "state": "stopped", "sandboxId": name, "storage": storage, "version": 1,
-                "createdAt": "2026-11-20T05:00:00.000Z", "updatedAt": "2026-11-20T05:00:00.000Z",
-            })
-        };
-        let page = |entries: Value| serde_json::from_value(json!({ "workspaces": entries })).unwrap();
-        let all = [entry("a", "platform"), entry("b", "both"), entry("c", "archive"), entry("d", "platform")];
-        let check = images_check(&page(json!(all))).unwrap();
-        assert_eq!(check.ok, None);
-        assert!(check.detail.contains("can't be started: a, d."), "{}", check.detail);
-        assert_eq!(images_check(&page(json!([entry("b", "both")]))), None);
-    }
-
-    #[test]
-    fn workspaces_with_a_problem_are_listed() {
-        let entry = |name: &str, problem: Value| {
-            json!({
-                "name": name, "state": "active", "sandboxId": name, "problemCode": problem, "version": 1,
-                "createdAt": "2026-11-20T05:00:00.000Z", "updatedAt": "2026-11-20T05:00:00.000Z",
-            })
-        };
-        let page = |entries: Value| serde_json::from_value(json!({ "workspaces": entries })).unwrap();
-        let healthy = entry("a", Value::Null);
-        let check = problems_check(&page(json!([healthy, entry("b", json!("INVALID_DIRECTORY"))]))).unwrap();
-        assert_eq!(check.ok, None);
-        assert!(check.detail.contains(": b (INVALID_DIRECTORY)."), "{}", check.detail);
-        assert_eq!(problems_check(&page(json!([healthy]))), None);
     }
 
     #[test]
