@@ -100,23 +100,6 @@ test('a stopped workspace is started', async () => {
   assert.deepEqual([status, stdout], [0, 'started\n']);
 });
 
-test('a command and a list of files warn that files may be lost if they start a killed workspace', async () => {
-  await cli.print('workspace', 'stop', NAME);
-  const warning =
-    /^warning: the files were restored from snap-\w+, which was \d+ s old; files that were newer than the snapshot may be lost\n$/;
-  for (const command of [
-    ['exec', `@${NAME}`, 'true'],
-    ['ls', `@${NAME}`],
-  ]) {
-    await exec(['true']);
-    await world.kill(sandbox);
-    const { status, stderr } = await cli.run(command);
-    assert.equal(status, 0, stderr);
-    assert.match(stderr, warning);
-    assert.equal((await cli.run(command)).stderr, '');
-  }
-});
-
 for (const [how, options] of [
   ['', []],
   [' in JSON mode', ['--json']],

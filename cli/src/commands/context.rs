@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Effect};
 use crate::output::answer::Answer;
-use crate::output::exec::loss_warning;
+use crate::output::loss::loss_warning;
 use crate::output::spinner::Spinner;
 use crate::output::{Output, Show, print_warning};
 use crate::settings::Sources;
@@ -111,10 +111,13 @@ impl Context {
 
     /// Warns of the start of a workspace or a sandbox for a call if files may be lost. In JSON mode, the answer has it.
     pub fn warn_of_loss(&self, started: Option<&StartedForExec>) {
-        if !self.output.json
-            && let Some(warning) = started.and_then(loss_warning)
-        {
-            print_warning(&warning);
+        self.warn_except_in_json(started.and_then(loss_warning));
+    }
+
+    /// Prints warnings of lost files. In JSON mode, the answer has what they say.
+    pub(super) fn warn_except_in_json(&self, warnings: impl IntoIterator<Item = String>) {
+        if !self.output.json {
+            warnings.into_iter().for_each(|warning| print_warning(&warning));
         }
     }
 

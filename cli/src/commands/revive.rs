@@ -33,7 +33,10 @@ pub fn run(context: &Context, command: Revive) -> Result<Exit> {
             _ => failure,
         }
     });
-    context.show::<RevivedSandbox>(&revived?)
+    let revived = revived?;
+    context.show::<RevivedSandbox>(&revived)?;
+    context.warn_of_loss(revived.value.started().as_ref());
+    Ok(Exit::Done)
 }
 
 /// Returns the failure for a named workspace, which is started instead.

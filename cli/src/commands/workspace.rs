@@ -25,6 +25,7 @@ use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, St
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::output::loss::{loss_warning_of, stop_warnings};
 use crate::output::stopped::Stopped;
 use crate::output::switched::StartedFrom;
 use crate::output::{print_failure, print_warning};
@@ -49,7 +50,9 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         Workspace::Promote(command) => switch::promote(context, command),
         Workspace::Migrate(command) => {
             let request = MigrateRequest { address: parse_address(&command.name)?, runtime: command.runtime };
-            context.show::<Stopped>(&context.call_mutating("workspaces/migrate", &request)?)
+            let migrated = context.call_mutating::<Stopped>("workspaces/migrate", &request)?;
+            context.warn_except_in_json(stop_warnings(&migrated.value.workspace.description));
+            context.show(&migrated)
         }
         Workspace::Delete(command) => deletion::run(context, &command),
     }
@@ -75,6 +78,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         let request = GetOrCreateRequest { create, from: None, start };
         let started = context.call_mutating::<StartedWorkspace>("workspaces/getOrCreate", &request)?;
         context.show(&started)?;
+        context.warn_except_in_json(loss_warning_of(&started.value.description));
         if keeps_other_settings(given, &started.value.description) {
             print_warning("the workspace existed and keeps its settings: `snapshotter workspace update` changes them");
         }
@@ -88,6 +92,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         failure.with_sentence("The workspace was not created.").with_remediation(remediation.to_owned())
     })?;
     context.show(&created)?;
+    context.warn_except_in_json(loss_warning_of(&created.value.description));
     if let Some(SourceRequest::Snapshot(_)) = create.source {
         context.warn_of_left_out_of(&created.value.description);
     }
@@ -120,10 +125,13 @@ fn start(context: &Context, command: Start) -> Result<Exit> {
         ..StartRequest::of(address)
     };
     if request.from.is_none() {
-        return context.show::<StartedWorkspace>(&context.call_mutating("workspaces/start", &request)?);
+        let started = context.call_mutating::<StartedWorkspace>("workspaces/start", &request)?;
+        context.warn_except_in_json(loss_warning_of(&started.value.description));
+        return context.show(&started);
     }
     let started = context.call_mutating::<StartedFrom>("workspaces/start", &request)?;
     context.show(&started)?;
+    context.warn_except_in_json(loss_warning_of(&started.value.started.description));
     context.warn_of_left_out_of(&started.value.started.description);
     Ok(Exit::Done)
 }
@@ -143,6 +151,7 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
     }
     let mut stopped = context.call_mutating::<Stopped>("workspaces/stop", &request)?;
     // A snapshot with a label or an expiration is taken in any case.
+    context.warn_except_in_json(stop_warnings(&stopped.value.workspace.description));
     stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;
     context.show(&stopped)
 }
@@ -187,6 +196,8 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
     };
     let answer = context.call_mutating::<ForkedWorkspaces<StartedWorkspace>>("workspaces/fork", &request)?;
     context.output.show(&answer)?;
+    let loss = "files of the workspace that were newer than the snapshot may be lost";
+    context.warn_except_in_json(answer.value.may_have_lost.then(|| loss.to_owned()));
     let failures: Vec<_> = answer.value.forks.iter().filter_map(fork_failure).collect();
     if !context.output.json {
         failures.iter().for_each(print_failure);
@@ -246,8 +257,9 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
 /// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
 const MAX_DESCRIBED: usize = 10;
 
-/// Adds when the newest snapshot was taken to the workspaces that are active, or that no stop and no automatic save has saved. The
-/// list does not have the snapshots that callers take, and the ledgers do. Of a page with many such workspaces, none is read.
+/// Adds when the newest snapshot was taken, and whether the container has ended, to the workspaces that are active, or that no stop
+/// and no automatic save has saved. The list does not have the snapshots that callers take, and the ledgers do. Of a page with many
+/// such workspaces, none is read.
 fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<WorkspacePage>) {
     let Answer { raw, value, .. } = page;
     let may_be_newer = |entry: &WorkspaceEntry| entry.state == State::Active || entry.last_saved_at.is_none();
@@ -266,12 +278,16 @@ fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<Workspac
         let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
         // The workspace may be deleted by now.
         let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
-        let saved_at = described.ok().and_then(|described| described.value.last_saved_at);
-        if saved_at > entry.last_saved_at {
-            entry.last_saved_at = saved_at;
-            let row =
-                raw.get_mut(<WorkspacePage as lists::Page>::ROWS).and_then(|rows| rows.get_mut(index)?.as_object_mut());
-            row.map(|row| row.insert("lastSavedAt".to_owned(), json!(saved_at)));
+        let Ok(Answer { value: described, .. }) = described else { continue };
+        let row = raw.get_mut(<WorkspacePage as lists::Page>::ROWS);
+        let Some(row) = row.and_then(|rows| rows.get_mut(index)?.as_object_mut()) else { continue };
+        if described.last_saved_at > entry.last_saved_at {
+            entry.last_saved_at = described.last_saved_at;
+            row.insert("lastSavedAt".to_owned(), json!(described.last_saved_at));
+        }
+        if described.container_ended {
+            entry.container_ended = true;
+            row.insert("containerEnded".to_owned(), json!(true));
         }
     }
 }

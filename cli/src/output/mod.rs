@@ -4,7 +4,7 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
-//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`], [`loss`]: the text output of each answer
 
 pub mod answer;
 mod changes;
@@ -15,6 +15,7 @@ pub mod exec;
 pub mod files;
 pub mod health;
 mod hooks;
+pub mod loss;
 pub mod render;
 pub mod retention;
 mod revive;

@@ -4,8 +4,9 @@ use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::revive::RevivedSandbox;
 
 use super::Show;
+use super::loss::possible_loss;
 use super::table::details;
-use super::workspaces::{files, possible_loss, problem_remediation, rescue};
+use super::workspaces::{files, problem_remediation, rescue};
 
 impl Show for RevivedSandbox {
     fn ids(&self) -> Vec<String> {

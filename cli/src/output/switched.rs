@@ -6,8 +6,9 @@ use serde::Deserialize;
 
 use super::Show;
 use super::hooks::hooks;
+use super::loss::loss_of;
 use super::table::details;
-use super::workspaces::{address, loss_of, started_rows};
+use super::workspaces::{address, started_rows};
 
 /// A workspace that was started from a snapshot, in a new sandbox.
 #[derive(Debug, Deserialize)]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::Show;
 use super::hooks::{hook, hooks};
+use super::loss::loss_of;
 use super::render::{
     count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
 };
@@ -351,25 +352,6 @@ pub(super) fn files(how: StartOutcome, from: Option<&RestoredFrom>) -> String {
 /// Returns which snapshot has the files from before a restore.
 pub(super) fn rescue(id: Option<&SnapshotId>) -> String {
     id.map_or_else(String::new, |id| format!("{id}, with the files from before the restore"))
-}
-
-/// Returns which files a workspace may have lost.
-pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
-    possible_loss(described.may_have_lost, described.lost_since, described.restored_from.as_ref())
-}
-
-/// Returns which files may be lost: those that were newer than the restored snapshot, or than an earlier one that was restored before
-/// it.
-pub(super) fn possible_loss(
-    may_have_lost: Option<bool>,
-    since: Option<Timestamp>,
-    from: Option<&RestoredFrom>,
-) -> String {
-    match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
-        _ if may_have_lost != Some(true) => String::new(),
-        Some(since) => format!("files that were written after {since}"),
-        None => "files that were newer than the snapshot".to_owned(),
-    }
 }
 
 #[cfg(test)]

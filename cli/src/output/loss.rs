@@ -1,0 +1,80 @@
+//! The warnings of files that may be lost.
+
+use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::exec::StartedForExec;
+use sandbox_snapshotter_client::model::named::answer::{RestoredFrom, StartOutcome, WorkspaceDescription};
+
+use super::workspaces::files;
+
+/// Returns the warning about a start after which files may be lost.
+pub fn loss_warning(started: &StartedForExec) -> Option<String> {
+    let loss = possible_loss(started.may_have_lost, started.lost_since, started.restored_from.as_ref());
+    let files = files(started.how, started.restored_from.as_ref());
+    (!loss.is_empty()).then(|| format!("the files were {files}; {loss} may be lost"))
+}
+
+/// Returns the warning about a workspace whose answer to a start or a rollback says that files may be lost.
+pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
+    let (loss, from) = (loss_of(described), described.restored_from.as_ref());
+    (!loss.is_empty()).then(|| format!("the files were {}; {loss} may be lost", files(StartOutcome::Restored, from)))
+}
+
+/// Returns the warnings about a stopped workspace.
+pub fn stop_warnings(described: &WorkspaceDescription) -> impl Iterator<Item = String> {
+    let ended = "the container had ended before the stop; files that were newer than the newest snapshot may be lost";
+    described.container_ended.then(|| ended.to_owned()).into_iter().chain(loss_warning_of(described))
+}
+
+/// Returns which files a workspace may have lost.
+pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
+    possible_loss(described.may_have_lost, described.lost_since, described.restored_from.as_ref())
+}
+
+/// Returns which files may be lost: those that were newer than the restored snapshot, or than an earlier one that was restored before
+/// it.
+pub(super) fn possible_loss(
+    may_have_lost: Option<bool>,
+    since: Option<Timestamp>,
+    from: Option<&RestoredFrom>,
+) -> String {
+    match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
+        _ if may_have_lost != Some(true) => String::new(),
+        Some(since) => format!("files that were written after {since}"),
+        None => "files that were newer than the snapshot".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+    use serde_json::json;
+
+    use super::*;
+
+    fn warning(may_have_lost: bool, lost_since: Option<&str>) -> Option<String> {
+        let from =
+            json!({ "snapshotId": "snap-aaaaaaaaaaaaaaaa", "createdAt": "2026-01-01T00:00:00.000Z", "ageSeconds": 4 });
+        let started =
+            json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": may_have_lost, "lostSince": lost_since });
+        loss_warning(&json::from_value(&started).unwrap())
+    }
+
+    #[test]
+    fn a_start_that_may_have_lost_files_has_a_warning() {
+        assert_eq!(
+            warning(true, Some("2026-01-01T00:00:00.000Z")).unwrap(),
+            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; files that were newer than the \
+             snapshot may be lost"
+        );
+        assert_eq!(warning(false, None), None);
+    }
+
+    #[test]
+    fn a_loss_before_the_restored_snapshot_is_reported_with_its_time() {
+        assert_eq!(
+            warning(true, Some("2025-12-31T00:00:00.000Z")).unwrap(),
+            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; files that were written after \
+             2025-12-31T00:00:00.000Z may be lost"
+        );
+    }
+}

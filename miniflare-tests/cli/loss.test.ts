@@ -1,0 +1,91 @@
+// The command line with a workspace whose container was killed: each command that notices it warns that files may be lost.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import { type World } from '../world.ts';
+
+const NAME = 'notebook';
+
+const RESTORED =
+  /^warning: the files were restored from snap-\w+, which was \d+ s old; files that were newer than the snapshot may be lost\n$/;
+
+const HAD_ENDED =
+  /^warning: the container had ended before the stop; files that were newer than the newest snapshot may be lost\n$/;
+
+let world: World;
+let cli: Cli;
+
+before(async () => {
+  ({ world, cli } = await start());
+  await cli.id('workspace', 'create', NAME);
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Starts the workspace without a loss, and kills its container. */
+beforeEach(async () => {
+  for (const verb of ['start', 'stop']) await cli.run(['workspace', verb, NAME]);
+  await world.kill(await cli.id('workspace', 'start', NAME));
+});
+
+for (const command of [
+  ['exec', `@${NAME}`, 'true'],
+  ['ls', `@${NAME}`],
+  ['workspace', 'start', NAME],
+  ['workspace', 'start', NAME, '--quiet'],
+  ['workspace', 'create', NAME, '--or-start', '--quiet'],
+])
+  test(`\`${command.join(' ')}\` warns when it starts the workspace`, async () => {
+    const { status, stderr } = await cli.run(command);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, RESTORED);
+  });
+
+for (const options of [[], ['--quiet']])
+  test(`\`${['workspace stop', ...options].join(' ')}\` warns that the container had ended`, async () => {
+    for (let repeated = 0; repeated < 2; repeated++) {
+      const { status, stderr } = await cli.run(['workspace', 'stop', NAME, ...options]);
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, HAD_ENDED);
+    }
+  });
+
+test('`workspace stop` repeats the warning of the start', async () => {
+  await cli.run(['workspace', 'start', NAME]);
+  assert.match((await cli.run(['workspace', 'stop', NAME])).stderr, RESTORED);
+});
+
+test('a command whose files are in place gives no warning', async () => {
+  await cli.run(['workspace', 'start', NAME]);
+  assert.equal((await cli.run(['exec', `@${NAME}`, 'true'])).stderr, '');
+});
+
+test('the warnings are in the answer in JSON mode', async () => {
+  const run = async (verb: string) => {
+    const { stdout, stderr } = await cli.run(['workspace', verb, NAME, '--json']);
+    assert.equal(stderr, '');
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  assert.equal((await run('stop'))['containerEnded'], true);
+  assert.equal((await run('start'))['mayHaveLost'], true);
+});
+
+test('the list, the description and `doctor` say that the container of an active workspace has ended', async () => {
+  assert.match(await cli.print('workspace', 'list'), /^notebook .* active .*, newer files may be lost /m);
+  assert.match(await cli.print('workspace', 'show', NAME), /^container +ended without a stop/m);
+  assert.match(await cli.print('doctor'), /containers of these workspaces ended without a stop: notebook\./);
+});
+
+test('the list, the description and `doctor` say so after a stop, until the next start', async () => {
+  await cli.run(['workspace', 'stop', NAME]);
+  assert.match(await cli.print('workspace', 'list'), /^notebook .* stopped .*, newer files may be lost /m);
+  assert.match(await cli.print('workspace', 'show', NAME), /^container +had ended before the stop/m);
+  assert.match(await cli.print('doctor'), /containers of these workspaces ended without a stop: notebook\./);
+  await cli.run(['workspace', 'start', NAME]);
+  assert.doesNotMatch(await cli.print('workspace', 'list'), /may be lost/);
+  assert.doesNotMatch(await cli.print('doctor'), /ended without a stop/);
+});
