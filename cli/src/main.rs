@@ -11,6 +11,7 @@
 
 mod args;
 mod commands;
+mod directory_copy;
 mod exit;
 mod failure;
 mod input;

@@ -43,7 +43,9 @@ Example:
 /// `tokens create`
 #[derive(Args)]
 pub struct Create {
-    /// A permission of the token: read, snapshot, work or admin. Repeat the option, or separate several with commas
+    /// A permission: `read` snapshots and descriptions; `snapshot`: create, change and delete snapshots and workspaces; `work`:
+    /// run commands and write files; `admin`: tokens, keys, and everything else. Each includes `read`. Repeat the option, or
+    /// separate several with commas
     #[arg(long = "permission", value_name = "PERMISSION", required = true, value_delimiter = ',', value_parser = permission())]
     pub permissions: Vec<Permission>,
     /// A workspace that the token permits. Repeat the option for several [default: all workspaces of the tenant]
@@ -53,7 +55,7 @@ pub struct Create {
     #[arg(long, value_name = "TIME", default_value = "30d")]
     pub expires: Lifetime,
     /// A label for people
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
     /// The tenant.
     #[command(flatten)]

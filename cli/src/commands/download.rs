@@ -63,6 +63,10 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
 /// Returns the failure of operands that select no copy.
 fn invalid_operands(operands: &[String]) -> Failure {
     let (message, remediation) = match operands {
+        [from, to] if let Some(((sandbox, from), (other, to))) = split_place(from).zip(split_place(to)) && sandbox == other => (
+            "Both FROM and TO are in the same sandbox.".to_owned(),
+            format!("Run `snapshotter exec {}`.", shell_words([sandbox, "cp", from, to])),
+        ),
         [from, to] if split_place(from).is_some() && split_place(to).is_some() => (
             "Both FROM and TO are in a sandbox.".to_owned(),
             "Copy the file to this machine first, then from this machine.".to_owned(),

@@ -15,6 +15,7 @@ use super::file_hints::{Place, explain};
 use super::files::{parse_path, sandbox_files};
 use super::local_files::{STDOUT, check_target_file, file_name, report, write_file, write_to_stdout};
 use crate::args::download::{Cp, SandboxCopy};
+use crate::directory_copy::upload_of_directory;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::quoting::shell_words;
@@ -164,7 +165,10 @@ fn unreadable(path: &Path, sandbox: &str, to: &FilePath, error: &io::Error) -> F
     let message = format!("{} can't be read: {error}.", path.display());
     let remediation = match error.kind() {
         io::ErrorKind::IsADirectory => {
-            format!("Pass a file. For a directory, run `{}`.", upload_of_directory(path, sandbox, to))
+            format!(
+                "Pass a file. For a directory, run `{}`.",
+                upload_of_directory(&path.display().to_string(), sandbox, to.as_str())
+            )
         }
         _ => "Pass a file that this user can read.".to_owned(),
     };
@@ -202,26 +206,9 @@ fn explain_directory(failure: Failure, sandbox: &str, path: &FilePath) -> Failur
     ))
 }
 
-/// Returns the command line that copies the files of a local directory to a directory of a sandbox, which it creates.
-fn upload_of_directory(path: &Path, sandbox: &str, to: &FilePath) -> String {
-    let tar = shell_words(["tar", "c", "-C", &path.display().to_string(), "."]);
-    let to = to.as_str().trim_end_matches('/');
-    let to = shell_words([if to.is_empty() { "." } else { to }]);
-    let unpack = format!("mkdir -p {to} && tar x -C {to}");
-    format!("{tar} | snapshotter exec {}", shell_words([sandbox, &unpack]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_directory_is_copied_to_the_path_that_the_user_gave() {
-        let line = |local: &str, to: &str| upload_of_directory(Path::new(local), "@ws", &parse_path(to).unwrap());
-        assert_eq!(line("/tmp/d", "w"), "tar c -C /tmp/d . | snapshotter exec @ws 'mkdir -p w && tar x -C w'");
-        assert_eq!(line("my d", "w/"), "tar c -C 'my d' . | snapshotter exec @ws 'mkdir -p w && tar x -C w'");
-        assert_eq!(line("d", ""), "tar c -C d . | snapshotter exec @ws 'mkdir -p . && tar x -C .'");
-    }
 
     #[test]
     fn a_directory_is_copied_from_the_path_without_its_parents() {

@@ -5,6 +5,47 @@ use sandbox_snapshotter_client::model::{ShortRef, SnapshotId};
 
 use crate::quoting::shell_words;
 
+/// Returns how to find out what the argument `missing` of a command can be, such as `<NAME>`.
+pub fn list_tip(words: &[String], arguments: &[String], missing: &str) -> Option<String> {
+    let group = words.first()?.as_str();
+    let last_word = words.last()?;
+    let given =
+        arguments.iter().skip_while(|argument| *argument != last_word).nth(1).filter(|word| !word.starts_with('-'));
+    let target = given
+        .map(|given| if group == "workspace" { format!("@{}", given.trim_start_matches('@')) } else { given.clone() });
+    let list = |command: &str, of: Option<&String>| {
+        let of = of.map_or_else(|| "SANDBOX|@NAME".to_owned(), |target| shell_words([target.as_str()]));
+        format!("`snapshotter {command} list {of}`")
+    };
+    Some(match missing.trim_matches(['<', '>']) {
+        "NAME" if group == "workspace" && last_word == "create" => {
+            "choose a name, as in `snapshotter workspace create notebook`".to_owned()
+        }
+        "NAME" if group == "checkpoint" && last_word == "create" => {
+            format!(
+                "choose a name, as in `snapshotter checkpoint create {} tests-pass`",
+                shell_words([target?.as_str()])
+            )
+        }
+        "NAME" if group == "checkpoint" => format!("{} lists the checkpoints", list("checkpoint", target.as_ref())),
+        "NAME" => "`snapshotter workspace list` lists the workspaces".to_owned(),
+        "SANDBOX|@NAME" => {
+            "a workspace is named as @NAME: `snapshotter workspace list` lists the workspaces".to_owned()
+        }
+        "ID" if group == "commands" => format!("{} lists the commands", list("commands", target.as_ref())),
+        "ID|LABEL" | "ID|REF|LABEL" | "FROM" => {
+            match target.filter(|target| target.starts_with('@') || group == "workspace") {
+                Some(target) => format!("{} lists the snapshots", list("snapshot", Some(&target))),
+                None => format!(
+                    "the sandbox or the workspace comes first, then the snapshot: {} lists the snapshots",
+                    list("snapshot", None)
+                ),
+            }
+        }
+        _ => return None,
+    })
+}
+
 /// Returns the tip for an id whose sandbox is missing, that of a snapshot or of a background command, and for a snapshot that is not
 /// an argument of its own.
 pub fn tip(root: &Command, words: &[String], arguments: &[String]) -> Option<String> {

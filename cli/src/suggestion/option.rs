@@ -5,20 +5,31 @@ use clap::{Arg, Command};
 use sandbox_snapshotter_client::model::similar::most_similar;
 
 use super::{replace_tip, surplus, synonyms, tips};
+use crate::directory_copy::copy_of_directory;
 
 /// Options of other programs that copy directories.
 const RECURSIVE: [&str; 4] = ["-r", "-R", "-a", "--recursive"];
 
-/// How to copy a directory.
-const RECURSIVE_TIP: &str = "a directory of a snapshot needs no option. For one of a running sandbox, run \
-    `tar c DIR | snapshotter exec @NAME tar x`, or `snapshotter exec @NAME tar c DIR | tar x`";
+/// Returns how to copy a directory.
+fn recursive_tip(arguments: &[String]) -> String {
+    let operands: Vec<_> = arguments.iter().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let line = match operands.as_slice() {
+        [from, to] => copy_of_directory(from, to),
+        _ => None,
+    };
+    line.map_or_else(
+        || "a directory of a snapshot needs no option".to_owned(),
+        |line| format!("a directory of a running sandbox is copied with `{line}`"),
+    )
+}
 
 /// Suggests an option for an unknown one or for a word too many.
 pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], arguments: &[String]) {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
     let unknown = unknown.clone();
     if words == ["cp"] && RECURSIVE.contains(&unknown.as_str()) {
-        replace_tip(error, RECURSIVE_TIP);
+        error.remove(ContextKind::SuggestedArg);
+        replace_tip(error, &recursive_tip(arguments));
         return;
     }
     let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
@@ -71,7 +82,10 @@ fn value_tip(root: &Command, command: &Command, arguments: &[String], unknown: &
 /// the same, or the one with a similar name. Does not suggest to pass the unknown option as a value, which no command takes.
 fn suggest_option(error: &mut clap::Error, root: &Command, command: &Command, name: &str) {
     let of_root = || root.get_arguments().filter(|argument| argument.is_global_set());
-    let options = || command.get_arguments().chain(of_root()).filter_map(Arg::get_long);
+    // Clap adds these two to every command later.
+    let of_clap =
+        || ["help", "version"].into_iter().filter(|long| *long == "help" || command.get_name() == root.get_name());
+    let options = || command.get_arguments().chain(of_root()).filter_map(Arg::get_long).chain(of_clap());
     let (beginning, ending) = (format!("{name}-"), format!("-{name}"));
     let longer = options().find(|long| long.starts_with(&beginning));
     let longer = longer.or_else(|| options().find(|long| long.ends_with(&ending)));

@@ -36,9 +36,32 @@ pub fn tip(command: &Command, words: &[String], arguments: &[String], word: &str
     let again = |word: &str| format!("run `snapshotter {} {}`", words.join(" "), shell_words([word]));
     let takes_one = command.get_positionals().count() == 1;
     let Some(option) = option_for(command, arguments, word) else {
-        let is_second = takes_one && word.starts_with('@') && takes_workspace(command);
+        let may_be_workspace = word.starts_with('@') || words.first().is_some_and(|group| group == "workspace");
+        let is_second = takes_one && may_be_workspace && takes_workspace(command);
         return is_second.then(|| format!("the command takes one workspace; for another, {}", again(word)));
     };
+    let last_word = words.last();
+    let mut given = arguments.iter().skip_while(|argument| Some(*argument) != last_word).skip(1);
+    if words == ["workspace", "promote"]
+        && let Some(first) = given.next()
+    {
+        let name = first.trim_start_matches('@');
+        let (files, other) = (shell_words([word]), shell_words([word, "--from"]));
+        let from = shell_words([format!("@{name}").as_str()]);
+        return Some(format!(
+            "you may mean '--from {files}': {name} gets the files of {word}. For the other direction, \
+             `snapshotter workspace promote {other} {from}`"
+        ));
+    }
+    if words == ["workspace", "fork"] && !word.starts_with('@') {
+        let names = given.skip(1).filter(|name| !name.starts_with('-')).count();
+        if names > 1 {
+            return Some(format!(
+                "'--new-name {}' names one fork. '--count {names}' makes {names} forks, whose names end with a number",
+                shell_words([word])
+            ));
+        }
+    }
     let tip = format!("you may mean '--{} {}'", option.get_long().unwrap_or_default(), shell_words([word]));
     // The name of another workspace must not become the label of a snapshot.
     let may_be_workspace = takes_one && words.first().is_some_and(|group| group == "workspace");
@@ -60,7 +83,13 @@ fn option_for<'a>(command: &'a Command, arguments: &[String], word: &str) -> Opt
         };
         value_name(option).is_some_and(accepts)
     };
-    own().find(|option| option.is_required_set()).or_else(|| own().find(takes_name))
+    let accepts = |option: &&Arg| {
+        let values = option.get_possible_values();
+        values.is_empty() || values.iter().any(|value| value.matches(word, false))
+    };
+    let is_label = |option: &&Arg| option.get_long() == Some("label");
+    let required = own().find(|option| option.is_required_set() && accepts(option));
+    required.or_else(|| own().filter(takes_name).find(is_label)).or_else(|| own().find(takes_name))
 }
 
 /// Returns the name of the single value of an option.

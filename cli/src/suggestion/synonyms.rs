@@ -43,10 +43,11 @@ const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 10] = [
 ];
 
 /// Options, without their dashes, and the options here, of which the first that the command has is suggested.
-const OPTIONS: [(&[&str], &[&str]); 15] = [
+const OPTIONS: [(&[&str], &[&str]); 16] = [
     (&["description", "desc", "comment", "note"], &["message", "label"]),
     (&["tag", "title", "name"], &["label", "message"]),
     (&["message", "m"], &["message", "label"]),
+    (&["label"], &["to"]),
     (&["f"], &["follow", "force", "yes"]),
     (&["force", "overwrite", "replace"], &["overwrite", "force", "replace", "yes"]),
     (&["output", "format", "o"], &["json"]),
@@ -61,6 +62,13 @@ const OPTIONS: [(&[&str], &[&str]); 15] = [
     (&["api-token", "api-key", "key"], &["token-file"]),
 ];
 
+/// Values of options, and the values here, of which the first that the option has is suggested.
+const VALUES: [(&[&str], &[&str]); 3] = [
+    (&["exec", "run", "write", "execute", "files"], &["work"]),
+    (&["all", "root", "owner", "full"], &["admin"]),
+    (&["list", "view", "get", "readonly", "read-only"], &["read"]),
+];
+
 /// Programs that people run in a sandbox.
 const PROGRAMS: [&str; 22] = [
     "rm", "mv", "mkdir", "rmdir", "touch", "chmod", "ln", "echo", "grep", "sed", "find", "tree", "tail", "head", "git",
@@ -71,6 +79,23 @@ const PROGRAMS: [&str; 22] = [
 pub fn command_tip(word: &str) -> Option<String> {
     if word == "version" {
         return Some("`snapshotter --version` prints the version".to_owned());
+    }
+    let of_program = match word {
+        "import" | "load" | "untar" | "unpack" => Some(
+            "to unpack the files of a tar in a workspace: `snapshotter exec @NAME tar x < FILE.tar`; for one file: \
+             `snapshotter cp FILE @NAME:PATH`",
+        ),
+        "login" => {
+            Some("there is no login: the token is that of `--token-file`, SNAPSHOTTER_TOKEN or the configuration file")
+        }
+        "config" | "settings" => Some("`snapshotter doctor` shows the settings, and which of them are wrong"),
+        "rename" => Some(
+            "nothing is renamed in place: `snapshotter workspace fork NAME --new-name OTHER` makes a workspace with the same files",
+        ),
+        _ => None,
+    };
+    if let Some(tip) = of_program {
+        return Some(tip.to_owned());
     }
     PROGRAMS.contains(&word).then(|| format!("to run a program in a sandbox: `snapshotter exec @NAME {word} …`"))
 }
@@ -88,6 +113,11 @@ pub fn commands_of_group(word: &str) -> &'static [&'static str] {
 /// Returns the options that do the same, without their dashes, if the command has them.
 pub fn options(name: &str) -> &'static [&'static str] {
     of(&OPTIONS, name)
+}
+
+/// Returns the values that mean the same, if the option has them.
+pub fn values(value: &str) -> &'static [&'static str] {
+    of(&VALUES, value)
 }
 
 fn of(table: &[(&[&str], &'static [&'static str])], word: &str) -> &'static [&'static str] {

@@ -1,7 +1,7 @@
 //! The arguments of other programs that commands here do not take, and how to reach the same.
 
 /// Commands, with their group or in every group; the arguments that they do not take, and how to reach the same.
-const TIPS: [(&[&str], &[&str], &str); 22] = [
+const TIPS: [(&[&str], &[&str], &str); 27] = [
     (
         &["exec"],
         &["-i", "-t", "-it", "-ti", "--interactive", "--tty", "--stdin"],
@@ -99,6 +99,24 @@ const TIPS: [(&[&str], &[&str], &str); 22] = [
         &["--tail", "-n", "--lines"],
         "append `| tail -n N`; with `--follow`, the output begins with its first byte",
     ),
+    (
+        &["workspace rollback", "workspace promote"],
+        &["--yes", "-y", "--force", "-f"],
+        "the command asks nothing: it saves the present files in a snapshot first",
+    ),
+    (
+        &["diff"],
+        &["-p", "-u", "--patch", "--unified"],
+        "the list has paths and sizes. For the lines of a text file that changed: \
+         `snapshotter cat SANDBOX|@NAME ID|LABEL PATH | diff - FILE`",
+    ),
+    (&["diff"], &["--stat"], "the list has the sizes of each file without an option"),
+    (&["diff"], &["--name-only", "--name-status"], "`--quiet` prints the paths only"),
+    (
+        &["checkpoint create"],
+        &["--label", "--title"],
+        "pass the name without an option; `--message` describes the checkpoint",
+    ),
     (&["create"], &["--pin"], "pin it then: `snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
 ];
 
@@ -138,6 +156,7 @@ mod tests {
             let words = line
                 .replace("SANDBOX|@NAME", "@notebook")
                 .replace("ID|LABEL", "before")
+                .replace("PATH", "a.txt")
                 .replace("--count N", "--count 2");
             let parsed = Cli::try_parse_from(words.split(' '));
             assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
