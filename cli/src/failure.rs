@@ -92,7 +92,7 @@ impl Failure {
     pub fn foreign_answer(what: &str) -> Self {
         let code = ErrorCode::ForeignAnswer;
         let message = format!("The answer is not from a snapshotter that this program supports: {what}.");
-        Self::local(Exit::NoAnswer, code.as_str(), message, remediation_for(&code).unwrap_or_default())
+        Self::local(Exit::NoAnswer, code.as_str(), message, remediation_for(&code, false).unwrap_or_default())
     }
 
     /// Returns the exit status of the command.
@@ -228,7 +228,7 @@ impl From<client::Error> for Failure {
     fn from(error: client::Error) -> Self {
         let remediation = match error.code() {
             ErrorCode::Known(code) => remediation_or(*code, error.remediation()),
-            code => remediation_for(code).unwrap_or_else(|| error.remediation()),
+            code => remediation_for(code, error.retryable()).unwrap_or_else(|| error.remediation()),
         };
         Self::Reported(Box::new(FailureReport {
             exit: Exit::of(error.code(), error.kind()),

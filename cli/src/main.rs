@@ -71,11 +71,22 @@ fn report_usage_error(error: &clap::Error) -> Exit {
         return Exit::Invalid;
     }
     let text = error.render().to_string();
+    let words = attempted_words().join(" ");
+    let (message, remediation) = message_and_remediation(&text, &words);
+    let failure = Failure::invalid("INVALID_USAGE", message, remediation);
+    Output { json: true, quiet: false }.fail(&failure, &words);
+    failure.exit()
+}
+
+/// Returns the message of an error of clap, and its tips, or else the command that explains the arguments.
+fn message_and_remediation(text: &str, words: &str) -> (String, String) {
     let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
     let message = message.strip_prefix("error: ").unwrap_or(message);
-    let failure = Failure::invalid("INVALID_USAGE", message, rest);
-    Output { json: true, quiet: false }.fail(&failure, &attempted_words().join(" "));
-    failure.exit()
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tips: Vec<_> = rest.lines().filter_map(|line| line.trim_start().strip_prefix("tip: ")).collect();
+    let help = format!("`snapshotter {words} --help`").replace("  ", " ");
+    let remediation = if tips.is_empty() { format!("{help} explains the arguments.") } else { tips.join("; ") };
+    (message, remediation)
 }
 
 /// Returns the words of the command in the arguments of this program, as far as they are valid.

@@ -4,7 +4,7 @@ use sandbox_snapshotter_client::ErrorCode;
 use sandbox_snapshotter_client::model::Code;
 
 /// Returns the remediation for users of the command line, if it differs from that of the API.
-pub fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
+pub fn remediation_for(code: &ErrorCode, is_repeatable: bool) -> Option<&'static str> {
     match code {
         ErrorCode::Unreachable => Some(
             "Nothing was done. Check the address, and that the server is running: `snapshotter doctor` shows details.",
@@ -12,6 +12,8 @@ pub fn remediation_for(code: &ErrorCode) -> Option<&'static str> {
         ErrorCode::ForeignAnswer => Some(
             "Check the address: it must be that of the Worker, without `/v1`. `snapshotter doctor` checks the server.",
         ),
+        // A call that must not be repeated has another remediation, and a key is printed with its option.
+        ErrorCode::AnswerLost if is_repeatable => Some("Run the command again."),
         _ => None,
     }
 }

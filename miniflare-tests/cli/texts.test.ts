@@ -285,3 +285,36 @@ test('`workspace create --or-start` warns that an existing workspace keeps its s
     );
   }
 });
+
+describe('a usage error', () => {
+  test('has the tip as its remediation in JSON mode, and no text of the help', async () => {
+    const { error } = await cli.failure('snapshot', 'list');
+    assert.match(error.message, /^the following required arguments were not provided: <SANDBOX\|@NAME>$/);
+    assert.equal(
+      error.remediation,
+      'a workspace is named as @NAME: `snapshotter workspace list` lists the workspaces',
+    );
+  });
+
+  test('names the help where there is no tip', async () => {
+    const { error } = await cli.failure('doctor', '--nonsense');
+    assert.equal(error.remediation, '`snapshotter doctor --help` explains the arguments.');
+  });
+
+  test('says how to bring in the files of a tar', async () => {
+    for (const [file, unpack] of [
+      ['a.tar', 'x'],
+      ['a.tar.gz', 'xz'],
+      ['my a.tgz', 'xz'],
+    ]) {
+      const { error } = await cli.failure('workspace', 'create', name, '--from', file!);
+      assert.equal(error.code, 'INVALID_USAGE');
+      assert.match(error.remediation, new RegExp(`snapshotter exec @NAME tar ${unpack} < `));
+    }
+  });
+
+  test('says how to copy a file within a sandbox', async () => {
+    const { error } = await cli.failure('cp', `@${name}:a`, `@${name}:b c`);
+    assert.equal(error.remediation, `Run \`snapshotter exec @${name} cp a 'b c'\`.`);
+  });
+});

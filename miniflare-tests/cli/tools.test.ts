@@ -116,6 +116,8 @@ test('`tokens revoke` takes a label that exactly one token has', async () => {
   await create('dashboard');
   assert.match(await cli.print('tokens', 'revoke', 'dashboard'), /^Revoked /);
   assert.deepEqual(await cli.code('tokens', 'revoke', 'dashboard'), ['TOKEN_NOT_FOUND', 3]);
+  await create('weekly');
+  assert.match((await cli.failure('tokens', 'revoke', 'wekly')).error.remediation, /Did you mean "weekly"\?/);
   const ids = [await create('ci'), await create('ci')];
   const { error, exitCode } = await cli.failure('tokens', 'revoke', 'ci');
   assert.deepEqual([error.code, exitCode], ['TOKEN_AMBIGUOUS', 4]);

@@ -48,7 +48,10 @@ describe('retention', () => {
       plan,
       /^policy: expires 30 days after the last use; keeps the newest 1\nID +LABEL +TAKEN +REMOVED BECAUSE\n/,
     );
-    assert.match(plan, / one +\S.* not among the newest 1 of its sandbox\n2 snapshots would be removed\.\n$/);
+    assert.match(
+      plan,
+      / one +\S.* not among the newest 1 of its sandbox\n2 snapshots would be removed\.\nA label protects no snapshot: `snapshotter snapshot pin` does\.\n$/,
+    );
     assert.deepEqual(await world.labels(origin), ['three', 'two', 'one']);
     const present = await cli.print('retention', 'plan', origin);
     assert.match(present, /^policy: .*\nNo snapshot would be removed\.\n$/);
@@ -74,13 +77,19 @@ describe('retention', () => {
     assert.deepEqual(set.policy, { keepLast, expirationSeconds: 0, keepDaily: 2, keepWeekly: 3 });
     assert.deepEqual((await cli.json('retention', 'show', origin)).policy, set.policy);
     assert.equal(await cli.print('retention', 'apply', origin, '--yes', '--quiet'), '');
-    assert.match(await cli.print('retention', 'apply', origin, '--yes'), /\nNo snapshot was removed\.\n$/);
+    assert.match(
+      await cli.print('retention', 'apply', origin, '--yes'),
+      /\nNo snapshot was removed\.\nA label protects no snapshot: `snapshotter snapshot pin` does\.\n$/,
+    );
   });
 
   test('removes the snapshots that a new policy does not keep', async () => {
     await take('one', 'two');
     const printed = await cli.print('retention', 'set', origin, '--keep-last', '1', '--yes');
-    assert.match(printed, / not among the newest 1 of its sandbox\n1 snapshot removed\.\n$/);
+    assert.match(
+      printed,
+      / not among the newest 1 of its sandbox\n1 snapshot removed\.\nA label protects no snapshot: `snapshotter snapshot pin` does\.\n$/,
+    );
     assert.deepEqual(await world.labels(origin), ['two']);
   });
 

@@ -203,7 +203,7 @@ describe('a workspace', () => {
     assert.deepEqual(await cli.code('workspace', 'show', name), ['WORKSPACE_NOT_FOUND', 3]);
     assert.match(
       await cli.print('workspace', 'delete', name, '--yes'),
-      new RegExp(`^Already deleted: ${name} (now|\\d+ s ago)\\.\n`),
+      new RegExp(`^${name} was deleted before at .* \\((now|\\d+ s ago)\\)\\.\n`),
     );
   });
 

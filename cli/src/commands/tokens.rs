@@ -5,6 +5,7 @@ use sandbox_snapshotter_client::model::named::{self, Address};
 use sandbox_snapshotter_client::model::request::{
     CreateTokenRequest, CurrentTokenRequest, ListTokensRequest, RevokeTokenRequest,
 };
+use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::token::{CreatedToken, CurrentToken, RevokedToken, Token, TokenId, TokenList};
 use sandbox_snapshotter_client::model::{Code, Label};
 
@@ -33,10 +34,13 @@ pub fn run(context: &Context, command: Tokens) -> Result<Exit> {
 
 fn revoke(context: &Context, Revoke { id, tenant }: &Revoke) -> Result<Exit> {
     let tenant = parse_tenant(tenant)?;
-    let not_found = || {
+    let not_found = |similar: Option<&str>| {
         // A misspelled id would leave the token valid.
         let message = format!("The tenant {:?} has no token {id:?}.", tenant.as_str());
-        let remediation = "Nothing was revoked. `snapshotter tokens list` lists the tokens.";
+        let remediation = match similar {
+            Some(similar) => format!("Nothing was revoked. Did you mean {similar:?}?"),
+            None => "Nothing was revoked. `snapshotter tokens list` lists the tokens.".to_owned(),
+        };
         Failure::local(Exit::NotFound, "TOKEN_NOT_FOUND", message, remediation)
     };
     let revoke = |id: TokenId| -> Result<_> {
@@ -45,24 +49,25 @@ fn revoke(context: &Context, Revoke { id, tenant }: &Revoke) -> Result<Exit> {
         Ok(Some(answer).filter(|answer| answer.value.revoked))
     };
     let by_id = TokenId::parse(id).ok().map(revoke).transpose()?.flatten();
-    let revoked = match by_id {
-        Some(answer) => Some(answer),
-        None => find_labeled(context, &tenant, id)?.map(revoke).transpose()?.flatten(),
-    };
-    context.show(&revoked.ok_or_else(not_found)?)
-}
-
-/// Returns the only token with a label; `None` if no token has it.
-fn find_labeled(context: &Context, tenant: &named::Tenant, label: &str) -> Result<Option<TokenId>> {
+    if let Some(revoked) = by_id {
+        return context.show(&revoked);
+    }
     let request = ListTokensRequest { tenant: tenant.clone() };
     let TokenList { tokens } = context.call_read_only("tokens/list", &request)?.value;
-    only_labeled(tokens, label)
+    match only_labeled(&tokens, id)?.map(revoke).transpose()?.flatten() {
+        Some(revoked) => context.show(&revoked),
+        None => {
+            let names =
+                tokens.iter().flat_map(|token| [Some(token.id.as_str()), token.label.as_ref().map(Label::as_str)]);
+            Err(not_found(most_similar(id, names.flatten())))
+        }
+    }
 }
 
 /// Returns the only one of these tokens with a label; `None` if none has it.
-fn only_labeled(tokens: Vec<Token>, label: &str) -> Result<Option<TokenId>> {
-    let has_label = |token: &Token| token.label.as_ref().is_some_and(|own| own.as_str() == label);
-    let ids: Vec<_> = tokens.into_iter().filter(has_label).map(|token| token.id).collect();
+fn only_labeled(tokens: &[Token], label: &str) -> Result<Option<TokenId>> {
+    let has_label = |token: &&Token| token.label.as_ref().is_some_and(|own| own.as_str() == label);
+    let ids: Vec<_> = tokens.iter().filter(has_label).map(|token| token.id.clone()).collect();
     if let [_, _, ..] = ids.as_slice() {
         let names: Vec<_> = ids.iter().map(ToString::to_string).collect();
         let message = format!("{} tokens have the label {label:?}: {}.", ids.len(), names.join(", "));
@@ -121,9 +126,9 @@ mod tests {
                 token("abcdefghij04", Some("dash")),
             ]
         };
-        assert_eq!(only_labeled(tokens(), "CI").unwrap().unwrap().to_string(), "abcdefghij01");
-        assert_eq!(only_labeled(tokens(), "ci").unwrap(), None);
-        let Err(Failure::Reported(report)) = only_labeled(tokens(), "dash") else { panic!() };
+        assert_eq!(only_labeled(&tokens(), "CI").unwrap().unwrap().to_string(), "abcdefghij01");
+        assert_eq!(only_labeled(&tokens(), "ci").unwrap(), None);
+        let Err(Failure::Reported(report)) = only_labeled(&tokens(), "dash") else { panic!() };
         assert_eq!(report.code, "TOKEN_AMBIGUOUS");
         assert_eq!(report.message, "2 tokens have the label \"dash\": abcdefghij03, abcdefghij04.");
     }

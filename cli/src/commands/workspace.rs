@@ -29,6 +29,7 @@ use crate::output::loss::{loss_warning_of, stop_warnings};
 use crate::output::stopped::Stopped;
 use crate::output::switched::StartedFrom;
 use crate::output::{print_failure, print_warning};
+use crate::quoting::shell_words;
 use crate::remediation::remediation_or;
 
 /// Runs the command.
@@ -101,6 +102,14 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
 
 fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<SourceRequest>> {
     let selector = match (&source.workspace, source.snapshot.as_deref(), &source.reference) {
+        (Some(name), ..) if let Some(unpack) = unpack_option(name) => {
+            let remediation = format!(
+                "Create it empty, then unpack the files in it: `snapshotter exec @NAME tar {unpack} < {}`.",
+                shell_words([name.as_str()])
+            );
+            let message = "A workspace is created from another one or from a snapshot, not from a file.";
+            return Err(Failure::invalid("INVALID_USAGE", message, remediation));
+        }
         (Some(name), ..) => {
             return Ok(Some(SourceRequest::Workspace(name_in_tenant(name, tenant)?)));
         }
@@ -109,6 +118,12 @@ fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<
         _ => return Ok(None),
     };
     Ok(Some(SourceRequest::Snapshot(Selection { selector, lineage_scope: LineageScope::UNRESTRICTED }.to_json())))
+}
+
+/// Returns the operation of `tar` that unpacks a file, if its name is that of a tar.
+fn unpack_option(name: &str) -> Option<&'static str> {
+    let is_tar = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    if is_tar(&[".tar.gz", ".tgz"]) { Some("xz") } else { is_tar(&[".tar"]).then_some("x") }
 }
 
 fn start(context: &Context, command: Start) -> Result<Exit> {

@@ -45,7 +45,9 @@ impl Show for Retention {
             (number, true) => format!("{} would be removed.", count(number, "snapshot", "snapshots")),
             (number, false) => format!("{} removed.", count(number, "snapshot", "snapshots")),
         };
-        format!("{}{total}\n", decisions(self, false, now))
+        let evicts = self.policy.keep_last.is_some_and(|rule| rule.delete_evicted);
+        let labels = if evicts { "A label protects no snapshot: `snapshotter snapshot pin` does.\n" } else { "" };
+        format!("{}{total}\n{labels}", decisions(self, false, now))
     }
 }
 

@@ -232,7 +232,6 @@ impl Show for Deletion {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let result = if self.removed { "Deleted" } else { "Already deleted:" };
         let deltas = self.deltas.iter().map(|delta| format!("Deleted {delta}\n"));
         let kept = self.kept.iter().map(|kept| {
             let until = kept.until.map_or_else(
@@ -242,7 +241,9 @@ impl Show for Deletion {
             let ids = join(&kept.deltas);
             format!("Its archive, {}, stays in R2 for the deltas {ids}, {until}.\n", size(kept.bytes))
         });
-        deltas.chain([format!("{result} {}\n", self.snapshot_id)]).chain(kept).collect()
+        let id = &self.snapshot_id;
+        let deleted = if self.removed { format!("Deleted {id}\n") } else { format!("{id} was deleted before\n") };
+        deltas.chain([deleted]).chain(kept).collect()
     }
 }
 

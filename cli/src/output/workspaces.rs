@@ -25,7 +25,7 @@ use crate::remediation::remediation_or;
 fn stops(workspace: &WorkspaceDescription, now: Timestamp) -> String {
     let Some(at) = workspace.ends_at else { return String::new() };
     let idle_millis = i64::try_from(workspace.expiry.idle_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
-    let condition = if workspace.active_at.plus_millis(idle_millis) == at { ", unless files changed" } else { "" };
+    let condition = if workspace.active_at.plus_millis(idle_millis) == at { ", or later if files change" } else { "" };
     format!("{}{condition}", exact_time(at, now))
 }
 
@@ -259,12 +259,14 @@ impl Show for Deleted {
     fn text(&self, now: Timestamp) -> String {
         let DeletedWorkspace { removed, deleted_at, removed_snapshots, kept, platform_data_until, pending, .. } =
             &self.workspace;
-        let result = if *removed { "Deleted" } else { "Already deleted:" };
         let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
-        let earlier =
-            deleted_at.filter(|_| !removed).map_or_else(String::new, |at| format!(" {}", relative_time(at, now)));
         let with = if *removed || *removed_snapshots > 0 { format!(", with {snapshots}") } else { String::new() };
-        let mut text = format!("{result} {}{earlier}{with}.\n", self.name);
+        let mut text = if *removed {
+            format!("Deleted {}{with}.\n", self.name)
+        } else {
+            let earlier = deleted_at.map_or_else(String::new, |at| format!(" at {}", exact_time(at, now)));
+            format!("{} was deleted before{earlier}{with}.\n", self.name)
+        };
         if !kept.is_empty() {
             let rows = kept.iter().map(|kept| {
                 let pinned = if kept.pinned { "pinned" } else { "" };

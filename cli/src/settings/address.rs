@@ -6,6 +6,9 @@ use ureq::http::Uri;
 
 use crate::failure::{Failure, Result};
 
+/// Paths of the server that users copy with its address.
+const PAGES: [&str; 6] = ["v1", "docs", "console", "healthz", "openapi.json", "mcp"];
+
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
@@ -52,8 +55,11 @@ impl Address {
         }
         let default_port = if scheme == "https" { 443 } else { 80 };
         let path = uri.path().trim_end_matches('/');
-        if path.ends_with("/v1") {
-            return Err(refuse("ends with /v1, which is the path of the API and not a part of the address"));
+        if let Some((base, page)) = path.rsplit_once('/').filter(|(_, page)| PAGES.contains(page)) {
+            let message = format!(
+                "The address {text:?} ends with /{page}, which is a path on the server and not a part of its address."
+            );
+            return Err(Failure::invalid("ADDRESS_INVALID", message, format!("Pass {scheme}://{authority}{base}")));
         }
         Ok(Self {
             base: format!("{scheme}://{authority}{path}"),
@@ -122,6 +128,18 @@ mod tests {
         ] {
             let refused = Address::parse(text).err();
             assert_eq!(refused.as_ref().and_then(Failure::code), Some("ADDRESS_INVALID"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_page_is_answered_with_the_one_without() {
+        for (text, expected) in [
+            ("https://far/v1/", "Pass https://far"),
+            ("http://localhost:8787/docs", "Pass http://localhost:8787"),
+            ("https://far/agents/console", "Pass https://far/agents"),
+        ] {
+            let Err(Failure::Reported(report)) = Address::parse(text) else { panic!("{text} is accepted") };
+            assert_eq!(report.remediation, expected);
         }
     }
 
