@@ -102,8 +102,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
-    /// Moves the unverified state of a capture to the sandbox's row, before the row of the capture is rewritten or
-    /// deleted.
+    /// Moves the unverified state of a capture from its row to that of the sandbox.
     pub(in crate::service) fn inherit_from_capture(&self, capture: &mut SnapshotRecord) -> Result<()> {
         self.refresh_verification(capture)?;
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
@@ -111,6 +110,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         progress.verification = Verification::Due;
+        if let Some(mut row) = self.ledger.snapshot(&capture.snapshot_id)?
+            && let Stage::Creating(stored) = &mut row.stage
+        {
+            stored.verification = Verification::Due;
+            self.ledger.put_snapshot(&row)?;
+        }
         let former = self.sandbox_record()?.unverified.map(|unverified| (unverified.since, unverified.container));
         let observed = (progress.observation.observed_at, progress.observation.identity());
         let (since, container) = former.filter(|(since, _)| *since < observed.0).unwrap_or(observed);

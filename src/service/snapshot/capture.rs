@@ -257,27 +257,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(record);
         }
         progress.expected_marker = Some(ExpectedMarker::Own(self.mark_container(progress).await?));
-        self.refresh_label(&mut record)?;
-        self.refresh_verification(&mut record)?;
-        if let Some(known) = self.ledger.snapshot(&record.snapshot_id)?
-            && let Stage::Creating(progress) = &mut record.stage
-        {
-            progress.discarded = known.is_discarded();
-        }
-        self.ledger.put_snapshot(&record)?;
+        self.save_capture(&mut record)?;
         Ok(record)
     }
 
     /// Records the backup handle that the sandbox returned.
     fn record_backup(&self, mut record: SnapshotRecord, backup: &LocatedBackup) -> Result<SnapshotRecord> {
-        let is_discarded = self.ledger.snapshot(&record.snapshot_id)?.is_some_and(|known| known.is_discarded());
         if let Stage::Creating(progress) = &mut record.stage {
             progress.backup = Some(backup.clone());
-            progress.discarded = is_discarded;
         }
-        self.refresh_label(&mut record)?;
-        self.refresh_verification(&mut record)?;
-        self.ledger.put_snapshot(&record)?;
+        self.save_capture(&mut record)?;
         Ok(record)
     }
 

@@ -207,17 +207,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             tree_bytes: carrier.tree_bytes,
             base_tree_bytes: carrier.base_tree_bytes,
         };
-        let Some(known) = self.ledger.snapshot(&record.snapshot_id)? else { return Err(Error::internal()) };
         let Stage::Creating(progress) = &mut record.stage else { return Err(Error::internal()) };
         progress.base = Some(base_id);
-        progress.discarded = known.is_discarded();
         if let Some(reason) = base_obstacle(&base, &delta.base, self.base_limits()) {
             progress.base = None;
             return Ok(Form::untraced(Some(reason)));
         }
-        self.refresh_label(record)?;
-        self.refresh_verification(record)?;
-        self.ledger.put_snapshot(record)?;
+        self.save_capture(record)?;
         self.ledger.put_snapshot(&base)?;
         Ok(Form::Delta { carrier, delta })
     }

@@ -6,7 +6,8 @@
 //! - [`incremental`]: decides whether a capture stores all files or the changes since a full snapshot
 //! - [`freeze`]: freezes files during a capture, and thaws them
 //! - [`settle`]: detects changes during a capture, and repeats it
-//! - [`discard`]: rolls back captures that failed, or that no caller waits for
+//! - [`capture_row`]: the row of a capture in progress, which other calls may change
+//! - [`discard`]: rolls back captures that failed
 //! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
 //! - [`secrets`]: finds files with secrets, and leaves them out or refuses the capture
@@ -21,6 +22,7 @@
 
 mod backup;
 mod capture;
+mod capture_row;
 pub(super) mod coalesce;
 mod discard;
 mod exclude;

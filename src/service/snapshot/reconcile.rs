@@ -27,7 +27,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mark = capture.backup_owner(&self.id);
         if matches!(&capture.stage, Stage::Creating(progress) if progress.verification == Verification::DueUnverified) {
             self.inherit_from_capture(&mut capture)?;
-            self.ledger.put_snapshot(&capture)?;
         }
         let Stage::Creating(progress) = &mut capture.stage else { return Ok(()) };
         let found = match progress.backup.clone() {
@@ -52,10 +51,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let Some(task) = next else { return self.delete_capture_row(&capture) };
         progress.task = task;
-        // The same call may have begun again in the meantime.
-        progress.discarded |= self.ledger.snapshot(id)?.is_some_and(|known| known.is_discarded());
-        self.refresh_label(&mut capture)?;
-        self.ledger.put_snapshot(&capture)?;
+        self.save_capture(&mut capture)?;
         found.map(drop)
     }
 
