@@ -135,7 +135,7 @@ const commands = {
     rust();
     const program = ['--package', 'snapshotter-cli', '--bin', 'snapshotter'];
     run('cargo', ['build', '--quiet', '--locked', ...program]);
-    runForUser(inTarget('debug/snapshotter'), args);
+    runForUser(inTarget('debug/snapshotter'), args, { SNAPSHOTTER_PROGRAM: 'npm run -s cli --' });
   },
   pack: () => {
     const { names, rest } = parsePackages(args);

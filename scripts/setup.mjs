@@ -55,8 +55,12 @@ export function run(
 }
 
 /** Runs a program in the folder in which the user called npm. If it fails, exits this process with its status. */
-export function runForUser(/** @type {string} */ program, /** @type {string[]} */ args) {
-  const status = attempt(program, args, {}, process.env.INIT_CWD ?? process.cwd());
+export function runForUser(
+  /** @type {string} */ program,
+  /** @type {string[]} */ args,
+  /** @type {NodeJS.ProcessEnv} */ extra = {},
+) {
+  const status = attempt(program, args, extra, process.env.INIT_CWD ?? process.cwd());
   if (status !== 0) process.exit(status);
 }
 

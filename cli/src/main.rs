@@ -23,6 +23,7 @@ mod settings;
 mod suggestion;
 mod transport;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
@@ -67,7 +68,7 @@ fn report_usage_error(error: &clap::Error) -> Exit {
     }
     if !is_json {
         // If the error cannot be printed, the exit status still reports it.
-        drop(error.print());
+        let _ = write!(anstream::stderr(), "{}", output::as_called(error.render().ansi().to_string()));
         return Exit::Invalid;
     }
     let text = error.render().to_string();

@@ -44,7 +44,8 @@ async function callsOf(command: string, files: Record<string, unknown>): Promise
     for (const [name, value] of Object.entries(files))
       folder = dirname(await cli.file(name, JSON.stringify(value)));
     const { status, stdout, stderr } = await cli.shell(`cd '${folder}' && ${command}`);
-    assert.deepEqual([status, stderr], [0, ''], stdout);
+    // The answer to `revive` has a loss, of which the program warns.
+    assert.deepEqual([status, stderr.replace(/^warning: the files were restored .*\n/, '')], [0, ''], stdout);
   });
   return calls;
 }

@@ -286,6 +286,18 @@ test('`workspace create --or-start` warns that an existing workspace keeps its s
   }
 });
 
+test('the advice of a program from a clone is what the user types', async () => {
+  const env = { SNAPSHOTTER_PROGRAM: 'npm run -s cli --' };
+  for (const command of [
+    ['snapshot', 'list'],
+    ['workspace', 'show', name],
+  ]) {
+    const { stderr } = await cli.run(command, { env });
+    assert.match(stderr, /`npm run -s cli -- workspace /);
+    assert.doesNotMatch(stderr, /`snapshotter /);
+  }
+});
+
 describe('a usage error', () => {
   test('has the tip as its remediation in JSON mode, and no text of the help', async () => {
     const { error } = await cli.failure('snapshot', 'list');

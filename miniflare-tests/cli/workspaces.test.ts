@@ -374,10 +374,7 @@ describe('a name instead of a sandbox id', () => {
       shown.decisions.map(({ label }: { label: string }) => label),
       remaining,
     );
-    assert.match(
-      await cli.print('retention', 'apply', `@${name}`, '--yes'),
-      /\nNo snapshot was removed\.\n$/,
-    );
+    assert.match(await cli.print('retention', 'apply', `@${name}`, '--yes'), /\nNo snapshot was removed\.\n/);
   });
 
   test('selects the sandbox for lineages, checkpoints and retention', async () => {

@@ -95,7 +95,7 @@ impl Output {
                         Ok(())
                     }
                     Some(raw) if !is_terminal() => print_plain(raw),
-                    _ => print(&answer.value.text(now())),
+                    _ => print(&as_called(answer.value.text(now()))),
                 }
             }
         };
@@ -107,7 +107,7 @@ impl Output {
         if self.quiet {
             return print(&ids(page));
         }
-        let text = page.text(now());
+        let text = as_called(page.text(now()));
         match text.split_once('\n') {
             Some((_, rows)) if !is_first => print(rows),
             _ => print(&text),
@@ -131,7 +131,25 @@ fn ids(answer: &impl Show) -> String {
 /// Prints to the standard error.
 pub fn print_note(text: &str) {
     // An error of the standard error cannot be reported.
-    let _ = write!(anstream::stderr(), "{text}");
+    let _ = write!(anstream::stderr(), "{}", as_called(text.to_owned()));
+}
+
+/// The variable with the command line that runs this program from a clone of the repository.
+const PROGRAM: &str = "SNAPSHOTTER_PROGRAM";
+
+/// Replaces the name of this program in the command lines of a text with what the user types to run it.
+pub fn as_called(text: String) -> String {
+    match std::env::var(PROGRAM) {
+        Ok(program) if !program.is_empty() => with_program(&text, &program),
+        _ => text,
+    }
+}
+
+fn with_program(text: &str, program: &str) -> String {
+    let begins = ["`", "| ", "&& "];
+    begins.iter().fold(text.to_owned(), |text, begin| {
+        text.replace(&format!("{begin}snapshotter "), &format!("{begin}{program} "))
+    })
 }
 
 /// Prints a warning.
@@ -191,6 +209,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn command_lines_begin_with_what_the_user_types() {
+        let text = "snapshotter: run `snapshotter ls @n`, or `tar c d | snapshotter exec @n tar x`.";
+        assert_eq!(
+            with_program(text, "npm run -s cli --"),
+            "snapshotter: run `npm run -s cli -- ls @n`, or `tar c d | npm run -s cli -- exec @n tar x`."
+        );
+    }
 
     #[test]
     fn only_options_in_messages_become_flags() {

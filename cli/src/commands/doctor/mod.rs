@@ -21,7 +21,7 @@ use crate::output::answer::Answer;
 use crate::output::health::{Check, Report};
 use crate::output::render::{lines, rounded_duration};
 use crate::output::spinner::Spinner;
-use crate::output::{Output, now, print, print_json, print_warning};
+use crate::output::{Output, as_called, now, print, print_json, print_warning};
 use crate::settings::{Address, Settings, Sources};
 use crate::transport::Server;
 
@@ -53,7 +53,7 @@ pub fn run(flags: &Global, command: &Doctor, output: Output) -> Result<Exit> {
         let failed = report.checks.iter().filter(|check| check.ok == Some(false));
         print(&lines(failed.map(|check| check.name.as_str())))?;
     } else {
-        print(&report.text())?;
+        print(&as_called(report.text()))?;
     }
     Ok(if report.ok { Exit::Done } else { Exit::CheckFailed })
 }
