@@ -258,7 +258,7 @@ fn answer_lost(why: &str) -> Failure {
         Exit::NotRun,
         "ANSWER_LOST",
         format!("The connection to the server ended while the command ran: {why}."),
-        "The server ends the command when it learns that nobody waits for it. Until then, it may still run: check the files of \
+        "The server ends the command when it learns that no caller waits for it. Until then, it may still run: check the files of \
          the sandbox before you run it again.",
         false,
     )

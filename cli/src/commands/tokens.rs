@@ -54,14 +54,11 @@ fn revoke(context: &Context, Revoke { id, tenant }: &Revoke) -> Result<Exit> {
     }
     let request = ListTokensRequest { tenant: tenant.clone() };
     let TokenList { tokens } = context.call_read_only("tokens/list", &request)?.value;
-    match only_labeled(&tokens, id)?.map(revoke).transpose()?.flatten() {
-        Some(revoked) => context.show(&revoked),
-        None => {
-            let names =
-                tokens.iter().flat_map(|token| [Some(token.id.as_str()), token.label.as_ref().map(Label::as_str)]);
-            Err(not_found(most_similar(id, names.flatten())))
-        }
+    if let Some(revoked) = only_labeled(&tokens, id)?.map(revoke).transpose()?.flatten() {
+        return context.show(&revoked);
     }
+    let names = tokens.iter().flat_map(|token| [Some(token.id.as_str()), token.label.as_ref().map(Label::as_str)]);
+    Err(not_found(most_similar(id, names.flatten())))
 }
 
 /// Returns the only one of these tokens with a label; `None` if none has it.

@@ -309,7 +309,7 @@ fn habits_of_other_programs_have_tips() {
         ("diff --stat @n a b", "sizes of each file without an option"),
         ("diff --name-only @n a b", "`--quiet` prints the paths only"),
         ("snapshot label @n a --label X", "exists: '--to'"),
-        ("checkpoint create @n --label x", "pass the name without an option"),
+        ("checkpoint create @n --label x", "the name is an argument without an option"),
         ("--hlp", "exists: '--help'"),
         ("workspace show a b", "for another, run `snapshotter workspace show b`"),
         ("workspace fork A b c d", "'--count 3' makes 3 forks"),

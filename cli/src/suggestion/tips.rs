@@ -115,7 +115,7 @@ const TIPS: [(&[&str], &[&str], &str); 27] = [
     (
         &["checkpoint create"],
         &["--label", "--title"],
-        "pass the name without an option; `--message` describes the checkpoint",
+        "the name is an argument without an option; `--message` describes the checkpoint",
     ),
     (&["create"], &["--pin"], "pin it then: `snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
 ];

@@ -14,6 +14,7 @@ use crate::model::{Runtime, SandboxId, Timestamp};
 const MAX_HISTORY: usize = 20;
 
 /// The record of a named workspace.
+#[allow(clippy::struct_excessive_bools)] // The flags are independent of each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamedRecord {
