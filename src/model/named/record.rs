@@ -217,7 +217,7 @@ impl NamedRecord {
 
     /// Records what a stop of the sandbox found. Only a persistent workspace has files to lose.
     pub fn note_container_ended(&mut self, ended_unsaved: bool) {
-        self.container_ended = ended_unsaved && self.settings.persistent;
+        self.container_ended = ended_unsaved && self.settings.persistent && self.state != State::Active;
     }
 
     /// Records what a stop of the sandbox stored, if it stored anything.
