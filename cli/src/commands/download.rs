@@ -62,11 +62,14 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
 
 /// Returns the failure of operands that select no copy.
 fn invalid_operands(operands: &[String]) -> Failure {
+    if let [from, to] = operands
+        && let Some(((sandbox, from), (other, to))) = split_place(from).zip(split_place(to))
+        && sandbox == other
+    {
+        let remediation = format!("Run `snapshotter exec {}`.", shell_words([sandbox, "cp", from, to]));
+        return Failure::invalid("INVALID_USAGE", "Both FROM and TO are in the same sandbox.", remediation);
+    }
     let (message, remediation) = match operands {
-        [from, to] if let Some(((sandbox, from), (other, to))) = split_place(from).zip(split_place(to)) && sandbox == other => (
-            "Both FROM and TO are in the same sandbox.".to_owned(),
-            format!("Run `snapshotter exec {}`.", shell_words([sandbox, "cp", from, to])),
-        ),
         [from, to] if split_place(from).is_some() && split_place(to).is_some() => (
             "Both FROM and TO are in a sandbox.".to_owned(),
             "Copy the file to this machine first, then from this machine.".to_owned(),

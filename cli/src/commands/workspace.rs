@@ -102,15 +102,15 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
 
 fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<SourceRequest>> {
     let selector = match (&source.workspace, source.snapshot.as_deref(), &source.reference) {
-        (Some(name), ..) if let Some(unpack) = unpack_option(name) => {
-            let remediation = format!(
-                "Create it empty, then unpack the files in it: `snapshotter exec @NAME tar {unpack} < {}`.",
-                shell_words([name.as_str()])
-            );
-            let message = "A workspace is created from another one or from a snapshot, not from a file.";
-            return Err(Failure::invalid("INVALID_USAGE", message, remediation));
-        }
         (Some(name), ..) => {
+            if let Some(unpack) = unpack_option(name) {
+                let remediation = format!(
+                    "Create it empty, then unpack the files in it: `snapshotter exec @NAME tar {unpack} < {}`.",
+                    shell_words([name.as_str()])
+                );
+                let message = "A workspace is created from another one or from a snapshot, not from a file.";
+                return Err(Failure::invalid("INVALID_USAGE", message, remediation));
+            }
             return Ok(Some(SourceRequest::Workspace(name_in_tenant(name, tenant)?)));
         }
         (_, Some([target, snapshot]), _) => context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?,

@@ -41,32 +41,38 @@ pub fn tip(command: &Command, words: &[String], arguments: &[String], word: &str
         return is_second.then(|| format!("the command takes one workspace; for another, {}", again(word)));
     };
     let last_word = words.last();
-    let mut given = arguments.iter().skip_while(|argument| Some(*argument) != last_word).skip(1);
-    if words == ["workspace", "promote"]
-        && let Some(first) = given.next()
-    {
-        let name = first.trim_start_matches('@');
-        let (files, other) = (shell_words([word]), shell_words([word, "--from"]));
-        let from = shell_words([format!("@{name}").as_str()]);
-        return Some(format!(
-            "you may mean '--from {files}': {name} gets the files of {word}. For the other direction, \
-             `snapshotter workspace promote {other} {from}`"
-        ));
-    }
-    if words == ["workspace", "fork"] && !word.starts_with('@') {
-        let names = given.skip(1).filter(|name| !name.starts_with('-')).count();
-        if names > 1 {
-            return Some(format!(
-                "'--new-name {}' names one fork. '--count {names}' makes {names} forks, whose names end with a number",
-                shell_words([word])
-            ));
-        }
+    let given: Vec<_> = arguments.iter().skip_while(|argument| Some(*argument) != last_word).skip(1).collect();
+    if let Some(tip) = promotion_tip(words, &given, word).or_else(|| forks_tip(words, &given, word)) {
+        return Some(tip);
     }
     let tip = format!("you may mean '--{} {}'", option.get_long().unwrap_or_default(), shell_words([word]));
     // The name of another workspace must not become the label of a snapshot.
     let may_be_workspace = takes_one && words.first().is_some_and(|group| group == "workspace");
     let is_certain = option.is_required_set() || value_name(option).is_some_and(|name| name.ends_with("NAME"));
     Some(if may_be_workspace && !is_certain { format!("{tip}; for another workspace, {}", again(word)) } else { tip })
+}
+
+/// Returns the tip for two workspaces of a promotion: either may be the one that gets the files.
+fn promotion_tip(words: &[String], given: &[&String], word: &str) -> Option<String> {
+    let name = given.first().filter(|_| words == ["workspace", "promote"])?.trim_start_matches('@');
+    let other = shell_words([word, "--from", &format!("@{name}")]);
+    Some(format!(
+        "you may mean '--from {}': {name} gets the files of {word}. For the other direction, \
+         `snapshotter workspace promote {other}`",
+        shell_words([word])
+    ))
+}
+
+/// Returns the tip for several names of forks: the command numbers the forks.
+fn forks_tip(words: &[String], given: &[&String], word: &str) -> Option<String> {
+    let count = given.iter().skip(1).filter(|name| !name.starts_with('-')).count();
+    let is_several = words == ["workspace", "fork"] && !word.starts_with('@') && count > 1;
+    is_several.then(|| {
+        let name = shell_words([word]);
+        format!(
+            "'--new-name {name}' names one fork. '--count {count}' makes {count} forks, whose names end with a number"
+        )
+    })
 }
 
 /// Returns the option of a command that takes a name, if the user may have left it out before the word.
