@@ -45,6 +45,15 @@ test('an operation is a POST request with its options and the token', async () =
   assert.equal(headers.get('content-type'), 'application/json');
 });
 
+test('an error names the pages of the server by their whole address', async () => {
+  const body = problem('INVALID_ARGUMENT', 'permanent');
+  const remediation = 'Did you mean `label`? /docs/snapshots#v1-snapshot describes the options.';
+  const { client } = over(answer({ ...body, remediation }, { status: 400 }));
+  const error = await failure(client.list({ sandboxId: 'agent-42' }));
+  const page = 'https://snapshotter.example/base/docs/snapshots#v1-snapshot';
+  assert.equal(error.remediation, `Did you mean \`label\`? ${page} describes the options.`);
+});
+
 test('the path of an operation contains its group', async () => {
   const { client, sent } = over(answer({}));
   await client.workspaces.getByName({ name: 'notebook' });

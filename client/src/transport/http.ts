@@ -160,8 +160,12 @@ function failure(
   where: string,
   { repeatable }: Pick<Call, 'repeatable'>,
 ): SnapshotterError {
-  const known = isSnapshotterError(body) ? asSnapshotterError(body) : undefined;
-  if (known) return known;
+  if (isSnapshotterError(body)) {
+    // A page of the server is named by its path.
+    const remediation = body.remediation.replaceAll(' /docs/', ` ${where}/docs/`);
+    const known = asSnapshotterError({ ...body, remediation });
+    if (known) return known;
+  }
   const { status } = response;
   const type = response.headers.get('content-type') ?? 'no content type';
   const what = `the status was ${status}, with ${type}`;
