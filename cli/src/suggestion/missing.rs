@@ -1,7 +1,7 @@
 //! Tips for a command without an argument that it needs.
 
 use clap::{Arg, Command};
-use sandbox_snapshotter_client::model::{ShortRef, SnapshotId};
+use sandbox_snapshotter_client::model::{Runtime, ShortRef, SnapshotId};
 
 use crate::quoting::shell_words;
 
@@ -17,7 +17,7 @@ pub fn list_tip(words: &[String], arguments: &[String], missing: &str) -> Option
         let of = of.map_or_else(|| "SANDBOX|@NAME".to_owned(), |target| shell_words([target.as_str()]));
         format!("`snapshotter {command} list {of}`")
     };
-    Some(match missing.trim_matches(['<', '>']) {
+    Some(match missing.trim_end_matches('.').trim_matches(['<', '>']) {
         "NAME" if group == "workspace" && last_word == "create" => {
             "choose a name, as in `snapshotter workspace create notebook`".to_owned()
         }
@@ -31,6 +31,24 @@ pub fn list_tip(words: &[String], arguments: &[String], missing: &str) -> Option
         "NAME" => "`snapshotter workspace list` lists the workspaces".to_owned(),
         "SANDBOX|@NAME" => {
             "a workspace is named as @NAME: `snapshotter workspace list` lists the workspaces".to_owned()
+        }
+        "ID|LABEL" if group == "tokens" => "`snapshotter tokens list` lists the tokens".to_owned(),
+        "COMMAND" => format!(
+            "pass a program and its arguments, as in `snapshotter exec {} ls -l`",
+            shell_words([target?.as_str()])
+        ),
+        operand if operand.starts_with("OPERAND") => {
+            "pass FROM and TO, as in `snapshotter cp notes.txt @notebook:notes.txt`".to_owned()
+        }
+        "SANDBOX" if group == "revive" => {
+            "pass the id of a sandbox. A workspace is started instead: `snapshotter workspace start NAME`".to_owned()
+        }
+        option if option.starts_with("--from") => format!(
+            "`snapshotter workspace list` lists the workspaces, {} the snapshots",
+            list("snapshot", target.as_ref())
+        ),
+        option if option.starts_with("--runtime") => {
+            Runtime::ALL.map(|runtime| format!("'--runtime {runtime}'")).join(" or ")
         }
         "ID" if group == "commands" => format!("{} lists the commands", list("commands", target.as_ref())),
         "ID|LABEL" | "ID|REF|LABEL" | "FROM" => {

@@ -4,18 +4,21 @@
 //!
 //! - `command`: unknown commands
 //! - `option`: unknown options, and words too many
+//! - `fill`: the names of the user in the tips
 //! - `missing`: arguments that are required
 //! - `synonyms`: the commands and options of other programs
 //! - `tips`: arguments that a command does not take
 //! - `surplus`: words that a command does not take
 
 mod command;
+mod fill;
 mod missing;
 mod option;
 mod surplus;
 mod synonyms;
 mod tips;
 
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -26,8 +29,14 @@ pub fn add(mut error: clap::Error, arguments: &[String]) -> clap::Error {
     let root = help::command();
     let words = crate::command_words(arguments.iter().cloned());
     match error.kind() {
-        ErrorKind::InvalidSubcommand => command::suggest(&mut error, &root, &words),
-        ErrorKind::UnknownArgument => option::suggest(&mut error, &root, &words, arguments),
+        ErrorKind::InvalidSubcommand => {
+            command::suggest(&mut error, &root, &words);
+            fill_tips(&mut error, &root, &words, arguments);
+        }
+        ErrorKind::UnknownArgument => {
+            option::suggest(&mut error, &root, &words, arguments);
+            fill_tips(&mut error, &root, &words, arguments);
+        }
         ErrorKind::MissingRequiredArgument => {
             let first = match error.get(ContextKind::InvalidArg) {
                 Some(ContextValue::Strings(missing)) => missing.first().cloned(),
@@ -50,6 +59,14 @@ pub fn add(mut error: clap::Error, arguments: &[String]) -> clap::Error {
         _ => {}
     }
     error
+}
+
+/// Replaces the placeholders in the tips of an error with the names of the user.
+fn fill_tips(error: &mut clap::Error, root: &Command, words: &[String], arguments: &[String]) {
+    let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested) else { return };
+    let tips = tips.iter().map(|tip| StyledStr::from(fill::fill(&tip.to_string(), root, words, arguments)));
+    let tips = ContextValue::StyledStrs(tips.collect());
+    error.insert(ContextKind::Suggested, tips);
 }
 
 /// Replaces the tips of an error.

@@ -30,7 +30,7 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("exec --stdin @notebook bash", "tip: a command has no terminal."),
         ("restore agent-42 before --as agent-43", "tip: the new sandbox has a generated id"),
         ("branch agent-42 before --count 3", "`snapshotter workspace fork NAME --count N`"),
-        ("snapshot create agent-42 --pin", "`snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
+        ("snapshot create agent-42 --pin", "`snapshotter snapshot pin agent-42 ID|LABEL`"),
         ("snapshot create agent-42 -m text", "exists: '--label'"),
         ("snapshot create agent-42 --name text", "exists: '--label'"),
         ("commands stop @notebook x", "exists: 'commands end'"),
@@ -41,34 +41,31 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("workspace update notebook --name other", "a workspace can't be renamed."),
         ("ls @notebook -la", "tip: the list has modes, sizes and times, and hidden files, without an option"),
         ("ls @notebook before src -l", "tip: the list has modes, sizes and times, and hidden files, without an option"),
-        ("ls @notebook -R", "`snapshotter exec @NAME ls -R`; for a snapshot, `snapshotter export"),
-        ("ls @notebook --recursive", "`snapshotter exec @NAME ls -R`; for a snapshot, `snapshotter export"),
+        ("ls @notebook -R", "`snapshotter exec @notebook ls -R`; for a snapshot, `snapshotter export"),
+        ("ls @notebook --recursive", "`snapshotter exec @notebook ls -R`; for a snapshot, `snapshotter export"),
         ("workspace list -a", "tip: the list has all workspaces of a tenant, also those that are stopped"),
         ("workspace list --all", "tip: the list has all workspaces of a tenant, also those that are stopped"),
         ("snapshot list @notebook --all", "tip: the list is complete without an option"),
         ("commands list @notebook -a", "tip: the list is complete without an option"),
         (
             "workspace stop notebook --no-snapshot",
-            "`snapshotter workspace update NAME --persistent false`, then stop it",
+            "`snapshotter workspace update notebook --persistent false`, then stop it",
         ),
-        ("workspace stop notebook --discard", "`snapshotter workspace update NAME --persistent false`, then stop it"),
+        (
+            "workspace stop notebook --discard",
+            "`snapshotter workspace update notebook --persistent false`, then stop it",
+        ),
         ("commands output @notebook x --tail 5", "tip: append `| tail -n N`"),
         ("commands output @notebook x -n 5", "tip: append `| tail -n N`"),
         ("commands output @notebook x --tail=5", "tip: append `| tail -n N`"),
-        ("workspace delete notebook --dry-run", "`snapshotter snapshot list @NAME` lists the snapshots"),
-        (
-            "snapshot delete @notebook b --dry-run",
-            "`snapshotter snapshot show SANDBOX|@NAME ID|LABEL` shows what needs it",
-        ),
-        (
-            "checkpoint delete @notebook c --dry-run",
-            "`snapshotter checkpoint list SANDBOX|@NAME` lists the checkpoints",
-        ),
-        ("workspace rollback notebook b --dry-run", "`snapshotter diff @NAME ID|LABEL` lists the files that differ"),
-        ("workspace promote notebook --from @t --dry-run", "`snapshotter workspace show NAME`"),
-        ("checkpoint restore @notebook c --dry-run", "`snapshotter checkpoint diff SANDBOX|@NAME NAME` shows"),
-        ("restore-files @notebook b a --dry-run", "`snapshotter diff @NAME ID|LABEL` lists the files that differ"),
-        ("retention apply @notebook --dry-run", "`snapshotter retention plan SANDBOX|@NAME`"),
+        ("workspace delete notebook --dry-run", "`snapshotter snapshot list @notebook` lists the snapshots"),
+        ("snapshot delete @notebook b --dry-run", "`snapshotter snapshot show @notebook b` shows what needs it"),
+        ("checkpoint delete @notebook c --dry-run", "`snapshotter checkpoint list @notebook` lists the checkpoints"),
+        ("workspace rollback notebook b --dry-run", "`snapshotter diff @notebook b` lists the files that differ"),
+        ("workspace promote notebook --from @t --dry-run", "`snapshotter workspace show notebook`"),
+        ("checkpoint restore @notebook c --dry-run", "`snapshotter checkpoint diff @notebook c` shows"),
+        ("restore-files @notebook b a --dry-run", "`snapshotter diff @notebook b` lists the files that differ"),
+        ("retention apply @notebook --dry-run", "`snapshotter retention plan @notebook`"),
         ("checkpoint rollback @notebook cp1", "exists: 'checkpoint restore'"),
         ("tokens delete ci", "exists: 'tokens revoke'"),
         ("workspace delete notebook --force", "exists: '--yes'"),
@@ -76,7 +73,7 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("workspace update notebook --keep 3", "exists: '--keep-last'"),
         ("workspace create n --from @lab b2", "'--from-snapshot @lab b2'"),
         ("workspace rollback notebook --to b2", "pass the snapshot without an option"),
-        ("restore agent-42 --latest", "`snapshotter snapshot list SANDBOX|@NAME`"),
+        ("restore agent-42 --latest", "`snapshotter snapshot list agent-42`"),
         ("exec -w src @notebook ls", "exists: '--cwd'"),
         ("ws list", "exists: 'workspace'"),
         ("ws", "exists: 'workspace'"),
@@ -89,14 +86,14 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("checkpoint create @notebook --name c1", "pass NAME without '--name'"),
         ("workspace fork notebook 3", "you may mean '--count 3'"),
         ("cat @notebook:a -o out", "append `> FILE`"),
-        ("restore agent-42 before -o dir", "`snapshotter cp SANDBOX|@NAME ID|LABEL PATH LOCAL`"),
+        ("restore agent-42 before -o dir", "`snapshotter cp agent-42 before PATH LOCAL`"),
         ("snapshot create agent-42 --label -x", "write '--label=-x'"),
         ("snapshot create agent-42 --expires -1d", "write '--expires=-1d'"),
-        ("retention set agent-42 --dry-run", "`snapshotter retention plan SANDBOX|@NAME`"),
+        ("retention set agent-42 --dry-run", "`snapshotter retention plan agent-42`"),
         ("snapshot list @notebook -n 5", "exists: '--limit'"),
         ("key list", "the commands of 'key': rotate"),
         ("workspace create notebook -e A=1", "exists: '--env'"),
-        ("rm @notebook:a.txt", "to run a program in a sandbox: `snapshotter exec @NAME rm …`"),
+        ("rm @notebook:a.txt", "to run a program in a sandbox: `snapshotter exec @notebook rm …`"),
         ("rm @notebook:a.txt", "'workspace delete'"),
         ("npm test", "`snapshotter exec @NAME npm …`"),
         ("snapshot restore agent-42 before", "exists: 'restore'"),
@@ -305,7 +302,7 @@ fn a_missing_argument_says_how_to_find_it() {
 fn habits_of_other_programs_have_tips() {
     for (line, expected) in [
         ("workspace rollback n before --yes", "the command asks nothing"),
-        ("diff -p @n a", "`snapshotter cat SANDBOX|@NAME ID|LABEL PATH | diff - FILE`"),
+        ("diff -p @n a", "`snapshotter cat @n a PATH | diff - FILE`"),
         ("diff --stat @n a b", "sizes of each file without an option"),
         ("diff --name-only @n a b", "`--quiet` prints the paths only"),
         ("snapshot label @n a --label X", "exists: '--to'"),
@@ -325,5 +322,43 @@ fn habits_of_other_programs_have_tips() {
     ] {
         let text = suggested(&format!("snapshotter {line}"));
         assert!(text.contains(expected) && !text.contains("as a value"), "{line}: {text}");
+    }
+}
+
+#[test]
+fn a_tip_has_the_names_of_the_user() {
+    for (line, expected) in [
+        ("exec -it @web bash", "`echo ls | snapshotter exec @web bash`"),
+        ("ls @web -R", "`snapshotter exec @web ls -R`"),
+        ("ls @web:src -R", "`snapshotter exec @web ls -R`"),
+        ("ls @web before -R", "`snapshotter export @web before | tar t`"),
+        ("workspace stop web --discard", "`snapshotter workspace update web --persistent false`"),
+        ("workspace stop --timeout 1m @web --discard", "`snapshotter workspace update web --persistent false`"),
+        ("workspace delete team/web --dry-run", "`snapshotter snapshot list @team/web`"),
+        ("workspace rollback web b --dry-run", "`snapshotter diff @web b`"),
+        ("checkpoint restore @web c --dry-run", "`snapshotter checkpoint diff @web c`"),
+        ("snapshot create agent-42 --pin", "`snapshotter snapshot pin agent-42 ID|LABEL`"),
+        ("restore @web b --count 3", "`snapshotter workspace fork web --count N`"),
+        ("restore agent-42 b --count 3", "`snapshotter workspace fork NAME --count N`"),
+        ("rm @web:a.txt", "`snapshotter exec @web rm …`"),
+        ("rename @web other", "`snapshotter workspace fork web --new-name OTHER`"),
+    ] {
+        let text = suggested(&format!("snapshotter {line}"));
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+}
+
+#[test]
+fn a_missing_argument_is_answered_with_what_it_can_be() {
+    for (line, expected) in [
+        ("tokens revoke", "`snapshotter tokens list` lists the tokens"),
+        ("exec @web", "as in `snapshotter exec @web ls -l`"),
+        ("cp", "as in `snapshotter cp notes.txt @notebook:notes.txt`"),
+        ("revive", "`snapshotter workspace start NAME`"),
+        ("workspace promote web", "`snapshotter snapshot list @web`"),
+        ("workspace migrate web", "'--runtime sdk-0.12' or '--runtime container'"),
+    ] {
+        let text = suggested(&format!("snapshotter {line}"));
+        assert!(text.contains("tip: ") && text.contains(expected), "{line}: {text}");
     }
 }
