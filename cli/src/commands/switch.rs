@@ -15,7 +15,7 @@ use crate::args::workspace::{Promote, Rollback, Update};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::loss::loss_warning_of;
-use crate::output::switched::SwitchedWorkspace;
+use crate::output::switched::{SwitchedWorkspace, UpdatedWorkspace};
 use crate::quoting::shell_words;
 
 /// `workspace update`
@@ -32,13 +32,13 @@ pub(super) fn update(context: &Context, command: &Update) -> Result<Exit> {
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings, present.as_ref())?)
     };
-    match &command.back_to {
-        Some(snapshot) => {
-            let files = format!("rolled back to {snapshot}");
-            show_switched(context, "workspaces/update", &request, files, snapshot_id)
-        }
-        None => context.show::<WorkspaceDescription>(&context.call_mutating("workspaces/update", &request)?),
+    if let Some(snapshot) = &command.back_to {
+        let files = format!("rolled back to {snapshot}");
+        return show_switched(context, "workspaces/update", &request, files, snapshot_id);
     }
+    let mut updated = context.call_mutating::<UpdatedWorkspace>("workspaces/update", &request)?;
+    updated.value.changed = request.settings;
+    context.show(&updated)
 }
 
 /// `workspace rollback`

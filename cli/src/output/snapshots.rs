@@ -32,7 +32,7 @@ impl Show for TakenSnapshot {
             ("sandbox", snapshot.origin_id().to_string()),
             ("directory", snapshot.backup().dir().to_string()),
             ("size", size(capture.size_bytes)),
-            ("form", with_reason(if capture.form.is_full() { "full" } else { "delta" }, capture.reason)),
+            ("form", with_reason(if capture.form.is_full() { "full" } else { "delta" }, notable(capture.reason))),
             ("based on", capture.base.as_ref().map_or_else(String::new, SnapshotId::to_string)),
             ("taken", exact_time(snapshot.created_at(), now)),
             (
@@ -337,6 +337,11 @@ const fn form_word(snapshot: &Summary) -> &'static str {
     }
 }
 
+/// Returns the reason for a full snapshot, unless it is usual: there is no base, or the files are small.
+fn notable(reason: Option<FullReason>) -> Option<FullReason> {
+    reason.filter(|reason| !matches!(reason, FullReason::NoBase | FullReason::BaseSmall))
+}
+
 /// Returns the form of a snapshot, and why it is a full one.
 fn with_reason(form: &str, reason: Option<FullReason>) -> String {
     reason.map_or_else(|| form.to_owned(), |reason| format!("{form}, because {}", reason.words()))
@@ -385,5 +390,11 @@ mod tests {
         });
         let text = json::from_value::<Summary>(&summary).unwrap().text(Timestamp::from_millis(0));
         assert!(text.contains("form        full, because the file system may not record all changes\n"), "{text}");
+    }
+
+    #[test]
+    fn the_usual_reasons_for_a_full_archive_are_no_news() {
+        assert_eq!([FullReason::NoBase, FullReason::BaseSmall].map(|usual| notable(Some(usual))), [None, None]);
+        assert_eq!(notable(Some(FullReason::Clock)), Some(FullReason::Clock));
     }
 }

@@ -40,52 +40,55 @@ impl Show for WorkspaceDescription {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let last = self.last_snapshot.as_ref();
-        let last =
-            last.map(|last| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now)));
-        let problem = self.problem.as_ref();
-        let rows = [
-            ("workspace", self.name.to_string()),
-            ("tenant", self.tenant.to_string()),
-            ("state", self.state.to_string()),
-            ("container", container(self).to_owned()),
-            ("sandbox", self.sandbox_id.to_string()),
-            ("runtime", runtime(self.runtime)),
-            ("former sandboxes", names(&self.former_sandbox_ids)),
-            ("directory", self.dir.to_string()),
-            ("persistent", if self.persistent { "yes" } else { "no" }.to_owned()),
-            ("storage", storage(self.storage).to_owned()),
-            ("image", self.image.clone().unwrap_or_default()),
-            ("incremental", self.incremental.map_or("", |is_on| if is_on { "yes" } else { "no" }).to_owned()),
-            ("retention", policy(&self.retention)),
-            ("before stop", self.hooks.before_stop.as_ref().map_or_else(String::new, hook)),
-            ("after start", self.hooks.after_start.as_ref().map_or_else(String::new, hook)),
-            ("on timeout", self.hooks.on_timeout.as_ref().map_or_else(String::new, hook)),
-            ("stops when idle", time_limit(self.expiry.idle_seconds)),
-            ("stops at age", time_limit(self.expiry.max_seconds)),
-            ("saves", autosave(self.autosave)),
-            ("depends on", self.depends_on.files.join(", ")),
-            ("fingerprint", self.depends_on.fingerprint.clone().unwrap_or_default()),
-            ("variables", self.env_names.join(", ")),
-            ("created", exact_time(self.created_at, now)),
-            ("started", self.started_at.map_or_else(String::new, |time| exact_time(time, now))),
-            ("restored from", restored_from(self.restored_from.as_ref())),
-            ("may be lost", loss_of(self)),
-            ("active", exact_time(self.active_at, now)),
-            ("stops", stops(self, now)),
-            ("last saved", self.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
-            ("unsaved since", self.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
-            ("last snapshot", last.unwrap_or_default()),
-            ("saved before", self.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
-            ("platform snapshot", platform_snapshot(self, now)),
-            ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
-            ("", problem.map_or_else(String::new, problem_remediation)),
-        ];
         let transitions = self.history.iter();
         let transitions =
             transitions.map(|change| [relative_time(change.at, now), change.to.to_string(), change.cause.clone()]);
-        format!("{}\n{}", details(rows), table(["WHEN", "STATE", "CAUSE"], transitions))
+        format!("{}\n{}", details(rows(self, now)), table(["WHEN", "STATE", "CAUSE"], transitions))
     }
+}
+
+/// Returns the details of a workspace.
+pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'static str, String)> {
+    let last = described.last_snapshot.as_ref();
+    let last = last.map(|last| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now)));
+    let problem = described.problem.as_ref();
+    vec![
+        ("workspace", described.name.to_string()),
+        ("tenant", described.tenant.to_string()),
+        ("state", described.state.to_string()),
+        ("container", container(described).to_owned()),
+        ("sandbox", described.sandbox_id.to_string()),
+        ("runtime", runtime(described.runtime)),
+        ("former sandboxes", names(&described.former_sandbox_ids)),
+        ("directory", described.dir.to_string()),
+        ("persistent", if described.persistent { "yes" } else { "no" }.to_owned()),
+        ("storage", storage(described.storage).to_owned()),
+        ("image", described.image.clone().unwrap_or_default()),
+        ("incremental", described.incremental.map_or("", |is_on| if is_on { "yes" } else { "no" }).to_owned()),
+        ("retention", policy(&described.retention)),
+        ("before stop", described.hooks.before_stop.as_ref().map_or_else(String::new, hook)),
+        ("after start", described.hooks.after_start.as_ref().map_or_else(String::new, hook)),
+        ("on timeout", described.hooks.on_timeout.as_ref().map_or_else(String::new, hook)),
+        ("stops when idle", time_limit(described.expiry.idle_seconds)),
+        ("stops at age", time_limit(described.expiry.max_seconds)),
+        ("saves", autosave(described.autosave)),
+        ("depends on", described.depends_on.files.join(", ")),
+        ("fingerprint", described.depends_on.fingerprint.clone().unwrap_or_default()),
+        ("variables", described.env_names.join(", ")),
+        ("created", exact_time(described.created_at, now)),
+        ("started", described.started_at.map_or_else(String::new, |time| exact_time(time, now))),
+        ("restored from", restored_from(described.restored_from.as_ref())),
+        ("may be lost", loss_of(described)),
+        ("active", exact_time(described.active_at, now)),
+        ("stops", stops(described, now)),
+        ("last saved", described.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
+        ("unsaved since", described.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
+        ("last snapshot", last.unwrap_or_default()),
+        ("saved before", described.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
+        ("platform snapshot", platform_snapshot(described, now)),
+        ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
+        ("", problem.map_or_else(String::new, problem_remediation)),
+    ]
 }
 
 /// Returns what became of a container that ended without a stop.
@@ -188,7 +191,7 @@ impl Show for WorkspacePage {
         let row = |entry: &WorkspaceEntry| {
             [
                 entry.name.to_string(),
-                entry.size_bytes.map_or_else(String::new, size),
+                entry.size_bytes.map_or_else(|| "–".to_owned(), size),
                 entry.state.to_string(),
                 relative_time(entry.updated_at, now),
                 last_saved(entry, now),
