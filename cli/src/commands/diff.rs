@@ -37,9 +37,9 @@ pub fn run(context: &Context, command: Diff) -> Result<Exit> {
     })
 }
 
-/// Returns how to name the snapshots of two workspaces if the second one is in the place of a snapshot: `@` begins no label that
-/// people write.
-fn right_usage(Diff { target, from, to, .. }: &Diff) -> Option<String> {
+/// Returns how to name the present files, or the snapshots of two workspaces if the second one is in the place of a snapshot: `@`
+/// begins no label that people write.
+fn right_usage(Diff { target, from, to, to_sandbox, .. }: &Diff) -> Option<String> {
     let list = |target: &str| format!("`snapshotter snapshot list {}`", shell_words([target]));
     match (from.strip_prefix('@'), to) {
         _ if !target.starts_with('@') => None,
@@ -58,9 +58,17 @@ fn right_usage(Diff { target, from, to, .. }: &Diff) -> Option<String> {
             shell_words([to.as_str()]),
             list(to),
         )),
+        (None, Some(to)) if PRESENT.contains(&to.to_lowercase().as_str()) => {
+            let sandbox = to_sandbox.iter().flat_map(|sandbox| ["--to-sandbox", sandbox.as_str()]);
+            let words = shell_words([target.as_str(), from.as_str()].into_iter().chain(sandbox));
+            Some(format!("For the present files, omit TO: `snapshotter diff {words}`."))
+        }
         (None, _) => None,
     }
 }
+
+/// What people write for the present files.
+const PRESENT: [&str; 5] = ["now", "present", "current", "working", "."];
 
 fn compare(context: &Context, command: Diff) -> Result<Exit> {
     let Diff { target, from, to, to_sandbox, lineage_scope, paging } = command;
@@ -150,6 +158,17 @@ mod tests {
         let note = directories_note(&dir("/workspace"), &dir("/workspace/app")).unwrap();
         assert!(note.contains("different directories, /workspace and /workspace/app,"), "{note}");
         assert_eq!(directories_note(&dir("/workspace"), &dir("/workspace")), None);
+    }
+
+    #[test]
+    fn a_word_for_the_present_files_is_answered_with_the_command_without_it() {
+        for word in ["now", "present", "current", "working"] {
+            let usage = usage(&["@a", "before the risk", word]).unwrap();
+            assert!(usage.contains("`snapshotter diff @a 'before the risk'`"), "{usage}");
+        }
+        let of_other = usage(&["@a", "base", "now", "--to-sandbox", "@b"]).unwrap();
+        assert!(of_other.contains("`snapshotter diff @a base --to-sandbox @b`"), "{of_other}");
+        assert_eq!(usage(&["@a", "now", "base"]), None);
     }
 
     #[test]

@@ -75,8 +75,8 @@ impl Context {
         if let Some(remediation) = path_in_snapshot(search, &labels) {
             return remediation;
         }
-        if let Some(newest) = labels.first().filter(|_| NEWEST.contains(&snapshot.to_lowercase().as_str())) {
-            return newest_remediation(target, newest);
+        if let Some(remediation) = of_position(target, snapshot, &labels) {
+            return remediation;
         }
         let similar = self.similar_snapshot(search, &labels).or_else(|| self.checkpoint_of(search));
         let path = may_be_path
@@ -177,12 +177,25 @@ fn path_in_snapshot(search: &SnapshotSearch, labels: &[String]) -> Option<String
 /// What people write for the newest snapshot.
 const NEWEST: [&str; 5] = ["latest", "newest", "last", "head", "current"];
 
-/// Returns the remediation for a text that means the newest snapshot, which has another label.
-fn newest_remediation(target: &str, label: &str) -> String {
-    let label = shell_words([label]);
-    format!(
-        "Name the snapshot. The newest one of {target} is {label}; `snapshotter snapshot list {target}` lists the others."
-    )
+/// What people write for the snapshot before the newest one.
+const PREVIOUS: [&str; 5] = ["previous", "prev", "head^", "head~", "head~1"];
+
+/// Returns the remediation for a text that means a snapshot by its position, as in git. `labels` begins with the newest one.
+fn of_position(target: &str, text: &str, labels: &[String]) -> Option<String> {
+    let word = text.to_lowercase();
+    let list = format!("`snapshotter snapshot list {target}`");
+    let named = |which: &str, label: &String| {
+        format!("Name the snapshot. {which} of {target} is {}; {list} lists the others.", shell_words([label.as_str()]))
+    };
+    let (newest, earlier) = (labels.first()?, labels.get(1));
+    match earlier {
+        _ if NEWEST.contains(&word.as_str()) => Some(named("The newest one", newest)),
+        Some(earlier) if PREVIOUS.contains(&word.as_str()) => Some(named("The one before the newest", earlier)),
+        _ if word.starts_with("head~") || PREVIOUS.contains(&word.as_str()) => {
+            Some(format!("Name the snapshot: {list} lists them, the newest first."))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the remediation for a sandbox without snapshots, which may be a snapshot whose sandbox the user left out.
@@ -245,5 +258,25 @@ mod tests {
         for (target, snapshot) in [("@w1", "base"), ("agent-42", "base"), ("@w1", "@w2")] {
             assert_eq!(right_order(target, snapshot), None);
         }
+    }
+
+    #[test]
+    fn a_text_that_means_the_newest_or_an_earlier_snapshot_is_answered_with_its_label() {
+        let labels: Vec<String> = ["after it", "before", "first"].map(str::to_owned).to_vec();
+        for (text, expected) in [
+            ("latest", Some("The newest one of @w is 'after it';")),
+            ("HEAD", Some("The newest one of @w is 'after it';")),
+            ("HEAD~1", Some("The one before the newest of @w is before;")),
+            ("HEAD^", Some("The one before the newest of @w is before;")),
+            ("previous", Some("The one before the newest of @w is before;")),
+            ("HEAD~2", Some("`snapshotter snapshot list @w` lists them, the newest first")),
+            ("HEAD~9", Some("`snapshotter snapshot list @w` lists them, the newest first")),
+            ("before-lunch", None),
+        ] {
+            let remediation = of_position("@w", text, &labels);
+            assert_eq!(remediation.is_some(), expected.is_some(), "{text}");
+            assert!(remediation.unwrap_or_default().contains(expected.unwrap_or_default()), "{text}");
+        }
+        assert_eq!(of_position("@w", "latest", &[]), None);
     }
 }
