@@ -1924,7 +1924,8 @@ export interface Workspace {
   lostSince?: string;
   /**
    * Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a
-   * snapshot has every file that the workspace had before. Absent without `restoredFrom`.
+   * snapshot has every file that the workspace had before. Without `restoredFrom`, absent or `true`:
+   * files of a former sandbox may be lost.
    */
   mayHaveLost?: boolean;
   /** The platform snapshot of the last stop, as of the last start or stop. */

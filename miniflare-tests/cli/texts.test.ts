@@ -290,7 +290,7 @@ test('the advice of a program from a clone is what the user types', async () => 
   const env = { SNAPSHOTTER_PROGRAM: 'npm run -s cli --' };
   for (const command of [
     ['snapshot', 'list'],
-    ['workspace', 'show', name],
+    ['workspace', 'show', 'unlike-others'],
   ]) {
     const { stderr } = await cli.run(command, { env });
     assert.match(stderr, /`npm run -s cli -- workspace /);

@@ -16,7 +16,10 @@ pub fn loss_warning(started: &StartedForExec) -> Option<String> {
 /// Returns the warning about a workspace whose answer to a start or a rollback says that files may be lost.
 pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
     let (loss, from) = (loss_of(described), described.restored_from.as_ref());
-    (!loss.is_empty()).then(|| format!("the files were {}; {loss} may be lost", files(StartOutcome::Restored, from)))
+    (!loss.is_empty()).then(|| match from {
+        Some(from) => format!("the files were {}; {loss} may be lost", files(StartOutcome::Restored, Some(from))),
+        None => "files of the workspace that were in no snapshot may be lost".to_owned(),
+    })
 }
 
 /// Returns the warnings about a stopped workspace.

@@ -74,9 +74,14 @@ impl NamedRecord {
     /// sandbox, those of the workspace that this one was created from, or those that a stop was to report whose answer
     /// no caller received.
     pub fn may_have_lost_elsewhere(&self) -> bool {
+        self.may_have_lost_before() || self.restore_report == RestoreReport::DueByStop
+    }
+
+    /// Returns whether files of a former sandbox, or of the workspace that this one was created from, may be lost, and no answer
+    /// has certainly reported it.
+    pub(super) fn may_have_lost_before(&self) -> bool {
         let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
-        let is_due = self.restore_report == RestoreReport::DueByStop;
-        self.unreported_loss || is_due || self.tasks.iter().any(is_unsaved)
+        self.unreported_loss || self.tasks.iter().any(is_unsaved)
     }
 
     /// Returns since when the files of [`may_have_lost_elsewhere`](Self::may_have_lost_elsewhere) may be lost, if that is known.

@@ -317,10 +317,10 @@ impl From<&NamedRecord> for WorkspaceDescription {
             former_snapshot_id: record.former_files.as_ref().and_then(|former| former.snapshot_id.clone()),
             platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
-            may_have_lost: record
-                .last_restore
-                .as_ref()
-                .map(|restore| restore.may_have_lost || record.may_have_lost_elsewhere()),
+            may_have_lost: match &record.last_restore {
+                Some(restore) => Some(restore.may_have_lost || record.may_have_lost_elsewhere()),
+                None => record.may_have_lost_before().then_some(true),
+            },
             lost_since: record.lost_since(),
             problem: record.problem.clone(),
             history: record.history.clone(),

@@ -167,7 +167,7 @@ fn loss_is_reported_once_more_after_a_start_that_adopted_files() {
     fixture.world.write_file(&id, FILE, "adopted");
     fixture.world.advance_clock(MINUTE);
     let adopted = fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap();
-    assert_eq!(outcome(&adopted), ("adopted".to_owned(), None));
+    assert_eq!(outcome(&adopted), ("adopted".to_owned(), Some(true)), "the earlier loss");
     fixture.stop_workspace(WORKSPACE).unwrap();
     assert_eq!(start(&fixture, WORKSPACE), restored(true));
     fixture.stop_workspace(WORKSPACE).unwrap();

@@ -70,10 +70,12 @@ fn revert_reports_the_restore_and_loses_nothing_if_the_newer_files_are_in_a_snap
 fn revert_reports_a_loss_of_the_former_sandbox() {
     let fixture = with_unsaved_file();
     let first = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
-    fixture.revert_workspace(WORKSPACE, &first).unwrap();
-    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+    let reverted = fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    assert_eq!((&reverted["state"], &reverted["mayHaveLost"]), (&json!("stopped"), &json!(true)));
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["mayHaveLost"], json!(true));
+    assert_eq!(start(&fixture, WORKSPACE), restored(true), "the answer to the rollback may have been lost");
     fixture.stop_workspace(WORKSPACE).unwrap();
-    assert_eq!(start(&fixture, WORKSPACE), restored(false), "it is reported once");
+    assert_eq!(start(&fixture, WORKSPACE), restored(false), "it is reported by one start");
 }
 
 #[test]
