@@ -229,7 +229,7 @@ describe('a workspace', () => {
     assert.deepEqual([names, await listed('--cursor', cursor)], [['a-1', 'a-2'], { names: ['b-1'] }]);
     assert.match(
       await cli.print('workspace', 'list', '--tenant', tenant),
-      /^NAME +SIZE +STATE +SINCE +SAVED +RUNTIME +SANDBOX\na-1 +active +\S.* never /,
+      /^NAME +SIZE +STATE +SINCE +SAVED +RUNTIME +SANDBOX\na-1 +– +active +\S.* never /,
     );
     const none = await cli.print('workspace', 'list', '--tenant', 'unused');
     assert.equal(none, 'The tenant "unused" has no workspaces.\n');
