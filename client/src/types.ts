@@ -1554,7 +1554,10 @@ export interface StartedForExec {
   how: 'running' | 'restored' | 'empty' | 'adopted';
   /** Since when changes may be lost, as in the answer of a start; absent if that is not known. */
   lostSince?: string;
-  /** Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`. */
+  /**
+   * Whether files may be lost that were newer than `restoredFrom`. Without `restoredFrom`, absent or
+   * `true`: files of an earlier container may be lost.
+   */
   mayHaveLost?: boolean;
   /** The snapshot from which the files were restored; absent if none was. */
   restoredFrom?: RestoredFrom;
@@ -1925,7 +1928,7 @@ export interface Workspace {
   /**
    * Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a
    * snapshot has every file that the workspace had before. Without `restoredFrom`, absent or `true`:
-   * files of a former sandbox may be lost.
+   * files of an earlier container may be lost.
    */
   mayHaveLost?: boolean;
   /** The platform snapshot of the last stop, as of the last start or stop. */

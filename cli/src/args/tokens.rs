@@ -43,7 +43,7 @@ Example:
 /// `tokens create`
 #[derive(Args)]
 pub struct Create {
-    /// A permission: `read` snapshots and descriptions; `snapshot`: create, change and delete snapshots and workspaces; `work`:
+    /// A permission. `read`: snapshots and descriptions; `snapshot`: create, change and delete snapshots and workspaces; `work`:
     /// run commands and write files; `admin`: tokens, keys, and everything else. Each includes `read`. Repeat the option, or
     /// separate several with commas
     #[arg(long = "permission", value_name = "PERMISSION", required = true, value_delimiter = ',', value_parser = permission())]

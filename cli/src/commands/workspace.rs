@@ -165,8 +165,8 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
         );
     }
     let mut stopped = context.call_mutating::<Stopped>("workspaces/stop", &request)?;
-    // A snapshot with a label or an expiration is taken in any case.
     context.warn_except_in_json(stop_warnings(&stopped.value.workspace.description));
+    // A snapshot with a label or an expiration is taken in any case.
     stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;
     context.show(&stopped)
 }

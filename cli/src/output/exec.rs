@@ -1,5 +1,4 @@
-//! The text output of commands that ran. `exec` prints the outputs of the
-//! command itself, except in JSON mode.
+//! The text output of commands that ran. `exec` prints the outputs of the command itself, except in JSON mode.
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::exec::ExecResult;

@@ -30,8 +30,8 @@ const COMMANDS: [(&[&str], &[&str]); 24] = [
 
 /// Commands in a group, and the commands here, of which the first that the group has is suggested.
 const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 10] = [
-    (&["rm", "remove", "del", "delete", "destroy", "kill"], &["delete", "revoke", "end"]),
-    (&["stop", "cancel", "abort"], &["end"]),
+    (&["rm", "remove", "del", "delete", "destroy"], &["delete", "revoke", "end"]),
+    (&["stop", "cancel", "abort", "kill"], &["end", "stop"]),
     (&["pause", "suspend", "sleep"], &["stop"]),
     (&["ls", "ps"], &["list"]),
     (&["new", "add", "save", "take"], &["create"]),

@@ -301,6 +301,9 @@ fn a_missing_argument_says_how_to_find_it() {
 #[test]
 fn habits_of_other_programs_have_tips() {
     for (line, expected) in [
+        // A deletion would remove the snapshots, too.
+        ("workspace kill n", "exists: 'workspace stop'"),
+        ("commands kill @n x", "exists: 'commands end'"),
         ("workspace rollback n before --yes", "the command asks nothing"),
         ("diff -p @n a", "`snapshotter cat @n a PATH | diff - FILE`"),
         ("diff --stat @n a b", "sizes of each file without an option"),

@@ -79,6 +79,18 @@ fn revert_reports_a_loss_of_the_former_sandbox() {
 }
 
 #[test]
+fn promotion_of_a_fork_whose_container_ended_reports_its_loss_for_a_stopped_workspace() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy" })).unwrap();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.write_workspace_file("copy", "second");
+    fixture.world.end_container(&fixture.sandbox_of("copy"));
+    let promoted = fixture.promote_workspace(WORKSPACE, &json!({ "from": "copy" })).unwrap();
+    assert_eq!((&promoted["state"], &promoted["mayHaveLost"]), (&json!("stopped"), &json!(true)));
+    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+}
+
+#[test]
 fn start_in_another_sandbox_reports_a_possible_loss() {
     let fixture = Fixture::with_stopped_workspace();
     fixture.world.before(Method::RestoreBackup).nth(1).hang();

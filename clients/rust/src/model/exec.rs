@@ -49,7 +49,8 @@ pub struct StartedForExec {
     /// The snapshot from which the files were restored; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<RestoredFrom>,
-    /// Whether files may be lost that were newer than `restoredFrom`. Absent without `restoredFrom`.
+    /// Whether files may be lost that were newer than `restoredFrom`. Without `restoredFrom`, absent or `true`: files of
+    /// an earlier container may be lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
     /// Since when changes may be lost, as in the answer of a start; absent if that is not known.
