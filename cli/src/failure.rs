@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use sandbox_snapshotter_client::model::exec::StartedForExec;
 use sandbox_snapshotter_client::model::{self, Kind};
 use sandbox_snapshotter_client::{self as client, ErrorCode};
 use serde_json::{Value, json};
@@ -44,6 +45,8 @@ pub struct FailureReport {
     pub correlation_id: Option<String>,
     /// The exception of the platform that caused the failure, if there is one.
     pub cause: Option<model::Failure>,
+    /// How the workspace was started, or the sandbox revived, for the call before it failed.
+    pub started: Option<StartedForExec>,
     /// The idempotency key of the call, if the call can be repeated with it.
     pub key: Option<String>,
     /// The address of the server that reported the failure. It serves the pages whose paths are in the texts.
@@ -67,6 +70,7 @@ impl Failure {
             retryable: false,
             correlation_id: None,
             cause: None,
+            started: None,
             key: None,
             server: None,
         }))
@@ -213,6 +217,7 @@ impl FailureReport {
             ("retryable", json!(self.retryable)),
             ("correlationId", json!(self.correlation_id)),
             ("cause", json!(self.cause)),
+            ("started", json!(self.started)),
             ("idempotencyKey", json!(self.key)),
         ];
         let error: serde_json::Map<_, _> = fields
@@ -239,6 +244,7 @@ impl From<client::Error> for Failure {
             retryable: error.retryable(),
             correlation_id: error.correlation_id().map(str::to_owned),
             cause: error.cause().cloned(),
+            started: error.started().cloned(),
             key: None,
             server: None,
         }))

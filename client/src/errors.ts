@@ -1,5 +1,5 @@
 import type { ErrorCode } from './codes.ts';
-import type { Kind } from './types.ts';
+import type { Kind, StartedForExec } from './types.ts';
 
 /** A failure as plain data, as the snapshotter serializes it in JSON and over RPC. */
 export interface SnapshotterFailure {
@@ -19,6 +19,8 @@ export interface SnapshotterFailure {
   readonly correlationId?: string | undefined;
   /** The exception of the platform, the SDK or the network that caused the failure, if there is one. */
   readonly cause?: unknown;
+  /** How the workspace was started, or the sandbox revived, for the call before it failed; absent if it was running. */
+  readonly started?: StartedForExec | undefined;
 }
 
 /**
@@ -35,8 +37,18 @@ export class SnapshotterError extends Error implements SnapshotterFailure {
   readonly remediation: string;
   readonly retryable: boolean;
   readonly correlationId: string | undefined;
+  readonly started: StartedForExec | undefined;
 
-  constructor({ code, kind, message, remediation, retryable, correlationId, cause }: SnapshotterFailure) {
+  constructor({
+    code,
+    kind,
+    message,
+    remediation,
+    retryable,
+    correlationId,
+    cause,
+    started,
+  }: SnapshotterFailure) {
     super(`${code}: ${message} ${remediation}`.trimEnd(), cause === undefined ? undefined : { cause });
     this.code = code;
     this.kind = kind;
@@ -44,12 +56,13 @@ export class SnapshotterError extends Error implements SnapshotterFailure {
     this.remediation = remediation;
     this.retryable = retryable;
     this.correlationId = correlationId;
+    this.started = started;
   }
 
   /** Returns the failure in the format of the snapshotter. */
   toJSON(): SnapshotterFailure {
-    const { code, kind, detail: message, remediation, retryable, correlationId, cause } = this;
-    return { code, kind, message, remediation, retryable, correlationId, cause };
+    const { code, kind, detail: message, remediation, retryable, correlationId, cause, started } = this;
+    return { code, kind, message, remediation, retryable, correlationId, cause, started };
   }
 
   static {

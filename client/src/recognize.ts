@@ -15,9 +15,9 @@ const FOLDED = /^(SnapshotterError: )?([A-Z][A-Z0-9_]*): (.*)$/s;
 export function asSnapshotterError(thrown: unknown): SnapshotterError | undefined {
   if (thrown instanceof SnapshotterError) return thrown;
   if (isSnapshotterError(thrown)) {
-    const { code, kind, message, remediation, retryable, correlationId, cause } = thrown;
+    const { code, kind, message, remediation, retryable, correlationId, cause, started } = thrown;
     const detail = detailOf(message, code, remediation);
-    return errorOf({ code, kind, message: detail, remediation, retryable, correlationId, cause });
+    return errorOf({ code, kind, message: detail, remediation, retryable, correlationId, cause, started });
   }
   const { name, message } = Object(thrown) as { name?: unknown; message?: unknown };
   const [, folded, code = '', detail = ''] = FOLDED.exec(typeof message === 'string' ? message : '') ?? [];

@@ -1526,7 +1526,10 @@ export interface ExecResult {
   durationMs: number;
   /** How `stdout` and `stderr` are written: absent if both are UTF-8, and otherwise `base64`. */
   encoding?: ContentEncoding;
-  /** How the workspace was started, or the sandbox revived; absent if it was running. */
+  /**
+   * How the workspace was started, or the sandbox revived; absent if it was running. One further answer
+   * says that an earlier start may have lost files.
+   */
   started?: StartedForExec;
   /** Whether the command exceeded its time limit, and was killed with all processes of its group. */
   timedOut?: boolean;
@@ -2710,7 +2713,10 @@ export interface DeleteCheckpointOptions extends CheckpointsOptions {
 export interface CommandDescription extends BackgroundCommand {
   /** The sandbox in which the command runs. */
   sandboxId: string;
-  /** How the workspace was started for the command; absent if it was running. */
+  /**
+   * How the workspace was started for the command; absent if it was running. One further answer says
+   * that an earlier start may have lost files.
+   */
   started?: StartedForExec;
 }
 
@@ -2882,7 +2888,10 @@ export interface FileLocation {
   sandboxId?: string;
   /** The id of the snapshot; absent for the files of a sandbox. */
   snapshotId?: string;
-  /** How the workspace was started; absent if it was running. */
+  /**
+   * How the workspace was started; absent if it was running. One further answer says that an earlier
+   * start may have lost files.
+   */
   started?: StartedForExec;
 }
 
@@ -3449,6 +3458,11 @@ export interface Problem {
   correlationId: string;
   /** What the platform or the SDK threw, if it threw something. */
   cause?: Failure;
+  /**
+   * How the workspace was started, or the sandbox revived, for the call before it failed; absent if it
+   * was running.
+   */
+  started?: StartedForExec;
 }
 
 /**

@@ -106,6 +106,15 @@ describe('an error of the snapshotter', () => {
     assert.deepEqual(asSnapshotterError({ ...problem('BACKUP_FAILED', 'permanent'), cause })?.cause, cause);
   });
 
+  test('preserves how the workspace was started for the call, over RPC and HTTP', () => {
+    const started = { how: 'restored', mayHaveLost: true };
+    for (const error of [rpcError, problem]) {
+      const recognized = asSnapshotterError(Object.assign(error('FILE_NOT_FOUND', 'not_found'), { started }));
+      assert.deepEqual(recognized?.started, started);
+      assert.deepEqual(recognized?.toJSON().started, started);
+    }
+  });
+
   for (const [kind, Class] of Object.entries(CLASSES)) {
     test(`of the kind ${kind} is a ${Class.name}`, () => {
       const error = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', kind));

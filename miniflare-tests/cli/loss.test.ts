@@ -9,10 +9,10 @@ import { type World } from '../world.ts';
 const NAME = 'notebook';
 
 const RESTORED =
-  /^warning: the files were restored from snap-\w+, which was \d+ s old; files that were newer than the snapshot may be lost\n$/;
+  /^warning: the files were restored from snap-\w+, which was \d+ s old; changes that are in no snapshot may be lost\n$/;
 
 const HAD_ENDED =
-  /^warning: the container had ended before the stop; files that were newer than the newest snapshot may be lost\n$/;
+  /^warning: the container had ended before the stop; changes that are in no snapshot may be lost\n$/;
 
 let world: World;
 let cli: Cli;
@@ -59,9 +59,27 @@ test('`workspace stop` repeats the warning of the start', async () => {
   assert.match((await cli.run(['workspace', 'stop', NAME])).stderr, RESTORED);
 });
 
-test('a command whose files are in place gives no warning', async () => {
+test('a file that is lost is not found, and the error says that the workspace was started', async () => {
+  const { status, stderr } = await cli.run(['cat', `@${NAME}:missing.txt`]);
+  assert.equal(status, 3);
+  assert.match(stderr, /It was started for this call, and changes that are in no snapshot may be lost\./);
+});
+
+test('one further command repeats the warning, in case the first answer was lost', async () => {
   await cli.run(['workspace', 'start', NAME]);
-  assert.equal((await cli.run(['exec', `@${NAME}`, 'true'])).stderr, '');
+  const warn = async () => (await cli.run(['exec', `@${NAME}`, 'true'])).stderr;
+  assert.match(await warn(), /^warning: the files were already in place, restored from .* may be lost\n$/);
+  assert.equal(await warn(), '');
+});
+
+test('an empty start of a workspace whose files are lost warns', async () => {
+  await world.kill(await cli.id('workspace', 'create', 'unsaved'));
+  assert.match(
+    await cli.print('workspace', 'show', 'unsaved'),
+    /^container +ended .*; no snapshot has its files$/m,
+  );
+  const { stderr } = await cli.run(['workspace', 'start', 'unsaved', '--allow-empty']);
+  assert.equal(stderr, 'warning: changes that are in no snapshot may be lost\n');
 });
 
 test('the warnings are in the answer in JSON mode', async () => {
@@ -75,14 +93,14 @@ test('the warnings are in the answer in JSON mode', async () => {
 });
 
 test('the list, the description and `doctor` say that the container of an active workspace has ended', async () => {
-  assert.match(await cli.print('workspace', 'list'), /^notebook .* active .*, newer files may be lost /m);
+  assert.match(await cli.print('workspace', 'list'), /^notebook .* active .*, changes may be lost /m);
   assert.match(await cli.print('workspace', 'show', NAME), /^container +ended without a stop/m);
   assert.match(await cli.print('doctor'), /containers of these workspaces ended without a stop: notebook\./);
 });
 
 test('the list, the description and `doctor` say so after a stop, until the next start', async () => {
   await cli.run(['workspace', 'stop', NAME]);
-  assert.match(await cli.print('workspace', 'list'), /^notebook .* stopped .*, newer files may be lost /m);
+  assert.match(await cli.print('workspace', 'list'), /^notebook .* stopped .*, changes may be lost /m);
   assert.match(await cli.print('workspace', 'show', NAME), /^container +had ended before the stop/m);
   assert.match(await cli.print('doctor'), /containers of these workspaces ended without a stop: notebook\./);
   await cli.run(['workspace', 'start', NAME]);

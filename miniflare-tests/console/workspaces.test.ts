@@ -353,8 +353,19 @@ describe('a workspace', () => {
     await using tab = await fixture.signedIn('#/workspaces/lossy/desk');
     await tab.page.getByText('The container ended without a stop.').waitFor();
     await tab.button('Check desk').click();
-    await tab.page.getByText('Files that were newer than the snapshot may be lost.').first().waitFor();
+    await tab.page.getByText('Changes that are in no snapshot may be lost.').first().waitFor();
     await tab.page.getByText('The last start restored snap-').waitFor();
+  });
+
+  test('whose container ended says so on the page of its files, which starts it again', async () => {
+    await fixture.createWorkspaces('lossy', ['bench']);
+    const bench = fixture.world.workspace('bench', 'lossy');
+    await bench.stop();
+    await bench.start();
+    await bench.endContainer();
+    await using tab = await fixture.signedIn('#/workspaces/lossy/bench/files');
+    await tab.page.getByText('The last start restored snap-').waitFor();
+    await tab.page.getByText('Changes that are in no snapshot may be lost.').waitFor();
   });
 
   test('that does not exist can be created', async () => {

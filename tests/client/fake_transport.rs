@@ -65,6 +65,7 @@ pub fn error_reply(code: &str, kind: &str) -> Result<HttpResponse, TransportErro
         "retryable": kind == "transient",
         "correlationId": "c0ffee",
         "cause": { "name": "Error", "message": "thrown" },
+        "started": { "how": "restored", "mayHaveLost": true },
     });
     Ok(HttpResponse { status: 503, body: body.to_string() })
 }

@@ -25,7 +25,7 @@ use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, St
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
-use crate::output::loss::{loss_warning_of, stop_warnings};
+use crate::output::loss::{UNSAVED, loss_warning_of, stop_warnings};
 use crate::output::stopped::Stopped;
 use crate::output::switched::StartedFrom;
 use crate::output::{print_failure, print_warning};
@@ -211,8 +211,8 @@ fn fork(context: &Context, command: Fork) -> Result<Exit> {
     };
     let answer = context.call_mutating::<ForkedWorkspaces<StartedWorkspace>>("workspaces/fork", &request)?;
     context.output.show(&answer)?;
-    let loss = "files of the workspace that were newer than the snapshot may be lost";
-    context.warn_except_in_json(answer.value.may_have_lost.then(|| loss.to_owned()));
+    let loss = || format!("in the workspace, {UNSAVED} may be lost");
+    context.warn_except_in_json(answer.value.may_have_lost.then(loss));
     let failures: Vec<_> = answer.value.forks.iter().filter_map(fork_failure).collect();
     if !context.output.json {
         failures.iter().for_each(print_failure);

@@ -6,6 +6,9 @@ use sandbox_snapshotter_client::model::named::answer::{RestoredFrom, StartOutcom
 
 use super::workspaces::files;
 
+/// The files that may be lost where a container ended.
+pub const UNSAVED: &str = "changes that are in no snapshot";
+
 /// Returns the warning about a start after which files may be lost.
 pub fn loss_warning(started: &StartedForExec) -> Option<String> {
     let loss = possible_loss(started.may_have_lost, started.lost_since, started.restored_from.as_ref());
@@ -18,14 +21,14 @@ pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
     let (loss, from) = (loss_of(described), described.restored_from.as_ref());
     (!loss.is_empty()).then(|| match from {
         Some(from) => format!("the files were {}; {loss} may be lost", files(StartOutcome::Restored, Some(from))),
-        None => "files of the workspace that were in no snapshot may be lost".to_owned(),
+        None => format!("{loss} may be lost"),
     })
 }
 
 /// Returns the warnings about a stopped workspace.
 pub fn stop_warnings(described: &WorkspaceDescription) -> impl Iterator<Item = String> {
-    let ended = "the container had ended before the stop; files that were newer than the newest snapshot may be lost";
-    described.container_ended.then(|| ended.to_owned()).into_iter().chain(loss_warning_of(described))
+    let ended = || format!("the container had ended before the stop; {UNSAVED} may be lost");
+    described.container_ended.then(ended).into_iter().chain(loss_warning_of(described))
 }
 
 /// Returns which files a workspace may have lost.
@@ -33,8 +36,7 @@ pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
     possible_loss(described.may_have_lost, described.lost_since, described.restored_from.as_ref())
 }
 
-/// Returns which files may be lost: those that were newer than the restored snapshot, or than an earlier one that was restored before
-/// it.
+/// Returns which files may be lost: those that are in no snapshot, or were written after an earlier restore.
 pub(super) fn possible_loss(
     may_have_lost: Option<bool>,
     since: Option<Timestamp>,
@@ -43,7 +45,7 @@ pub(super) fn possible_loss(
     match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
         _ if may_have_lost != Some(true) => String::new(),
         Some(since) => format!("files that were written after {since}"),
-        None => "files that were newer than the snapshot".to_owned(),
+        None => UNSAVED.to_owned(),
     }
 }
 
@@ -66,7 +68,7 @@ mod tests {
     fn a_start_that_may_have_lost_files_has_a_warning() {
         assert_eq!(
             warning(true, Some("2026-01-01T00:00:00.000Z")).unwrap(),
-            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; files that were newer than the \
+            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; changes that are in no \
              snapshot may be lost"
         );
         assert_eq!(warning(false, None), None);

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Show;
 use super::hooks::{hook, hooks};
-use super::loss::loss_of;
+use super::loss::{UNSAVED, loss_of};
 use super::render::{
     count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
 };
@@ -56,7 +56,7 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
         ("workspace", described.name.to_string()),
         ("tenant", described.tenant.to_string()),
         ("state", described.state.to_string()),
-        ("container", container(described).to_owned()),
+        ("container", container(described)),
         ("sandbox", described.sandbox_id.to_string()),
         ("runtime", runtime(described.runtime)),
         ("former sandboxes", names(&described.former_sandbox_ids)),
@@ -92,11 +92,12 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
 }
 
 /// Returns what became of a container that ended without a stop.
-const fn container(of: &WorkspaceDescription) -> &'static str {
+fn container(of: &WorkspaceDescription) -> String {
     match of.state {
-        _ if !of.container_ended => "",
-        State::Stopped => "had ended before the stop; files newer than the newest snapshot may be lost",
-        _ => "ended without a stop; the next start restores the newest snapshot",
+        _ if !of.container_ended => String::new(),
+        State::Stopped => format!("had ended before the stop; {UNSAVED} may be lost"),
+        _ if of.last_saved_at.is_none() => "ended without a stop; no snapshot has its files".to_owned(),
+        _ => format!("ended without a stop; the next start restores the newest snapshot, {UNSAVED} may be lost"),
     }
 }
 
@@ -162,7 +163,8 @@ impl Show for ForkedWorkspaces<StartedWorkspace> {
         });
         let rows = table(["WORKSPACE", "STATE", "SANDBOX"], rows);
         let origin = sanitize_for_terminal(self.origin_id.as_str());
-        let loss = if self.may_have_lost { "Newer files of the workspace may be lost.\n" } else { "" };
+        let loss =
+            if self.may_have_lost { format!("In the workspace, {UNSAVED} may be lost.\n") } else { String::new() };
         let secrets = match secrets_text(self.secrets.as_ref()) {
             text if text.is_empty() => text,
             text => format!("Files with secrets are {}.\n", sanitize_for_terminal(&text)),
@@ -209,7 +211,7 @@ impl Show for WorkspacePage {
 fn last_saved(entry: &WorkspaceEntry, now: Timestamp) -> String {
     let saved = entry.last_saved_at.map_or_else(|| "never".to_owned(), |time| relative_time(time, now));
     match entry {
-        WorkspaceEntry { container_ended: true, .. } => format!("{saved}, newer files may be lost"),
+        WorkspaceEntry { container_ended: true, .. } => format!("{saved}, changes may be lost"),
         WorkspaceEntry { unsaved_since: Some(_), .. } => format!("{saved}, then failed"),
         _ => saved,
     }

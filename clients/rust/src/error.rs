@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::model::exec::StartedForExec;
 use crate::model::{self, Code, Failure, Kind, json};
 use crate::transport::TransportError;
 
@@ -22,6 +23,7 @@ pub struct Error {
     correlation_id: Option<String>,
     #[source]
     cause: Option<Box<Failure>>,
+    started: Option<Box<StartedForExec>>,
 }
 
 /// The stable code of a failed call.
@@ -106,9 +108,14 @@ impl Error {
         self.cause.as_deref()
     }
 
+    /// Returns how the workspace was started, or the sandbox revived, for the call before it failed, if it was.
+    pub fn started(&self) -> Option<&StartedForExec> {
+        self.started.as_deref()
+    }
+
     fn new(code: ErrorCode, kind: Kind, message: String, remediation: &str) -> Self {
         let (retryable, remediation) = (kind == Kind::Transient, remediation.to_owned());
-        Self { code, kind, message, remediation, retryable, correlation_id: None, cause: None }
+        Self { code, kind, message, remediation, retryable, correlation_id: None, cause: None, started: None }
     }
 
     /// Parses the error in the body of a response. Returns `None` if the body contains none.
@@ -122,6 +129,7 @@ impl Error {
             retryable: body.get("retryable")?.as_bool()?,
             correlation_id: text("correlationId"),
             cause: body.get("cause").and_then(|cause| json::from_value(cause).ok()),
+            started: body.get("started").and_then(|started| json::from_value(started).ok()),
         })
     }
 

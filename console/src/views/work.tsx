@@ -12,6 +12,7 @@ import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { AddFile } from './add-file.tsx';
 import { FileTable, PathLinks } from './file-table.tsx';
+import { PossibleLoss } from './possible-loss.tsx';
 import { Terminal } from './terminal.tsx';
 import { useFiles, type Found } from './use-files.ts';
 import { useWorkspace } from './use-workspace.ts';
@@ -52,7 +53,10 @@ export function WorkView({ tenant, name, path = '' }: Address & { path?: string 
       <Loaded of={live} loading="Loading the workspace…">
         {({ state }) =>
           state === 'active' ? (
-            <Work address={{ tenant, name }} path={path} />
+            <>
+              {workspace && <PossibleLoss of={workspace} />}
+              <Work address={{ tenant, name }} path={path} />
+            </>
           ) : (
             <p class="empty">The workspace is {state}. Start it to work with its files.</p>
           )

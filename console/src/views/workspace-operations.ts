@@ -33,7 +33,7 @@ export async function startWorkspace(
 }
 
 /** The report that a restore may have lost files. */
-export const POSSIBLE_LOSS = 'Files that were newer than the snapshot may be lost.';
+export const POSSIBLE_LOSS = 'Changes that are in no snapshot may be lost.';
 
 /** Describes the snapshot from which a workspace was restored. */
 export function sourceOf({ restoredFrom }: Workspace): string {

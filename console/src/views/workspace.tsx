@@ -11,16 +11,15 @@ import { CodeText } from '../ui/code-text.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Remark } from '../ui/remark.tsx';
 import { remediationOf } from '../ui/remediation.ts';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { Lineage } from './lineage.tsx';
+import { PossibleLoss } from './possible-loss.tsx';
 import { SnapshotLink } from './snapshot-link.tsx';
 import { TenantHead } from './tenant-head.tsx';
 import { useWorkspace } from './use-workspace.ts';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
 import { WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
-import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
 
 /** A workspace and the lineage of its sandbox. */
 export function WorkspaceView({ tenant, name, ...details }: Address & DetailsParams) {
@@ -101,16 +100,7 @@ function About({ of }: { of: Workspace }) {
           </p>
         </div>
       )}
-      {of.containerEnded && (
-        <Remark>
-          The container ended without a stop. The next start restores the newest snapshot. {POSSIBLE_LOSS}
-        </Remark>
-      )}
-      {of.mayHaveLost && (
-        <Remark>
-          The last start restored {sourceOf(of)}. {POSSIBLE_LOSS}
-        </Remark>
-      )}
+      <PossibleLoss of={of} />
       <Facts>
         <Fact name="Sandbox">
           <Id of={of.sandboxId} what="sandbox id" />

@@ -117,7 +117,7 @@ fn output(answer: &Value) -> String {
 }
 
 /// The note about a workspace that was started without its newest files.
-const MAY_HAVE_LOST: &str = "The workspace was started from a snapshot, and newer files may be lost.";
+const MAY_HAVE_LOST: &str = "The workspace was started again, and changes that are in no snapshot may be lost.";
 
 fn start_note(answer: &Value) -> String {
     if flag(member(answer, "started"), "mayHaveLost") { format!(" {MAY_HAVE_LOST}") } else { String::new() }

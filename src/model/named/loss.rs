@@ -62,6 +62,26 @@ impl NamedRecord {
         self.unreported_loss = true;
     }
 
+    /// Records that an answer reports the last start, and whether files may be lost. Returns whether this is one of the reports: a
+    /// caller that finds the sandbox running gets the report once more, in case the first answer was lost.
+    pub fn note_report(&mut self, is_running: bool) -> bool {
+        self.restore_report = match self.restore_report {
+            RestoreReport::Due => RestoreReport::First,
+            RestoreReport::First | RestoreReport::DueByStop if is_running => RestoreReport::Again,
+            RestoreReport::First | RestoreReport::DueByStop | RestoreReport::Again => return false,
+        };
+        if self.last_restore.is_none() && self.restore_report == RestoreReport::Again {
+            (self.unreported_loss, self.unreported_since) = (false, None);
+        }
+        true
+    }
+
+    /// Returns whether files may be lost, and another answer is to report it.
+    pub fn has_loss_to_report(&self) -> bool {
+        let may_have_lost = self.last_restore.as_ref().is_some_and(|restore| restore.may_have_lost);
+        self.restore_report != RestoreReport::Again && (may_have_lost || self.may_have_lost_elsewhere())
+    }
+
     /// Records that the answer to a stop, which begins, is to report a possible loss.
     pub fn begin_reported_stop(&mut self) {
         let may_have_lost = self.last_restore.as_ref().is_some_and(|restore| restore.may_have_lost);

@@ -71,6 +71,9 @@ pub struct EnsuredRunning {
     /// Whether the directory of the running sandbox was deleted or moved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
+    /// Whether the sandbox started empty, although the workspace had files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_lost_files: bool,
     /// The restore that put the files into the container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<LastRestore>,

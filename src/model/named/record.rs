@@ -249,6 +249,10 @@ impl NamedRecord {
         if ensured.how != StartOutcome::Running || !self.last_restore.as_ref().is_some_and(is_recorded) {
             self.record_restore(ensured.restore.as_ref());
         }
+        if ensured.has_lost_files {
+            self.note_loss(None);
+            self.restore_report = RestoreReport::Due;
+        }
     }
 
     /// Records that a snapshot was taken from which the workspace can start.

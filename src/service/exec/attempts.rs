@@ -25,7 +25,8 @@ pub(in crate::service) struct Destination {
 }
 
 /// Runs `work` in the sandbox of a destination. Starts the workspace if it is not active, and revives the sandbox if its files
-/// are gone. If its container had ended, so that nothing ran, does so again, and runs `work` again.
+/// are gone. If its container had ended, so that nothing ran, does so again, and runs `work` again. An
+/// error of `work` says how the sandbox was started for it.
 pub(in crate::service) async fn in_sandbox<P: Ports, T>(
     ports: &P,
     destination: &Destination,
@@ -34,9 +35,14 @@ pub(in crate::service) async fn in_sandbox<P: Ports, T>(
     let Destination { target, revive, once } = destination;
     // A command in a container that has just ended would start another one, which the revival of another caller destroys.
     let verify = *once || revive.is_some();
-    match work(find_sandbox(ports, destination, verify).await?).await {
+    let mut attempt = async |verify| {
+        let found = find_sandbox(ports, destination, verify).await?;
+        let started = found.started.clone();
+        work(found).await.map_err(|error| error.after_start(started))
+    };
+    match attempt(verify).await {
         Err(error) if is_gone(&error) && (matches!(target, SandboxTarget::Named(_)) || revive.is_some()) && !once => {
-            work(find_sandbox(ports, destination, true).await?).await
+            attempt(true).await
         }
         outcome => outcome,
     }

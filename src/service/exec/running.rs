@@ -94,6 +94,10 @@ impl<P: Ports> Execution<P> {
     /// # Errors
     /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if the container ends before the command.
     pub async fn next(&mut self) -> Result<ExecEvent> {
+        self.next_event().await.map_err(|error| error.after_start(self.started.take()))
+    }
+
+    async fn next_event(&mut self) -> Result<ExecEvent> {
         let event = match select(pin!(self.command.next()), self.timed_out.clone()).await {
             Either::Left((event, _)) => event,
             Either::Right(((), _)) => Err(Failure::timed_out("the command", self.limit.limit())),

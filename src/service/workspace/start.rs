@@ -2,13 +2,14 @@
 
 use super::create::keyed_call;
 use super::promote::is_repeated;
+use super::sandbox::ensured_running;
 use super::switch::NextSandbox;
 use super::{CoalesceKey, LastStart, NamedWorkspace};
 use crate::model::named::Task;
 use crate::model::named::answer::{StartOutcome, StartedWorkspace, WorkspaceDescription, WorkspaceProblem};
 use crate::model::named::binding::LastRestore;
 use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunning};
-use crate::model::named::record::{KeyedCall, RestoreReport};
+use crate::model::named::record::KeyedCall;
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, State};
 use crate::model::request::StartRequest;
@@ -32,15 +33,11 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Returns the answer to a caller that still waits for it, and records that it reports the restore. A caller that finds the
     /// sandbox running gets the report again, in case the first answer was lost.
     pub(super) fn report(&self, started: StartedWorkspace) -> Result<StartedWorkspace> {
-        let Some(record) = self.store.record()? else { return Ok(started) };
-        let next = match record.restore_report {
-            _ if record.started_at != started.description.started_at => None,
-            RestoreReport::Due => Some(RestoreReport::First),
-            RestoreReport::First | RestoreReport::DueByStop if was_running(&started) => Some(RestoreReport::Again),
-            RestoreReport::First | RestoreReport::DueByStop | RestoreReport::Again => None,
-        };
-        if let Some(next) = next {
-            self.update_record(|record| record.restore_report = next)?;
+        if let Some(mut record) = self.store.record()?
+            && record.started_at == started.description.started_at
+            && record.note_report(was_running(&started))
+        {
+            self.update_record(|current| *current = record)?;
         }
         Ok(started)
     }
@@ -95,10 +92,8 @@ impl<P: Ports> NamedWorkspace<P> {
                     let ensured = if request.fingerprint.is_some() || record.restore_unconfirmed {
                         self.ensure_still_running(&ensure_running_request(&record, start)).await?
                     } else {
-                        EnsuredRunning {
-                            is_missing: condition == Condition::DirectoryMissing,
-                            ..EnsuredRunning::already_running()
-                        }
+                        let is_missing = condition == Condition::DirectoryMissing;
+                        EnsuredRunning { is_missing, ..ensured_running(StartOutcome::Running) }
                     };
                     let now = self.now();
                     let problem = self.problem_of_start(&record, &ensured);
@@ -207,8 +202,11 @@ impl<P: Ports> NamedWorkspace<P> {
                     let stop_task = Task::StopUnused(record.sandbox_id.clone());
                     record.tasks.retain(|task| *task != stop_task);
                 };
-                let cause =
-                    ensured.restore.as_ref().map_or_else(|| cause.to_owned(), |restore| restored(cause, restore));
+                let cause = match &ensured.restore {
+                    Some(restore) => restored(cause, restore),
+                    None if ensured.has_lost_files => "it was started empty; its earlier files may be lost".to_owned(),
+                    None => cause.to_owned(),
+                };
                 let record = self.transition(State::Active, &cause, on_started)?;
                 Ok(started(&record, ensured))
             }
@@ -278,22 +276,4 @@ pub(in crate::service) fn started(record: &NamedRecord, ensured: EnsuredRunning)
 /// Returns whether the sandbox ran already, with its files in place.
 fn was_running(started: &StartedWorkspace) -> bool {
     started.how == StartOutcome::Running
-}
-
-impl EnsuredRunning {
-    /// Returns the outcome for a sandbox that runs already, with its files in place.
-    fn already_running() -> Self {
-        Self {
-            how: StartOutcome::Running,
-            is_missing: false,
-            restore: None,
-            platform_fallback: None,
-            platform_snapshot: None,
-            rescue_snapshot_id: None,
-            root_id: None,
-            runtime: None,
-            stale: Vec::new(),
-            hooks: Vec::new(),
-        }
-    }
 }

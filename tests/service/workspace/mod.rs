@@ -18,6 +18,7 @@ mod image;
 mod labels;
 mod loss;
 mod loss_elsewhere;
+mod loss_in_calls;
 mod migrate;
 mod own_directory;
 mod platform;

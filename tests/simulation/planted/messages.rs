@@ -219,6 +219,7 @@ impl SandboxLedgerClient for PlantedPorts {
                 return Ok(EnsuredRunning {
                     how: StartOutcome::Running,
                     is_missing: false,
+                    has_lost_files: false,
                     restore: None,
                     platform_fallback: None,
                     platform_snapshot: None,

@@ -84,7 +84,8 @@ pub struct BackgroundCommand {
 pub struct CommandDescription {
     /// The sandbox in which the command runs.
     pub sandbox_id: SandboxId,
-    /// How the workspace was started for the command; absent if it was running.
+    /// How the workspace was started for the command; absent if it was running. One further answer says that an earlier start
+    /// may have lost files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<StartedForExec>,
     /// The command.

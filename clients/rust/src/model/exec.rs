@@ -34,7 +34,8 @@ pub struct ExecResult {
     pub timed_out: bool,
     /// How long the command ran, in milliseconds.
     pub duration_ms: u64,
-    /// How the workspace was started, or the sandbox revived; absent if it was running.
+    /// How the workspace was started, or the sandbox revived; absent if it was running. One further answer says that an
+    /// earlier start may have lost files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<StartedForExec>,
 }

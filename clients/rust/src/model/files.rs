@@ -137,7 +137,8 @@ pub struct FileLocation {
     /// The sandbox; absent for the files of a snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_id: Option<SandboxId>,
-    /// How the workspace was started; absent if it was running.
+    /// How the workspace was started; absent if it was running. One further answer says that an earlier start may have lost
+    /// files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<StartedForExec>,
 }

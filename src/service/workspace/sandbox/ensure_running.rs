@@ -236,6 +236,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             marked.ok_or_else(|| Error::another_container(&self.id))?;
         self.check_class_image(&listing.image).await?;
         let is_empty = listing.content_hash.is_none();
+        let had_files = self.start_state()?.first_started_at.is_some() || self.sandbox_record()?.parent.is_some();
+        let has_lost_files = had_files && request.settings.persistent;
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
@@ -252,7 +254,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let outcome = match source {
             StartSource::Empty => {
                 self.advance_marker(&restoring, &populated).await?;
-                ensured_running(StartOutcome::Empty)
+                EnsuredRunning { has_lost_files, ..ensured_running(StartOutcome::Empty) }
             }
             StartSource::Snapshot { snapshot_id, stored, dependencies, .. } => {
                 let current = stale::current_dependencies(hashes, &request.settings, &listing.image);
@@ -367,10 +369,12 @@ fn env_changes(settings: &Settings, previous_names: Vec<String>) -> BTreeMap<Str
     removed.chain(set).collect()
 }
 
-pub(super) fn ensured_running(how: StartOutcome) -> EnsuredRunning {
+/// Returns the outcome of a start without a restore.
+pub(in crate::service::workspace) fn ensured_running(how: StartOutcome) -> EnsuredRunning {
     EnsuredRunning {
         how,
         is_missing: false,
+        has_lost_files: false,
         restore: None,
         platform_fallback: None,
         platform_snapshot: None,

@@ -46,6 +46,7 @@ mod switch_runtime;
 mod unresponsive;
 
 use self::condition::SandboxCondition;
+pub(super) use self::ensure_running::ensured_running;
 
 use std::panic::AssertUnwindSafe;
 

@@ -33,6 +33,7 @@ mod workspace;
 
 use serde::{Deserialize, Serialize};
 
+use super::exec::StartedForExec;
 use super::{Code, Failure, Kind};
 
 /// The result of every fallible function of the model and of the Worker.
@@ -50,6 +51,7 @@ pub struct Error {
     remediation: String,
     #[source]
     cause: Option<Box<Failure>>,
+    started: Option<Box<StartedForExec>>,
 }
 
 /// An error as it passes between objects, which may run different releases.
@@ -62,6 +64,8 @@ struct SerializedError {
     message: String,
     remediation: String,
     cause: Option<Box<Failure>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started: Option<Box<StartedForExec>>,
 }
 
 fn deserialize_known_kind<'de, D: serde::Deserializer<'de>>(
@@ -72,19 +76,20 @@ fn deserialize_known_kind<'de, D: serde::Deserializer<'de>>(
 
 impl Serialize for Error {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let Self { code, message, remediation, cause } = self.clone();
-        SerializedError { code, kind: Some(code.kind()), message, remediation, cause }.serialize(serializer)
+        let Self { code, message, remediation, cause, started } = self.clone();
+        SerializedError { code, kind: Some(code.kind()), message, remediation, cause, started }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Error {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let SerializedError { code, kind, message, remediation, cause } = SerializedError::deserialize(deserializer)?;
+        let serialized = SerializedError::deserialize(deserializer)?;
+        let SerializedError { code, kind, message, remediation, cause, started } = serialized;
         let code = match (code, kind) {
             (Code::Later(later), Some(kind)) => Code::Later(later.with_kind(kind)),
             (code, _) => code,
         };
-        Ok(Self { code, message, remediation, cause })
+        Ok(Self { code, message, remediation, cause, started })
     }
 }
 
@@ -104,7 +109,7 @@ impl Error {
         if !message.ends_with(['.', '?', '!', '…']) {
             message.push('.');
         }
-        Self { code, message, remediation: remediation.into(), cause: None }
+        Self { code, message, remediation: remediation.into(), cause: None, started: None }
     }
 
     /// Returns an example of an error with `code`, for the generated documents.
@@ -134,6 +139,18 @@ impl Error {
         Self { remediation: remediation.to_owned(), ..self }
     }
 
+    /// Adds how the workspace or the sandbox was started for the call before it failed. Where files may be lost, the message
+    /// says so, because no other answer may report it.
+    #[must_use]
+    pub fn after_start(mut self, started: Option<StartedForExec>) -> Self {
+        let Some(started) = started else { return self };
+        if started.may_have_lost == Some(true) {
+            self = self.with_note("It was started for this call, and changes that are in no snapshot may be lost.");
+        }
+        self.started = Some(Box::new(started));
+        self
+    }
+
     /// The stable code.
     pub fn code(&self) -> Code {
         self.code
@@ -154,6 +171,11 @@ impl Error {
         self.cause.as_deref()
     }
 
+    /// How the workspace or the sandbox was started for the call before it failed, if it was.
+    pub fn started(&self) -> Option<&StartedForExec> {
+        self.started.as_deref()
+    }
+
     /// Whether the same call may succeed later. See [`Code::is_retryable`].
     pub fn is_retryable(&self) -> bool {
         self.code.is_retryable()
@@ -169,6 +191,7 @@ impl Error {
             retryable: self.is_retryable(),
             correlation_id,
             cause: self.cause.as_deref(),
+            started: self.started.as_deref(),
         }
     }
 }
@@ -193,4 +216,7 @@ pub struct ErrorBody<'a> {
     /// What the platform or the SDK threw, if it threw something.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a Failure>,
+    /// How the workspace was started, or the sandbox revived, for the call before it failed; absent if it was running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<&'a StartedForExec>,
 }
