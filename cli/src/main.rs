@@ -11,7 +11,6 @@
 
 mod args;
 mod commands;
-mod directory_copy;
 mod exit;
 mod failure;
 mod input;

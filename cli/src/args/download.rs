@@ -18,14 +18,15 @@ snapshotter cp [OPTIONS] <FROM> <TO>
 Examples:
   snapshotter cp ./config.json @notebook:src/config.json
   snapshotter cp @notebook:out/report.pdf .
+  snapshotter cp ./src @notebook:src
   snapshotter cp agent-42 before-upgrade src/main.rs .
   snapshotter cp @notebook before-upgrade src ./src
   snapshotter cp agent-42 before-upgrade data.db - | sha256sum
   snapshotter cp --ref ref.json src ./src")]
 pub struct Cp {
-    /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file of a running sandbox. For a snapshot: SANDBOX or
+    /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file or a directory of a running sandbox. For a snapshot: SANDBOX or
     /// @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file or a directory; - is the standard
-    /// input or output, and gets a directory of a snapshot as a tar
+    /// input or output, and gets a directory as a tar
     #[arg(value_name = "OPERAND", num_args = 2..=4, required = true)]
     pub operands: Vec<String>,
     /// The ref of the snapshot in JSON: the output of `snapshot create --json`
@@ -34,6 +35,9 @@ pub struct Cp {
     /// Replace existing files, and add to existing directories
     #[arg(long, short)]
     pub force: bool,
+    /// Accepted as other programs have it: directories are copied with their files anyway
+    #[arg(long, short, short_alias = 'R', short_alias = 'a', hide = true)]
+    pub recursive: bool,
     /// What to do with files in a directory of a snapshot that are named like files with secrets [default: exclude]
     #[arg(long, value_name = "MODE")]
     pub secrets: Option<Secrets>,
@@ -68,7 +72,7 @@ impl Cp {
 
     /// Separates the selection of the snapshot, the path and the local file. Returns `None` for another number of operands.
     pub fn split(self) -> Option<(SnapshotSelector, String, String, bool)> {
-        let Self { operands, reference, force, lineage_scope, secrets: _ } = self;
+        let Self { operands, reference, force, lineage_scope, recursive: _, secrets: _ } = self;
         let mut operands = operands.into_iter();
         let (target, snapshot) = match &reference {
             Some(_) => (None, None),

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::files::select;
 use super::local_files::{
-    Body, STDOUT, check_target_directory, check_target_file, file_name, report, unpack, write_file, write_to_stdout,
+    Body, STDOUT, check_target_directory, check_target_file, directory_target, file_name, report, unpack, write_file,
+    write_to_stdout,
 };
 use super::sandbox_copy;
 use crate::args::download::{Cp, Export};
@@ -43,14 +44,15 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
         warn_of_left_out(&download);
         return write_to_stdout(download.body);
     }
-    let target = PathBuf::from(local);
     if is_directory {
+        let target = directory_target(&local, &path);
         check_target_directory(&target, force)?;
         let download = open_tar(context, selection, path, secrets)?;
         let source = describe(context, &download);
-        unpack(download, &target, force)?;
+        unpack(download.body, &target, force)?;
         report(context, &source, &target, None)
     } else {
+        let target = PathBuf::from(local);
         let target = if target.is_dir() { target.join(file_name(&path)?) } else { target };
         check_target_file(&target, force)?;
         let download = context.download(&request)?;

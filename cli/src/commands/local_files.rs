@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use sandbox_snapshotter_client::Download;
 use sandbox_snapshotter_client::model::files::FilePath;
 use serde_json::Value;
 use tar::Archive;
@@ -96,8 +95,8 @@ fn copy_bytes(from: &mut impl Read, to: &mut File, path: &Path) -> Result<u64> {
 }
 
 /// Unpacks a tar into a directory. Refuses names that lead out of it, and does not write through symbolic links out of it.
-pub(super) fn unpack(download: Download<Body>, target: &Path, force: bool) -> Result<()> {
-    let mut archive = Archive::new(download.body);
+pub(super) fn unpack(tar: impl Read, target: &Path, force: bool) -> Result<()> {
+    let mut archive = Archive::new(tar);
     archive.set_overwrite(force);
     fs::create_dir_all(target).map_err(|error| unwritable(target, &error))?;
     let mut directories = Vec::new();
@@ -143,6 +142,16 @@ pub(super) fn check_target_file(target: &Path, force: bool) -> Result<()> {
     if is_free { Ok(()) } else { Err(exists(target)) }
 }
 
+/// Returns the local directory for a copy of the directory `path`. It keeps its name in the working directory, and if `local` ends
+/// with a slash.
+pub(super) fn directory_target(local: &str, path: &FilePath) -> PathBuf {
+    let target = PathBuf::from(local);
+    match file_name(path) {
+        Ok(name) if local == "." || local.ends_with('/') => target.join(name),
+        _ => target,
+    }
+}
+
 /// Returns the last name of a path.
 pub(super) fn file_name(path: &FilePath) -> Result<&str> {
     let last = path.as_str().split('/').rfind(|name| !matches!(*name, "" | "."));
@@ -169,6 +178,12 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::local(Exit::Failed, "LOCAL_FILE_UNWRITABLE", message, remediation)
 }
 
+/// Returns the failure of a file of this machine that can't be read.
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("{} can't be read: {error}.", path.display());
+    Failure::local(Exit::Failed, "LOCAL_FILE_UNREADABLE", message, "Pass a file that this user can read.")
+}
+
 fn unsafe_name(name: &[u8]) -> Failure {
     let message = format!("The tar has a name that leads out of the directory: {:?}.", String::from_utf8_lossy(name));
     Failure::local(Exit::Denied, "UNSAFE_NAME", message, "Do not unpack it. Check the address of the server.")
@@ -183,17 +198,10 @@ fn broken(error: &io::Error) -> Failure {
 mod tests {
     use std::io::Cursor;
 
-    use sandbox_snapshotter_client::model::SnapshotId;
     use tar::{Builder, EntryType, Header};
     use tempfile::TempDir;
 
     use super::*;
-
-    fn download(tar: Vec<u8>) -> Download<Body> {
-        let snapshot_id = SnapshotId::parse("snap-aaaaaaaaaaaaaaaa").unwrap();
-        let body = Box::new(Cursor::new(tar));
-        Download { snapshot_id, etag: String::new(), size_bytes: None, secrets: None, body }
-    }
 
     fn header(name: &[u8], kind: EntryType, size: u64) -> Header {
         let mut header = Header::new_ustar();
@@ -237,7 +245,7 @@ mod tests {
     #[test]
     fn files_are_unpacked() {
         let folder = Folder::new();
-        unpack(download(files(&["a", "b/c"])), &folder.target(), false).unwrap();
+        unpack(Cursor::new(files(&["a", "b/c"])), &folder.target(), false).unwrap();
         assert_eq!(fs::read(folder.target().join("b/c")).unwrap(), b"x");
     }
 
@@ -245,7 +253,7 @@ mod tests {
     fn names_that_lead_out_are_refused() {
         let folder = Folder::new();
         for name in ["../out", "a/../../out", "/out"] {
-            assert_eq!(code(unpack(download(files(&[name])), &folder.target(), true)), Some("UNSAFE_NAME".into()));
+            assert_eq!(code(unpack(Cursor::new(files(&[name])), &folder.target(), true)), Some("UNSAFE_NAME".into()));
         }
         assert!(!folder.0.path().join("out").exists());
     }
@@ -260,7 +268,7 @@ mod tests {
         link.set_cksum();
         tar.append(&link, io::empty()).unwrap();
         tar.append(&header(b"link/file", EntryType::Regular, 1), &b"x"[..]).unwrap();
-        let unpacked = unpack(download(tar.into_inner().unwrap()), &folder.target(), true);
+        let unpacked = unpack(Cursor::new(tar.into_inner().unwrap()), &folder.target(), true);
         assert!(unpacked.is_err());
         assert_eq!(fs::read_dir(folder.0.path().join("outside")).unwrap().count(), 0);
     }
@@ -274,7 +282,7 @@ mod tests {
         link.set_link_name("../secret").unwrap();
         link.set_cksum();
         tar.append(&link, io::empty()).unwrap();
-        assert!(unpack(download(tar.into_inner().unwrap()), &folder.target(), true).is_err());
+        assert!(unpack(Cursor::new(tar.into_inner().unwrap()), &folder.target(), true).is_err());
         assert!(!folder.target().join("link").exists());
     }
 
@@ -284,7 +292,7 @@ mod tests {
         let target = folder.target().join("a");
         fs::write(&target, "newer").unwrap();
         assert_eq!(code(check_target_directory(&folder.target(), false)), Some("LOCAL_FILE_EXISTS".into()));
-        assert!(unpack(download(files(&["a"])), &folder.target(), false).is_err());
+        assert!(unpack(Cursor::new(files(&["a"])), &folder.target(), false).is_err());
         assert_eq!(code(check_target_file(&target, false)), Some("LOCAL_FILE_EXISTS".into()));
         assert_eq!(code(write_file(&b"old"[..], Some(3), &target, false).map(drop)), Some("LOCAL_FILE_EXISTS".into()));
         assert_eq!(fs::read(&target).unwrap(), b"newer");

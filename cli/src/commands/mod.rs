@@ -6,6 +6,7 @@ mod confirm;
 mod context;
 mod deletion;
 mod diff;
+mod directory_copy;
 mod doctor;
 mod documents;
 mod download;

@@ -6,39 +6,50 @@ use std::path::{Path, PathBuf};
 
 use sandbox_snapshotter_client::Options;
 use sandbox_snapshotter_client::model::Code;
-use sandbox_snapshotter_client::model::files::{FileContent, FileDescription, FilePath, FileType};
-use sandbox_snapshotter_client::model::request::{ReadFileRequest, SandboxFiles, StatFileRequest, WriteFileRequest};
+use sandbox_snapshotter_client::model::files::{FileContent, FileDescription, FilePage, FilePath, FileType};
+use sandbox_snapshotter_client::model::request::{
+    ListFilesRequest, ReadFileRequest, SandboxFiles, StatFileRequest, WriteFileRequest,
+};
 use serde_json::json;
 
 use super::context::Context;
+use super::directory_copy;
 use super::file_hints::{Place, explain};
 use super::files::{parse_path, sandbox_files};
-use super::local_files::{STDOUT, check_target_file, file_name, report, write_file, write_to_stdout};
+use super::local_files::{
+    STDOUT, check_target_file, directory_target, file_name, report, unreadable, write_file, write_to_stdout,
+};
 use crate::args::download::{Cp, SandboxCopy};
-use crate::directory_copy::upload_of_directory;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::quoting::shell_words;
 
-/// Copies a file between this machine and a running sandbox or a workspace.
+/// Copies a file or a directory between this machine and a running sandbox or a workspace.
 pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: SandboxCopy<'_>) -> Result<Exit> {
     let files = sandbox_files(context, target, &command.lineage_scope)?;
     let path = parse_path(path)?;
     match copy {
-        SandboxCopy::To(local) => download(context, files.clone(), &path, local, command.force).map_err(|failure| {
-            let failure = explain_directory(failure, target, &path);
+        SandboxCopy::To(local) => download(context, &files, &path, local, command.force).map_err(|failure| {
             if failure.code() == Some(Code::FileNotFound.as_str()) {
                 return explain(context, failure, &Place::of_sandbox(target), files.into(), &path);
             }
             failure
         }),
-        SandboxCopy::From(local) => upload(context, files, target, path, local, command.force),
+        SandboxCopy::From(local) if local != STDOUT && Path::new(local).is_dir() => {
+            upload_directory(context, files, path, Path::new(local), command.force)
+        }
+        SandboxCopy::From(local) => upload(context, files, path, local, command.force),
     }
 }
 
-fn download(context: &Context, files: SandboxFiles, path: &FilePath, local: &str, force: bool) -> Result<Exit> {
-    let request = ReadFileRequest::of(files, path.clone());
-    let first = context.call_read_only::<FileContent>("files/read", &request)?.value;
+fn download(context: &Context, files: &SandboxFiles, path: &FilePath, local: &str, force: bool) -> Result<Exit> {
+    let request = ReadFileRequest::of(files.clone(), path.clone());
+    let first = match context.call_read_only::<FileContent>("files/read", &request) {
+        Ok(first) => first.value,
+        Err(failure) if failure.code() == Some(Code::NotAFile.as_str()) && is_directory(context, files, path)? => {
+            return download_directory(context, files, path, local, force);
+        }
+        Err(failure) => return Err(failure),
+    };
     let (id, size) = (first.file.location.sandbox_id.clone(), first.file.attributes.size_bytes);
     let body = RemoteFile::new(context, request, first)?;
     if local == STDOUT {
@@ -49,6 +60,28 @@ fn download(context: &Context, files: SandboxFiles, path: &FilePath, local: &str
     check_target_file(&target, force)?;
     let size = write_file(body, Some(size), &target, force)?;
     report(context, &json!({ "sandboxId": id }), &target, Some(size))
+}
+
+fn is_directory(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<bool> {
+    Ok(type_of(context, files, path)? == Some(FileType::Directory))
+}
+
+fn download_directory(
+    context: &Context,
+    files: &SandboxFiles,
+    path: &FilePath,
+    local: &str,
+    force: bool,
+) -> Result<Exit> {
+    if local == STDOUT {
+        let end = directory_copy::print(context, files, path)?;
+        context.warn_of_loss(end.started.as_ref());
+        return Ok(Exit::Done);
+    }
+    let target = directory_target(local, path);
+    let end = directory_copy::download(context, files, path, &target, force)?;
+    context.warn_of_loss(end.started.as_ref());
+    report(context, &json!({ "sandboxId": end.sandbox_id }), &target, None)
 }
 
 /// A file of a running sandbox, which is read part by part.
@@ -91,53 +124,80 @@ impl Read for RemoteFile<'_> {
     }
 }
 
-fn upload(
+/// Copies the files of a local directory into a directory of the sandbox. It keeps its name if the path ends with a slash.
+fn upload_directory(
     context: &Context,
     files: SandboxFiles,
-    sandbox: &str,
     path: FilePath,
-    local: &str,
+    source: &Path,
     force: bool,
 ) -> Result<Exit> {
-    let source = Path::new(local);
-    if local != STDOUT && source.is_dir() {
-        return Err(unreadable(source, sandbox, &path, &io::ErrorKind::IsADirectory.into()));
+    let path = match source.file_name().and_then(|name| name.to_str()) {
+        Some(name) if path.as_str().ends_with('/') => inside(&path, name)?,
+        _ => path,
+    };
+    let is_free = match type_of(context, &files, &path)? {
+        None => true,
+        Some(FileType::Directory) => force || is_empty(context, &files, &path)?,
+        Some(_) => false,
+    };
+    if !is_free {
+        return Err(exists(&path));
     }
+    let end = directory_copy::upload(context, &files, source, &path)?;
+    context.warn_of_loss(end.started.as_ref());
+    let request = StatFileRequest { source: files.into(), path };
+    context.show(&context.call_read_only::<FileDescription>("files/stat", &request)?)
+}
+
+fn is_empty(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<bool> {
+    let request = ListFilesRequest { source: files.clone().into(), path: Some(path.clone()), cursor: None, limit: 1 };
+    Ok(context.call_read_only::<FilePage>("files/list", &request)?.value.files.is_empty())
+}
+
+fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, force: bool) -> Result<Exit> {
+    let source = Path::new(local);
     let (path, existing) = find_target(context, &files, path, source)?;
     if existing && !force {
-        let message = format!("{:?} exists in the sandbox, and may have newer content.", path.as_str());
-        let remediation = "Pass another path, or `--force` to replace files.";
-        return Err(Failure::local(Exit::Conflict, Code::FileExists.as_str(), message, remediation));
+        return Err(exists(&path));
     }
     let mut request = WriteFileRequest::text(files, path, "");
     let written = if local == STDOUT {
         context.write_file(&request, io::stdin())?
     } else {
-        let (file, metadata) = open(source, sandbox, &request.path)?;
+        let (file, metadata) = open(source)?;
         request.mode = if existing { None } else { mode_of(&metadata) };
         context.write_file(&request, file)?
     };
     context.show(&written)
 }
 
+fn exists(path: &FilePath) -> Failure {
+    let message = format!("{:?} exists in the sandbox, and may have newer content.", path.as_str());
+    let remediation = "Pass another path, or `--force` to replace files.";
+    Failure::local(Exit::Conflict, Code::FileExists.as_str(), message, remediation)
+}
+
+/// Returns the type of what is at a path of the sandbox; `None` if nothing is.
+fn type_of(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<Option<FileType>> {
+    let request = StatFileRequest { source: files.clone().into(), path: path.clone() };
+    match context.call_without_suggestions::<FileDescription>("files/stat", &request) {
+        Ok(found) => Ok(Some(found.value.attributes.r#type)),
+        Err(failure) if failure.code() == Some(Code::FileNotFound.as_str()) => Ok(None),
+        Err(failure) => Err(context.suggest_workspace(failure, &request.to_json())),
+    }
+}
+
 /// Returns the path that is written, and whether a file exists there. A file keeps its name in an existing directory, and if
 /// the path ends with a slash.
 fn find_target(context: &Context, files: &SandboxFiles, path: FilePath, source: &Path) -> Result<(FilePath, bool)> {
-    let stat = |path: &FilePath| {
-        let request = StatFileRequest { source: files.clone().into(), path: path.clone() };
-        match context.call_without_suggestions::<FileDescription>("files/stat", &request) {
-            Ok(found) => Ok(Some(found.value.attributes.r#type)),
-            Err(failure) if failure.code() == Some(Code::FileNotFound.as_str()) => Ok(None),
-            Err(failure) => Err(context.suggest_workspace(failure, &request.to_json())),
-        }
-    };
     let name = source.file_name().and_then(|name| name.to_str()).filter(|name| *name != STDOUT);
-    let found = stat(&path)?;
+    let found = type_of(context, files, &path)?;
     let is_directory = found == Some(FileType::Directory) || path.as_str().ends_with('/');
     match name {
         Some(name) if is_directory => {
             let inner = inside(&path, name)?;
-            let existing = stat(&inner)?.is_some();
+            let existing = type_of(context, files, &inner)?.is_some();
             Ok((inner, existing))
         }
         None if is_directory => {
@@ -155,24 +215,9 @@ fn inside(directory: &FilePath, name: &str) -> Result<FilePath> {
     Ok(FilePath::parse(&path)?)
 }
 
-fn open(path: &Path, sandbox: &str, to: &FilePath) -> Result<(File, Metadata)> {
+fn open(path: &Path) -> Result<(File, Metadata)> {
     let open = || Ok((File::open(path)?, fs::metadata(path)?));
-    open().map_err(|error: io::Error| unreadable(path, sandbox, to, &error))
-}
-
-/// Returns the failure of a file of this machine that can't be read.
-fn unreadable(path: &Path, sandbox: &str, to: &FilePath, error: &io::Error) -> Failure {
-    let message = format!("{} can't be read: {error}.", path.display());
-    let remediation = match error.kind() {
-        io::ErrorKind::IsADirectory => {
-            format!(
-                "Pass a file. For a directory, run `{}`.",
-                upload_of_directory(&path.display().to_string(), sandbox, to.as_str())
-            )
-        }
-        _ => "Pass a file that this user can read.".to_owned(),
-    };
-    Failure::local(Exit::Failed, "LOCAL_FILE_UNREADABLE", message, remediation)
+    open().map_err(|error: io::Error| unreadable(path, &error))
 }
 
 /// Returns the permission bits of a file, where this machine has them.
@@ -188,42 +233,9 @@ fn mode_of(_: &Metadata) -> Option<String> {
     None
 }
 
-/// Adds how to copy a directory to the failure of a copy of something that is no file.
-fn explain_directory(failure: Failure, sandbox: &str, path: &FilePath) -> Failure {
-    if failure.code() != Some(Code::NotAFile.as_str()) {
-        return failure;
-    }
-    let path = path.as_str().trim_end_matches('/');
-    let tar = match path.rsplit_once('/') {
-        Some((parent, name)) => {
-            vec![sandbox, "tar", "c", "-C", if parent.is_empty() { "/" } else { parent }, name]
-        }
-        None => vec![sandbox, "tar", "c", if path.is_empty() { "." } else { path }],
-    };
-    failure.with_remediation(format!(
-        "Pass the path of a regular file. For a directory, run `snapshotter exec {} | tar x`.",
-        shell_words(tar)
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_directory_is_copied_from_the_path_without_its_parents() {
-        let not_a_file = || Failure::invalid(Code::NotAFile.as_str(), "", "");
-        for (path, expected) in [
-            ("src", "tar c src | tar x`"),
-            ("/workspace/src/", "tar c -C /workspace src | tar x`"),
-            ("a/b", "tar c -C a b | tar x`"),
-            ("", "tar c . | tar x`"),
-        ] {
-            let path = parse_path(path).unwrap();
-            let Failure::Reported(report) = explain_directory(not_a_file(), "@ws", &path) else { panic!() };
-            assert!(report.remediation.contains(expected), "{}", report.remediation);
-        }
-    }
 
     #[test]
     fn a_file_keeps_its_name_in_a_directory() {

@@ -5,33 +5,11 @@ use clap::{Arg, Command};
 use sandbox_snapshotter_client::model::similar::most_similar;
 
 use super::{replace_tip, surplus, synonyms, tips};
-use crate::directory_copy::copy_of_directory;
-
-/// Options of other programs that copy directories.
-const RECURSIVE: [&str; 4] = ["-r", "-R", "-a", "--recursive"];
-
-/// Returns how to copy a directory.
-fn recursive_tip(arguments: &[String]) -> String {
-    let operands: Vec<_> = arguments.iter().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let line = match operands.as_slice() {
-        [from, to] => copy_of_directory(from, to),
-        _ => None,
-    };
-    line.map_or_else(
-        || "a directory of a snapshot needs no option".to_owned(),
-        |line| format!("a directory of a running sandbox is copied with `{line}`"),
-    )
-}
 
 /// Suggests an option for an unknown one or for a word too many.
 pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], arguments: &[String]) {
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return };
     let unknown = unknown.clone();
-    if words == ["cp"] && RECURSIVE.contains(&unknown.as_str()) {
-        error.remove(ContextKind::SuggestedArg);
-        replace_tip(error, &recursive_tip(arguments));
-        return;
-    }
     let command = words.iter().try_fold(root, |command, word| command.find_subcommand(word));
     let Some(command) = command else { return };
     if unknown.starts_with('-') {

@@ -157,16 +157,6 @@ fn an_unknown_option_is_not_suggested_as_a_value() {
 }
 
 #[test]
-fn the_option_to_copy_directories_suggests_tar() {
-    for option in ["-r", "-R", "-a", "--recursive"] {
-        let text = suggested(&format!("snapshotter cp {option} src @proj:src"));
-        let line = "`tar c -C src . | snapshotter exec @proj 'mkdir -p src && tar x -C src'`";
-        assert!(text.contains("tip: a directory") && text.contains(line), "{text}");
-        assert!(!text.contains("as a value") && text.matches("<FROM> <TO>").count() == 1, "{text}");
-    }
-}
-
-#[test]
 fn a_command_of_another_program_suggests_the_one_here() {
     for (line, expected) in [
         ("snapshotter rollback", "'workspace rollback'"),
@@ -321,7 +311,6 @@ fn habits_of_other_programs_have_tips() {
         ("login", "there is no login"),
         ("config", "`snapshotter doctor`"),
         ("rename a b", "`snapshotter workspace fork NAME --new-name OTHER`"),
-        ("cp -r @n:out results", "mkdir -p results && snapshotter exec @n tar c -C out . | tar x -C results"),
     ] {
         let text = suggested(&format!("snapshotter {line}"));
         assert!(text.contains(expected) && !text.contains("as a value"), "{line}: {text}");

@@ -1,0 +1,126 @@
+// `snapshotter cp` of directories between this machine and a running sandbox.
+
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+
+import { start, type Cli } from './cli.ts';
+import type { World } from '../world.ts';
+
+const NAME = 'notebook';
+
+let world: World;
+let cli: Cli;
+let sandbox: string;
+let folder: string;
+
+before(async () => {
+  ({ world, cli } = await start());
+  sandbox = await cli.id('workspace', 'create', NAME);
+});
+after(async () => {
+  await cli[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Creates a directory `src` with files of different kinds on this machine. */
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'snapshotter-directories-'));
+  mkdirSync(local('src/deep'), { recursive: true });
+  writeFileSync(local('src/deep/ü b.txt'), 'text');
+  writeFileSync(local('src/large'), Buffer.alloc(3_000_000, 'x'));
+  writeFileSync(local('src/-f'), '');
+  chmodSync(local('src/-f'), 0o750);
+  symlinkSync('deep/ü b.txt', local('src/link'));
+  symlinkSync('/nowhere', local('src/dangling'));
+  await run(`rm -rf /workspace/*`);
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const local = (name: string) => join(folder, name);
+
+/** Runs a command line in the workspace, and returns its output. */
+const run = (line: string) => cli.print('exec', '--no-stdin', `@${NAME}`, line);
+
+/** What the files of `src` look like. */
+const LISTED = '-f\ndangling\ndeep\ndeep/ü b.txt\nlarge\nlink\n';
+
+const LIST = `find . -mindepth 1 | cut -c3- | LC_ALL=C sort`;
+
+test('a directory is copied to a workspace and back, with modes and links', async () => {
+  const copied = await cli.json('cp', local('src'), `@${NAME}:lib/src`);
+  assert.deepEqual([copied.sandboxId, copied.path, copied.type], [sandbox, 'lib/src', 'directory']);
+  assert.equal(await run(`cd lib/src && ${LIST}`), LISTED);
+  assert.equal(await run(`stat -c '%a %U' lib/src/-f`), '750 root\n');
+  assert.deepEqual(await cli.json('cp', `@${NAME}:lib/src`, local('back')), {
+    output: local('back'),
+    sandboxId: sandbox,
+  });
+  assert.deepEqual(readdirSync(local('back')).sort(), ['-f', 'dangling', 'deep', 'large', 'link']);
+  assert.equal(readFileSync(local('back/link'), 'utf8'), 'text');
+  assert.equal(readlinkSync(local('back/dangling')), '/nowhere');
+  assert.equal(statSync(local('back/large')).size, 3_000_000);
+  assert.equal(statSync(local('back/-f')).mode & 0o777, 0o750);
+});
+
+test('`-r` is accepted, and a path with a slash at its end keeps the name', async () => {
+  assert.equal((await cli.json('cp', '-r', local('src'), `@${NAME}:new/`)).path, 'new/src');
+  assert.equal(await run(`cd new/src && ${LIST}`), LISTED);
+  await cli.print('cp', '-a', `${sandbox}:new`, local('back'));
+  assert.deepEqual(readdirSync(local('back')), ['src']);
+  assert.equal((await cli.json('cp', `@${NAME}:new`, `${folder}/`)).output, local('new'));
+});
+
+test('an existing directory is completed only with `--force`', async () => {
+  await cli.print('cp', local('src'), `@${NAME}:src`);
+  await run('echo newer > src/large; echo more > src/more');
+  assert.deepEqual(await cli.code('cp', local('src'), `@${NAME}:src`), ['FILE_EXISTS', 4]);
+  assert.equal(await run('cat src/large'), 'newer\n');
+  await cli.print('cp', local('src'), `@${NAME}:src`, '--force');
+  assert.equal(await run('wc -c < src/large; cat src/more'), '3000000\nmore\n');
+  mkdirSync(local('back'));
+  await cli.print('cp', `@${NAME}:src`, local('back'));
+  assert.deepEqual(await cli.code('cp', `@${NAME}:src`, local('back')), ['LOCAL_FILE_EXISTS', 4]);
+  await cli.print('cp', `@${NAME}:src`, local('back'), '--force');
+});
+
+test('a directory is not copied over a file', async () => {
+  await run('echo x > src');
+  assert.deepEqual(await cli.code('cp', local('src'), `@${NAME}:src`, '--force'), ['FILE_EXISTS', 4]);
+});
+
+test('a directory keeps its name in the directory of the workspace, which is copied as a tar', async () => {
+  await cli.print('cp', local('src'), `@${NAME}:`);
+  assert.equal(await run(`cd src && ${LIST}`), LISTED);
+  const { status, stdout } = await cli.run(['cp', `@${NAME}:/workspace`, '-']);
+  assert.equal(status, 0);
+  assert.ok(stdout.includes('./src/deep/') && stdout.length > 3_000_000);
+});
+
+test('a copy fails with what `tar` says', async () => {
+  await cli.print('workspace', 'create', 'broken', '--env', 'TAR_OPTIONS=--no-such-option');
+  await cli.print('exec', '--no-stdin', '@broken', 'mkdir', 'src');
+  const { error } = await cli.failure('cp', '@broken:src', local('back'));
+  assert.deepEqual([error.code, error.retryable], ['COPY_FAILED', false]);
+  assert.match(error.message, /ended with exit code 64: .*--no-such-option/);
+});
+
+test('a missing directory is not found, on both sides', async () => {
+  assert.deepEqual(await cli.code('cp', `@${NAME}:missing`, local('back')), ['FILE_NOT_FOUND', 3]);
+  assert.equal(existsSync(local('back')), false);
+  assert.equal((await cli.failure('cp', local('missing'), `@${NAME}:x`)).error.code, 'LOCAL_FILE_UNREADABLE');
+});
