@@ -53,7 +53,13 @@ pub(crate) fn from_sandbox(failure: Failure, id: &SandboxId, during: During) -> 
     if sdk_code(&failure) == Some("TOOL_MISSING") {
         return Error::tool_missing(doing, id, failure);
     }
-    Error::sandbox_failed(code, doing, id, failure)
+    let error = Error::sandbox_failed(code, doing, id, failure);
+    if (code, during) == (Code::SandboxTimeout, During::Probe) {
+        return error.with_remediation(
+            "The container may be under load. Try again. If the error persists, check the logs of the sandbox's Worker.",
+        );
+    }
+    error
 }
 
 /// Returns the error for a failure of R2, which is never a definite answer, or for an object in R2 that can't be read.
@@ -92,7 +98,9 @@ pub(in crate::service) fn is_failed_start(failure: &Failure) -> bool {
 }
 
 fn code_of(failure: &Failure, during: During) -> Code {
-    if failure.is_timed_out() {
+    // A backup or a restore that the class for containers ended has a known outcome.
+    let is_ended_command = sdk_code(failure) == Some("COMMAND_TIMEOUT");
+    if failure.is_timed_out() || (is_ended_command && !matches!(during, During::Backup | During::Restore)) {
         return Code::SandboxTimeout;
     }
     let fallback = match during {
@@ -165,6 +173,7 @@ fn code_of_class(class: &str) -> Option<&'static str> {
         // Those of the class of the client, which the SDK does not have.
         "BackupIntegrityError" => "BACKUP_INTEGRITY",
         "BackupTransferError" => "BACKUP_TRANSFER",
+        "CommandTimeoutError" => "COMMAND_TIMEOUT",
         "ContainerReplacedError" => "CONTAINER_REPLACED",
         "ToolMissingError" => "TOOL_MISSING",
         "NoSpaceError" => "NO_SPACE",
@@ -243,6 +252,7 @@ mod tests {
         ("FileNotFoundError", "FILE_NOT_FOUND"),
         ("PermissionDeniedError", "PERMISSION_DENIED"),
         ("SandboxError", "INTERNAL_ERROR"),
+        ("CommandTimeoutError", "COMMAND_TIMEOUT"),
         ("ContainerReplacedError", "CONTAINER_REPLACED"),
         ("ToolMissingError", "TOOL_MISSING"),
     ];
@@ -300,6 +310,17 @@ mod tests {
             assert_eq!(code(failure(), during), Code::SandboxTimeout);
         }
         assert!(!is_definite(&failure()));
+    }
+
+    #[test]
+    fn command_that_the_class_ended_is_a_timeout_except_in_a_backup_or_a_restore() {
+        let failure = || Failure::new("CommandTimeoutError", "It did not end.").with_code("COMMAND_TIMEOUT");
+        for during in [During::Probe, During::Start, During::Hook, During::Checkpoint, During::Files, During::Exec] {
+            assert_eq!(code(failure(), during), Code::SandboxTimeout);
+        }
+        assert_eq!(code(failure(), During::Backup), Code::BackupFailed);
+        assert_eq!(code(failure(), During::Restore), Code::RestoreFailed);
+        assert!(is_definite(&failure()), "no backup will be stored");
     }
 
     #[test]

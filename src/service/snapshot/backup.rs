@@ -1,14 +1,23 @@
 //! The backup of a capture: calls `createBackup`, and verifies what the SDK stored.
 
+use std::time::Duration;
+
 use futures_util::future::join;
 
 use super::stored_backup::BackupHead;
 use crate::model::delta::is_carrier;
 use crate::model::{BackupOptions, BackupOwner, Code, Directory, Error, LocatedBackup, Result};
-use crate::ports::{BackupStore, Ports, SandboxSession, SandboxSessionOf};
-use crate::service::CloudflareSandboxSnapshotter;
+use crate::ports::{BackupStore, Clock, Ports, SandboxSession, SandboxSessionOf};
 use crate::service::calls::failures::{During, from_sandbox, is_definite};
 use crate::service::container::identity::ContainerExpectation;
+use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
+
+/// The delay before the first repetition of a probe that timed out. It doubles with each further one.
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+
+/// For how long probes of a container that times out are repeated, in milliseconds. A probe in the container times out after
+/// 10 seconds; one that gets no answer at all takes longer than this, so it is not repeated.
+const MAX_REPEAT_MILLIS: i64 = 60_000;
 
 /// A backup that failed.
 pub(super) struct FailedBackup {
@@ -19,9 +28,9 @@ pub(super) struct FailedBackup {
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Calls `createBackup` for the snapshot of a directory, with the expected size of its archive in bytes. A failure that is transient elsewhere is not transient here: if the container ended, its
-    /// files are gone, and a caller that simply retried could capture an empty container that the application started
-    /// in between.
+    /// Calls `createBackup` for the snapshot of a directory, with the expected size of its archive in bytes. A failure that
+    /// is transient elsewhere is not transient here: if the container ended, its files are gone, and a caller that simply
+    /// retried could capture an empty container that the application started in between.
     pub(super) async fn create_backup(
         &self,
         session: &SandboxSessionOf<'_, P>,
@@ -48,6 +57,31 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             _ if !error.is_retryable() => failed(error),
             _ => failed(Error::backup_interrupted(&error).caused_by(failure)),
+        }
+    }
+
+    /// Verifies a backup that was stored just now. Repeats a probe that timed out for about [`MAX_REPEAT_MILLIS`], because a
+    /// container under load may answer the next one in time.
+    pub(super) async fn verify_new_backup(
+        &self,
+        session: &SandboxSessionOf<'_, P>,
+        backup: &LocatedBackup,
+        mark: &BackupOwner,
+        dir: &Directory,
+        expectation: &ContainerExpectation,
+        abort: &CancellationToken,
+    ) -> Result<BackupHead> {
+        let began_at = self.now();
+        let (mut session, mut delay) = (Some(session), FIRST_DELAY);
+        loop {
+            let verified = self.verify_backup(session.take(), backup, mark, dir, expectation).await;
+            let has_timed_out = verified.as_ref().is_err_and(|error| error.code() == Code::SandboxTimeout);
+            if !has_timed_out || self.now().millis_since(began_at) >= MAX_REPEAT_MILLIS {
+                return verified;
+            }
+            self.ports.clock().sleep(delay).await;
+            abort.check()?;
+            delay *= 2;
         }
     }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join;
 
 use super::backup::FailedBackup;
+use super::discard::can_be_completed;
 use super::freeze::Frozen;
 use super::stored_backup::BackupHead;
 use crate::model::delta::TracedBase;
@@ -164,7 +165,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(failure) => return Err(self.abandon_capture(record, failure)),
         };
         let mut record = self.record_backup(record, &backup)?;
-        let verify = self.verify_backup(Some(&session), &backup, &mark, &dir, expectation);
+        let verify = self.verify_new_backup(&session, &backup, &mark, &dir, expectation, abort);
         let finish = async {
             // What the program writes after the thaw is not a change during the capture.
             let finished = join(self.finish_form(&session, &form, &record), self.end_watch(watch, &dir)).await;
@@ -172,11 +173,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         };
         let (verified, ((traced, changed), freeze)) = join(verify, finish).await;
         (record.changed_during_capture, record.freeze) = (changed, freeze);
-        let verified = match (verified, traced) {
+        let outcome = match (verified, traced) {
             (Ok(found), Ok(traced)) => abort.check().map(|()| (found, traced)),
+            (Err(error), Ok(_)) if can_be_completed(&record, &error) && abort.check().is_ok() => {
+                return Err(self.keep_unverified(record, error));
+            }
             (Err(error), _) | (_, Err(error)) => Err(error),
         };
-        match verified {
+        match outcome {
             Ok((found, traced)) => {
                 let finished = Finished { reason: form.reason(), traced };
                 self.finish_capture(record, backup, found, finished)

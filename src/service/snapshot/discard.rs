@@ -1,8 +1,8 @@
-//! Rolls back captures that failed.
+//! Ends captures that failed: deletes their backup, or leaves it to recovery.
 
 use super::backup::FailedBackup;
-use crate::model::Error;
-use crate::model::record::{SnapshotRecord, Stage};
+use crate::model::record::{CaptureInProgress, SnapshotRecord, Stage};
+use crate::model::{Code, Error};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -23,6 +23,23 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
+    /// Ends a capture whose backup is whole, but whose container did not answer the probe in time. Keeps its backup and its
+    /// row: recovery completes the capture when a probe verifies the container, and deletes the backup otherwise.
+    pub(super) fn keep_unverified(&self, record: SnapshotRecord, error: Error) -> Error {
+        let note = match &record.stage {
+            Stage::Creating(CaptureInProgress { backup: Some(backup), .. }) => format!(
+                "The backup {} is stored. It becomes a snapshot if a later probe finds the same container, and is deleted \
+                 otherwise.",
+                backup.id()
+            ),
+            _ => return error,
+        };
+        let error = error.with_note(&note).with_remediation(
+            "The container may be under load. Try again, or wait some minutes and list the snapshots of the sandbox.",
+        );
+        self.abandon_capture(record, FailedBackup { error, is_definite: false })
+    }
+
     /// Deletes the row of a capture that certainly failed. Keeps the row where a backup may still be stored: recovery
     /// reconciles it.
     pub(super) fn abandon_capture(&self, mut record: SnapshotRecord, failure: FailedBackup) -> Error {
@@ -37,4 +54,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(ledger_error) => failure.error.with_note(ledger_error.message()),
         }
     }
+}
+
+/// Returns whether recovery can complete a capture whose verification failed with `error`: the error says nothing about the
+/// backup or the container, and no carrier may have changed.
+pub(super) fn can_be_completed(record: &SnapshotRecord, error: &Error) -> bool {
+    let is_full = matches!(&record.stage, Stage::Creating(progress) if progress.base.is_none());
+    is_full && error.code() == Code::SandboxTimeout
 }

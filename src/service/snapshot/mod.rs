@@ -7,7 +7,7 @@
 //! - [`freeze`]: freezes files during a capture, and thaws them
 //! - [`settle`]: detects changes during a capture, and repeats it
 //! - [`capture_row`]: the row of a capture in progress, which other calls may change
-//! - [`discard`]: rolls back captures that failed
+//! - [`discard`]: ends captures that failed: deletes their backup, or leaves it to recovery
 //! - [`reconcile`]: completes or rolls back captures that no call works on
 //! - [`exclude`]: refuses captures that would leave out more than the caller requested
 //! - [`secrets`]: finds files with secrets, and leaves them out or refuses the capture

@@ -18,6 +18,7 @@ mod provenance;
 mod secrets;
 mod settle;
 mod short_refs;
+mod slow_probe;
 mod stored_backup;
 mod suspect;
 mod verify;
