@@ -1,55 +1,15 @@
-//! Rollback: deletes the backup or destroys the sandbox that a failed operation left.
+//! Rollback: destroys the sandbox that a failed operation left.
 
 use crate::model::record::{Derivation, DerivedState};
-use crate::model::{BackupLocation, BackupOwner, Code, Error, Result, SandboxId, Status};
-use crate::ports::{BackupStore, Ledger, Ports, Sandboxes};
+use crate::model::{Code, Error, Result, SandboxId, Status};
+use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
-use crate::service::calls::failures::{During, from_sandbox, from_storage, is_definite};
+use crate::service::calls::failures::{During, from_sandbox, is_definite};
 use crate::service::in_process::WorkKey;
-use crate::service::snapshot::stored_backup::read_mark;
 use crate::service::tasks::backoff::Backoff;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Deletes a backup that must not be used, if it carries the owner mark `mark`: the Worker deletes nothing else in
-    /// the bucket. Returns the error with a note on the result, and whether no object with that mark remains.
-    pub(in crate::service) async fn discard_backup(
-        &self,
-        backup: &BackupLocation,
-        mark: &BackupOwner,
-        error: Error,
-    ) -> (Error, bool) {
-        let id = backup.id();
-        match self.delete_marked(backup, mark).await {
-            Ok(true) => (error.with_note(&format!("The backup {id} was deleted.")), true),
-            Ok(false) => (
-                error.with_note(&format!(
-                    "The backup {id} was not deleted: it does not exist, or does not carry the mark of this snapshot."
-                )),
-                true,
-            ),
-            Err(rollback_error) => {
-                let sentence =
-                    format!("The backup {id} could not be deleted and is still in R2: {}", rollback_error.message());
-                (error.with_note(&sentence), false)
-            }
-        }
-    }
-
-    /// Deletes a backup if it carries the owner mark `mark`. Returns whether it was deleted.
-    pub(in crate::service) async fn delete_marked(&self, backup: &BackupLocation, mark: &BackupOwner) -> Result<bool> {
-        if read_mark(&*self.ports, backup).await?.as_ref() != Some(mark) {
-            return Ok(false);
-        }
-        self.retry(async || {
-            let failed = |failure| from_storage(failure, &format!("deleting the backup {backup}"));
-            self.backups()?.delete(backup).await.map_err(failed)?;
-            call_context::record_discarded(backup.id());
-            Ok(true)
-        })
-        .await
-    }
-
     /// Destroys the minted sandbox of a failed operation. Returns the error with a note that it was destroyed, or that
     /// it may still be running.
     pub(super) async fn destroy_minted(&self, id: &SandboxId, error: Error) -> Error {

@@ -5,11 +5,10 @@ use std::slice;
 use crate::model::answer::{Deletion, KeptArchive, Removal};
 use crate::model::record::{DerivedState, SnapshotRecord, Stage, StoredBackup};
 use crate::model::request::DeleteRequest;
-use crate::model::{BackupLocation, BackupOwner, Code, DeltasOnDelete, Error, Result, Selector, SnapshotId};
-use crate::ports::{BackupStore, Ledger, Ports};
+use crate::model::{Code, DeltasOnDelete, Error, Result, Selector, SnapshotId};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
-use crate::service::calls::failures::from_storage;
 use crate::service::in_process::WorkKey;
 use crate::service::snapshot::select::Selected;
 use crate::service::tasks::backoff::Backoff;
@@ -22,7 +21,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ///
     /// # Errors
     /// [`Code::SnapshotHasDependents`] unless forced; [`Code::SnapshotBusy`] while the snapshot is being created or
-    /// restored, or is the newest one of a workspace that is being started or stopped. If R2 fails, the snapshot is deleted for callers, and the alarm deletes its objects later.
+    /// restored, or is the newest one of a workspace that is being started or stopped. If R2 fails, the snapshot is deleted
+    /// for callers, and the alarm deletes its objects later.
     pub async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
         self.prepare_call().await?;
         let is_guarded = !request.force && self.has_named_workspace()?;
@@ -178,7 +178,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Some(mut snapshot) = self.ledger.snapshot(id)? else { return Ok(()) };
         let mark = snapshot.backup_owner(&self.id);
         let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
-        let deleted = self.delete_objects(&stored, &mark).await;
+        let deleted = self.delete_stored(&stored, &mark).await;
         snapshot.stage = if deleted.is_ok() {
             self.schedule_alarm(self.now().plus_millis(TOMBSTONE_MILLIS))?;
             Stage::Deleted { stored, removal }
@@ -196,35 +196,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         deleted.map_err(|error| {
             error.with_note("The snapshot itself is deleted. The alarm deletes its objects in R2 later.")
         })
-    }
-
-    /// Deletes the objects of the backup. Imported backups and backups that carry another mark stay.
-    async fn delete_objects(&self, stored: &StoredBackup, mark: &BackupOwner) -> Result<()> {
-        let backup = stored.backup.location();
-        let to_error = |failure| from_storage(failure, &format!("deleting the backup {backup}"));
-        if stored.imported {
-            return Ok(());
-        }
-        self.retry(async || {
-            let backups = self.backups()?;
-            let found = match backup {
-                BackupLocation::Pair(id) => backups
-                    .get_metadata(id)
-                    .await
-                    .map(|found| found.map(|metadata| metadata.name.as_deref().and_then(BackupOwner::parse))),
-                BackupLocation::DirectoryBackup { .. } => {
-                    backups.head_archive(backup).await.map(|found| found.map(|archive| archive.mark))
-                }
-            };
-            let is_ours = match found {
-                Ok(found) => found.is_none_or(|found| found.as_ref() == Some(mark)),
-                // Unreadable metadata carries no mark.
-                Err(failure) if failure.is_protocol() => false,
-                Err(failure) => return Err(to_error(failure)),
-            };
-            if is_ours { backups.delete(backup).await.map_err(to_error) } else { Ok(()) }
-        })
-        .await
     }
 }
 

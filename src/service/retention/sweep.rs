@@ -15,7 +15,7 @@ use crate::model::{
 use crate::ports::{BackupStore, Clock, Ledger, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::retry::retry;
-use crate::service::snapshot::stored_backup::read_mark;
+use crate::service::snapshot::owner_mark::{FoundMark, read_mark};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// How many backups are read at the same time: a Worker may have six open connections.
@@ -97,14 +97,14 @@ async fn sweep_marked<P: Ports>(ports: &P, backups: Vec<BackupObject>, totals: &
     let marks: Vec<_> = stream::iter(reads).buffered(CONCURRENCY).collect().await;
     for (mark, location) in marks {
         match mark {
-            Ok(Some(mark)) => {
+            Ok(FoundMark::Of(mark)) => {
                 let backup = (location, mark.snapshot_id);
                 match marked.iter_mut().find(|(origin_id, _)| *origin_id == mark.origin_id) {
                     Some((_, backups)) => backups.push(backup),
                     None => marked.push((mark.origin_id, vec![backup])),
                 }
             }
-            Ok(None) => totals.unmarked += 1,
+            Ok(FoundMark::NoObject | FoundMark::Unmarked) => totals.unmarked += 1,
             Err(_) => totals.failed += 1,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::backup::FailedBackup;
 use crate::model::record::{CaptureInProgress, SnapshotRecord, Stage};
-use crate::model::{Code, Error};
+use crate::model::{BackupLocation, BackupOwner, Code, Error};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
 
@@ -20,6 +20,26 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         match result {
             Ok(()) => error,
             Err(ledger_error) => error.with_note(ledger_error.message()),
+        }
+    }
+
+    /// Deletes a backup that must not be used, if it carries the owner mark `mark`. Returns the error with a note on the
+    /// result, and whether no object with that mark remains.
+    async fn discard_backup(&self, backup: &BackupLocation, mark: &BackupOwner, error: Error) -> (Error, bool) {
+        let id = backup.id();
+        match self.delete_marked(backup, mark).await {
+            Ok(true) => (error.with_note(&format!("The backup {id} was deleted.")), true),
+            Ok(false) => (
+                error.with_note(&format!(
+                    "The backup {id} was not deleted: it does not exist, or does not carry the mark of this snapshot."
+                )),
+                true,
+            ),
+            Err(rollback_error) => {
+                let sentence =
+                    format!("The backup {id} could not be deleted and is still in R2: {}", rollback_error.message());
+                (error.with_note(&sentence), false)
+            }
         }
     }
 

@@ -19,6 +19,7 @@
 //! - [`label`], [`pin`]: change what users assign to a snapshot
 //! - [`keys`]: rotates the keys that sign refs
 //! - [`stored_backup`]: the objects of a backup in R2
+//! - [`owner_mark`]: the owner of a backup in R2, and the deletion of backups
 
 mod backup;
 mod capture;
@@ -33,6 +34,7 @@ mod keys;
 mod label;
 mod list;
 pub(super) mod manifest;
+pub(super) mod owner_mark;
 mod pin;
 mod reconcile;
 mod secrets;

@@ -12,10 +12,9 @@ use crate::model::{
     LocatedBackup, Result, Timestamp,
 };
 use crate::ports::{BackupStore, Ports};
+use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_storage;
 use crate::service::calls::limits::{CallKind, with_timeout};
-use crate::service::calls::retry::retry;
-use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// A backup whose objects are in R2, with the archive size that its metadata or its handle records.
 pub(in crate::service) struct BackupHead {
@@ -98,7 +97,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         backup: &LocatedBackup,
         directory_backup: &DirectoryBackup,
     ) -> Result<(BackupMetadata, ArchiveInfo)> {
-        let Some(archive) = head_archive(&*self.ports, backup.location()).await? else {
+        let failed = |failure| from_storage(failure, &format!("reading the backup {}", backup.location()));
+        let head = self.retry(async || self.backups()?.head_archive(backup.location()).await.map_err(failed)).await?;
+        let Some(archive) = head else {
             let key = self.backups()?.object_keys(backup.location()).concat();
             return Err(Error::directory_backup_not_found(backup.id(), &key));
         };
@@ -239,30 +240,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         Ok(found)
     }
-}
-
-/// Returns the owner of a backup; `None` when it carries no readable owner mark, or does not exist.
-pub(in crate::service) async fn read_mark<P: Ports>(ports: &P, backup: &BackupLocation) -> Result<Option<BackupOwner>> {
-    let BackupLocation::Pair(id) = backup else {
-        return Ok(head_archive(ports, backup).await?.and_then(|archive| archive.mark));
-    };
-    let metadata = retry(ports, &CancellationToken::never(), async || match ports.backups()?.get_metadata(id).await {
-        Err(failure) if failure.is_protocol() => Ok(None),
-        answer => answer.map_err(|failure| from_storage(failure, &format!("reading the metadata of the backup {id}"))),
-    })
-    .await?;
-    // A copy under another id does not belong to the owner that its metadata names.
-    Ok(metadata
-        .filter(|metadata| metadata.id == *id)
-        .and_then(|metadata| BackupOwner::parse(metadata.name.as_deref()?)))
-}
-
-async fn head_archive<P: Ports>(ports: &P, backup: &BackupLocation) -> Result<Option<ArchiveInfo>> {
-    retry(ports, &CancellationToken::never(), async || {
-        let archive = ports.backups()?.head_archive(backup).await;
-        archive.map_err(|failure| from_storage(failure, &format!("reading the backup {backup}")))
-    })
-    .await
 }
 
 /// Returns whether two checksums are equal, or one is absent.
