@@ -10,8 +10,9 @@ use crate::model::named::binding::{Dependencies, WorkspaceBinding};
 use crate::model::refs::SizeDrop;
 use crate::model::retention::RetentionCandidate;
 use crate::model::{
-    ArchiveFormat, BackupLocation, BackupOwner, Compression, Directory, FullReason, Label, LocatedBackup, PendingTask,
-    Provenance, SandboxId, SecretsReport, ShortRef, SnapshotCause, SnapshotForm, SnapshotId, SnapshotRef, Timestamp,
+    ArchiveFormat, BackupLocation, BackupOwner, Capture, Compression, Directory, FullReason, Label, LocatedBackup,
+    PendingTask, Provenance, SandboxId, SecretsReport, ShortRef, SnapshotCause, SnapshotForm, SnapshotId, SnapshotRef,
+    TakenSnapshot, Timestamp,
 };
 
 /// The row of a snapshot.
@@ -305,6 +306,32 @@ impl SnapshotRecord {
         let (_, key) = (self.stored()?, sandbox.keys.first()?);
         let (origin, id) = (sandbox.sandbox_id.clone(), self.snapshot_id.clone());
         Some(ShortRef::new(origin, id, |message| key.sign_short(message)))
+    }
+
+    /// Returns the answer of the call that took or imported the snapshot; `None` where it has no
+    /// [`to_ref`](Self::to_ref).
+    pub fn to_taken(&self, sandbox: &SandboxRecord) -> Option<TakenSnapshot> {
+        Some(TakenSnapshot::new(self.to_ref(sandbox)?, self.to_short_ref(sandbox), self.to_capture()?))
+    }
+
+    fn to_capture(&self) -> Option<Capture> {
+        let stored = self.stored()?;
+        Some(Capture {
+            label: self.label.clone(),
+            size_bytes: stored.size_bytes,
+            began_at: self.began_at,
+            shared: false,
+            changed_during_capture: self.changed_during_capture,
+            freeze: self.freeze,
+            rescue: self.rescue,
+            suspect: self.suspect,
+            form: stored.form(),
+            base: self.base_id().cloned(),
+            stored_bytes: stored.size_bytes,
+            total_bytes: stored.total_bytes(),
+            reason: stored.full_reason,
+            secrets: self.secrets.clone(),
+        })
     }
 
     /// Returns the input of a retention decision about the snapshot. A rescue snapshot is not restorable. For a sandbox

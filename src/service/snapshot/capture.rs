@@ -11,18 +11,16 @@ use futures_util::future::join;
 
 use super::backup::FailedBackup;
 use super::discard::can_be_completed;
+use super::finish::Finished;
 use super::freeze::Frozen;
-use super::stored_backup::BackupHead;
-use crate::model::delta::TracedBase;
 use crate::model::exclude::check_patterns;
 use crate::model::freeze::FreezeReport;
-use crate::model::named::binding::{Dependencies, WorkspaceBinding};
-use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, StoredBackup, Verification};
+use crate::model::named::binding::Dependencies;
+use crate::model::record::{CaptureInProgress, ExpectedMarker, SnapshotRecord, Stage, Verification};
 use crate::model::request::CapturePurpose;
 use crate::model::stored_backup::MAX_TTL_SECONDS;
 use crate::model::{
-    BackupOptions, Capture, Directory, Error, FullReason, LocatedBackup, Result, SnapshotCause, SnapshotId,
-    SnapshotRequest, TakenSnapshot,
+    BackupOptions, Directory, Error, LocatedBackup, Result, SnapshotCause, SnapshotId, SnapshotRequest, TakenSnapshot,
 };
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -32,15 +30,6 @@ use crate::service::container::unverified::ActiveProbe;
 use crate::service::in_process::{WorkKey, WorkLease};
 use crate::service::tasks::backoff::Backoff;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
-
-/// How a capture ended in the container.
-#[derive(Default)]
-pub(in crate::service) struct Finished {
-    /// Why the snapshot is full.
-    pub reason: Option<FullReason>,
-    /// The base that the container has from now on.
-    pub traced: Option<TracedBase>,
-}
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Captures the sandbox's directory, or shares the capture of another caller that made the same request.
@@ -155,7 +144,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(form) => form,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
         };
-        // A session of its own: once a session has answered, errors of a Worker with an older compatibility date lose their class.
+        // A session of its own: once a session has answered, errors of a Worker with an older compatibility date lose their
+        // class.
         let session = sandboxes.open_session(&self.id);
         let options = form.adapt(options);
         let (dir, mark) = (record.dir.clone(), record.backup_owner(&self.id));
@@ -272,86 +262,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         self.save_capture(&mut record)?;
         Ok(record)
-    }
-
-    /// Completes a capture: records the snapshot as ready, subject to the policy, and releases the snapshot that the
-    /// sandbox was made from.
-    pub(in crate::service) fn finish_capture(
-        &self,
-        mut record: SnapshotRecord,
-        backup: LocatedBackup,
-        found: BackupHead,
-        finished: Finished,
-    ) -> Result<TakenSnapshot> {
-        let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
-        let (takes_label, key) = (progress.takes_label.clone(), progress.key.clone());
-        let saved_state = progress.saved_state.clone().filter(|_| !record.rescue);
-        let is_own = !record.rescue || progress.adopts;
-        let container = progress.observation.identity().filter(|_| is_own);
-        let marker = match progress.expected_marker.clone() {
-            Some(ExpectedMarker::Own(marker)) if is_own => Some(marker),
-            _ => None,
-        };
-        let listing = finished.traced.as_ref().map(|traced| traced.listing.clone());
-        let full_reason = finished.reason;
-        let stored = StoredBackup { listing, full_reason, ..found.into_stored(backup, false, self.now()) };
-        let mut sandbox = self.sandbox_record()?;
-        let has_changed =
-            (marker.is_some() && sandbox.marker != marker) || (container.is_some() && sandbox.container != container);
-        if has_changed && sandbox.marked_at.is_none_or(|at| at <= record.began_at) {
-            // From now on the marker or the identity is compared, whatever the age of the container.
-            (sandbox.marker, sandbox.container) = (marker.or(sandbox.marker), container.or(sandbox.container));
-            sandbox.unverified = None;
-            sandbox.marked_at = Some(record.began_at);
-        }
-        if let (Some(state), Some(start)) = (saved_state, sandbox.start_state_mut()) {
-            start.saved_state = Some(state);
-        }
-        if let Some(traced) = finished.traced {
-            sandbox.traced_base = Some(traced);
-        }
-        sandbox.counts.captures += 1;
-        self.ledger.put_sandbox(&sandbox)?;
-        self.compare_with_predecessor(&mut sandbox, &mut record, stored.estimated_full_bytes())?;
-        record.last_used_at = stored.created_at;
-        let (size_bytes, total_bytes, form) = (stored.size_bytes, stored.total_bytes(), stored.form());
-        record.stage = Stage::Ready { stored };
-        self.refresh_label(&mut record)?;
-        if let Some(label) = takes_label {
-            self.assign_label(&mut record, label)?;
-        }
-        let snapshot = self.save_snapshot(&sandbox, record)?;
-        self.schedule_retention(&sandbox)?;
-        let is_whole = |binding: &WorkspaceBinding| snapshot.is_whole(&binding.start.dir);
-        if !snapshot.rescue && sandbox.binding.as_ref().is_none_or(is_whole) {
-            self.release_parent(&mut sandbox)?;
-        }
-        let capture = Capture {
-            label: snapshot.label.clone(),
-            size_bytes,
-            began_at: snapshot.began_at,
-            shared: false,
-            changed_during_capture: snapshot.changed_during_capture,
-            freeze: snapshot.freeze,
-            rescue: snapshot.rescue,
-            suspect: snapshot.suspect,
-            form,
-            base: snapshot.base_id().cloned(),
-            stored_bytes: size_bytes,
-            total_bytes,
-            reason: full_reason,
-            secrets: snapshot.secrets.clone(),
-        };
-        let taken = TakenSnapshot::new(
-            snapshot.to_ref(&sandbox).ok_or_else(Error::internal)?,
-            snapshot.to_short_ref(&sandbox),
-            capture,
-        );
-        let answered_call = key.map(|key| self.ledger.idempotency_record(&key)).transpose()?.flatten();
-        if let Some(call) = answered_call {
-            self.save_answer(call, &taken)?;
-        }
-        Ok(taken)
     }
 
     /// Reads what a snapshot depends on, for a sandbox that belongs to a named workspace.

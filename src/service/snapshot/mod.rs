@@ -4,6 +4,7 @@
 //! - [`capture`]: captures the sandbox
 //! - [`backup`]: the backup of a capture: calls `createBackup`, and verifies what the SDK stored
 //! - [`incremental`]: decides whether a capture stores all files or the changes since a full snapshot
+//! - [`finish`]: records a capture that succeeded as a snapshot
 //! - [`freeze`]: freezes files during a capture, and thaws them
 //! - [`settle`]: detects changes during a capture, and repeats it
 //! - [`capture_row`]: the row of a capture in progress, which other calls may change
@@ -27,6 +28,7 @@ mod capture_row;
 pub(super) mod coalesce;
 mod discard;
 mod exclude;
+mod finish;
 mod freeze;
 mod import;
 pub(super) mod incremental;

@@ -1,6 +1,6 @@
 //! Recovers a capture that no call works on: completes it, or deletes its backup.
 
-use super::capture::Finished;
+use super::finish::Finished;
 use crate::model::record::{SnapshotRecord, Stage, Verification};
 use crate::model::{
     BackupObjectKind, BackupOwner, Code, Error, LocatedBackup, PendingTask, Result, SnapshotId, Timestamp,

@@ -139,6 +139,16 @@ fn import_of_existing_snapshot_returns_its_ref() {
 }
 
 #[test]
+fn import_of_existing_snapshot_describes_its_capture() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.after(Method::CreateBackup).run(|world| world.write_file("agent-42", FILE, "second"));
+    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(taken["capture"]["changedDuringCapture"], true);
+    let arguments = json!({ "sandboxId": "agent-42", "backup": taken["ref"]["backup"] });
+    assert_eq!(fixture.run(Operation::Import, &arguments).unwrap()["capture"], taken["capture"]);
+}
+
+#[test]
 fn import_recovers_snapshot_missing_in_ledger() {
     let fixture = Fixture::with_sandbox();
     let snapshot = fixture.create_orphan("agent-42");
