@@ -10,8 +10,9 @@
 //! - [`cloudflare`]: the implementations of the ports: Durable Object stubs, R2, the Workers runtime.
 //! - [`api`]: the interfaces: RPC methods, HTTP routes, tools for language models, MCP.
 //!
-//! `entry.mjs`, in the same folder, is the module that wrangler deploys; `entry-container.mjs` where no sandbox is of the SDK 0.12. Other Workers in Rust, and the command line in
-//! `cli/`, call it through the Rust client and do not depend on this crate.
+//! `entry.mjs`, in the same folder, is the module that wrangler deploys; `entry-container.mjs` where no sandbox is of the
+//! SDK 0.12. Other Workers in Rust, and the command line in `cli/`, call it through the Rust client and do not depend on
+//! this crate.
 
 pub mod api;
 pub mod cloudflare;

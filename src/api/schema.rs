@@ -58,8 +58,9 @@ impl Schemas {
     }
 }
 
-/// Returns the document with the `options`, the `answer`, the permission and the effect of a second call of every operation, the body of
-/// an `error`, and the types that they refer to. The document is itself a schema of draft 2020-12, with the types in `$defs`.
+/// Returns the document with the `options`, the `answer`, the permission and the effect of a second call of every operation,
+/// the body of an `error`, and the types that they refer to. The document is itself a schema of draft 2020-12, with the
+/// types in `$defs`.
 pub fn document() -> Value {
     let Schemas { operations, error, types } = Schemas::new();
     let to_json = |OperationSchema { operation, options, answer }: &OperationSchema| {

@@ -54,7 +54,8 @@ pub(super) fn unreadable(what: &str) -> Failure {
     Failure::protocol("the reader of archives", what.to_owned())
 }
 
-/// Sends a request about the archives of some snapshots, and the listing of a container. Returns the answer, and the bytes of a file.
+/// Sends a request about the archives of some snapshots, and the listing of a container. Returns the answer, and the bytes
+/// of a file.
 pub(super) async fn read_archives<T: DeserializeOwned>(
     bucket: &Bucket,
     archives: &[&ArchiveLocation],

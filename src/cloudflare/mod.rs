@@ -3,10 +3,11 @@
 //! - [`deployment`]: the configuration from the bindings and vars of this Worker
 //! - [`sandboxes`]: the operations on sandboxes; [`caller_commands`]: those of callers in their containers;
 //!   [`sandbox_stubs`]: the calls of their Durable Object stubs; [`sdk_session`]: several calls to one sandbox, billed as
-//!   one request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the commands for checkpoints;
-//!   `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines of each of these
-//!   commands; [`command_stream`]: the output of the commands of callers; `input_writer`: their input
-//! - [`backups`]: the R2 bucket; `backup_keys`: the keys in it; `archive_reader`: the content of archives in it; `digest`: their SHA-256
+//!   one request; `sandbox_command`: what both share; `scripts`: the commands that run in a container; `checkpoints`: the
+//!   commands for checkpoints; `git_ignored`: the command that lists the paths that git ignores; `prelude`: the first lines
+//!   of each of these commands; [`command_stream`]: the output of the commands of callers; `input_writer`: their input
+//! - [`backups`]: the R2 bucket; `backup_keys`: the keys in it; `archive_reader`: the content of archives in it; `digest`:
+//!   their SHA-256
 //! - [`downloads`]: files and directories of archives as streams
 //! - [`ledger`]: the `SQLite` tables of a Workspace object
 //! - [`workspace_store`]: the tables of a `NamedWorkspace` object; [`directory_store`]: the tables of a Directory

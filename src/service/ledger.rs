@@ -10,8 +10,8 @@ use crate::model::{Directory, Policy, Result, SigningKey, Timestamp, root_of};
 use crate::ports::{Entropy, Ledger, Ports};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Returns the directory of a call: the one that it names, or else that of the sandbox's named workspace, or else the default one
-    /// of the deployment.
+    /// Returns the directory of a call: the one that it names, or else that of the sandbox's named workspace, or else the
+    /// default one of the deployment.
     pub(super) fn directory(&self, named: Option<Directory>) -> Result<Directory> {
         if let Some(dir) = named {
             return Ok(dir);

@@ -126,7 +126,8 @@ pub struct NamedRecord {
     pub next_check_at: Option<Timestamp>,
 }
 
-/// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same answer and is not refused.
+/// A call with an idempotency key that created or promoted a workspace. A repeated call with the same key gets the same
+/// answer and is not refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyedCall {

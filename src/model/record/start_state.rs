@@ -72,8 +72,8 @@ pub struct StartState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(alias = "variables")]
     pub env_names: Vec<String>,
-    /// The image with which the class of the sandbox started the container; absent if the workspace neither chose it nor has platform
-    /// snapshots.
+    /// The image with which the class of the sandbox started the container; absent if the workspace neither chose it nor has
+    /// platform snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_image: Option<String>,
     /// Whether the container may have another image than `class_image`, which was read while it ran already.

@@ -274,8 +274,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(freed)
     }
 
-    /// Returns the base that a start from a snapshot of this sandbox traces: the snapshot, or the base of a delta. `is_exact` says
-    /// whether a restore leaves no other files in the directory; that of a delta never does, and neither does a mount.
+    /// Returns the base that a start from a snapshot of this sandbox traces: the snapshot, or the base of a delta.
+    /// `is_exact` says whether a restore leaves no other files in the directory; that of a delta never does, and neither
+    /// does a mount.
     pub(in crate::service) fn base_to_trace(
         &self,
         snapshot_id: &SnapshotId,

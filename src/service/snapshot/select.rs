@@ -41,7 +41,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(Selected { sandbox, snapshot })
     }
 
-    /// Returns the error for a selector that no snapshot matches. It says when and why the last snapshot with a label was removed.
+    /// Returns the error for a selector that no snapshot matches. It says when and why the last snapshot with a label was
+    /// removed.
     fn snapshot_not_found(&self, selector: &Selector) -> Result<Error> {
         let Selector::Label { label, .. } = selector else { return Ok(Error::snapshot_not_found(selector)) };
         let removed = self.ledger.deleted_snapshot_by_label(label)?;

@@ -66,8 +66,8 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
-    /// Returns the platform snapshot that has the newest stored files of the workspace's sandbox, if no archive has them. The record
-    /// does not know of it if the answer to its stop was lost.
+    /// Returns the platform snapshot that has the newest stored files of the workspace's sandbox, if no archive has them.
+    /// The record does not know of it if the answer to its stop was lost.
     pub(super) async fn only_copy(&self, record: &NamedRecord) -> Result<Option<PlatformSnapshot>> {
         let platform = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await?;
         Ok(platform.filter(|platform| platform.same_archive().is_none()))

@@ -163,8 +163,8 @@ impl<P: Ports> NamedWorkspace<P> {
         Ok(description)
     }
 
-    /// Adds when the newest snapshot of the sandbox was taken, as its ledger says, and removes the snapshot of the last stop if it was
-    /// deleted since.
+    /// Adds when the newest snapshot of the sandbox was taken, as its ledger says, and removes the snapshot of the last stop
+    /// if it was deleted since.
     async fn add_newest_save(&self, description: &mut WorkspaceDescription, newest: Option<Timestamp>) -> Result<()> {
         if let Some(last) = description.last_snapshot.take_if(|last| newest != Some(last.created_at)) {
             let selector = Selector::Id { sandbox_id: last.origin_id.clone(), snapshot_id: last.id.clone() };

@@ -78,8 +78,8 @@ impl<P: Ports> NamedWorkspace<P> {
         Err(Error::workspace_ids_taken(MAX_ID_ATTEMPTS, &self.address.name))
     }
 
-    /// Claims an id for a workspace that has no snapshot, or only a platform snapshot. If the workspace was started before, it starts empty only if
-    /// the caller allows it.
+    /// Claims an id for a workspace that has no snapshot, or only a platform snapshot. If the workspace was started before,
+    /// it starts empty only if the caller allows it.
     pub(super) async fn claim_id_without_snapshot(
         &self,
         record: &NamedRecord,

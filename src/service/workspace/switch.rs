@@ -42,8 +42,9 @@ impl<P: Ports> NamedWorkspace<P> {
             && self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await?.is_running())
     }
 
-    /// As [`is_running`](Self::is_running), for a workspace that continues in another sandbox. The present one may be broken: it
-    /// does not answer, or its container can't run commands any more. It is stopped, with a snapshot, as soon as that is possible.
+    /// As [`is_running`](Self::is_running), for a workspace that continues in another sandbox. The present one may be
+    /// broken: it does not answer, or its container can't run commands any more. It is stopped, with a snapshot, as soon as
+    /// that is possible.
     pub(super) async fn is_running_to_leave(&self, record: &NamedRecord) -> Result<bool> {
         match self.is_running(record).await {
             Err(error) if is_of_broken_sandbox(&error) => Ok(false),

@@ -279,8 +279,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.finish_start(request, &populated, nonce, outcome).await
     }
 
-    /// Sets the name, the idle timeout and the image of the sandbox before its container is started. Opens no session. Without a named
-    /// workspace, the timeout is the application's.
+    /// Sets the name, the idle timeout and the image of the sandbox before its container is started. Opens no session.
+    /// Without a named workspace, the timeout is the application's.
     pub(super) async fn configure_sandbox(&self, request: &EnsureRunningRequest) -> Result<()> {
         if request.address.is_none() {
             let set_name = async || {

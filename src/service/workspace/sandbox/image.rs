@@ -1,5 +1,5 @@
-//! The image of a sandbox. The class must have the one that a named workspace has chosen, before anything begins; and a container with
-//! another one gets no files.
+//! The image of a sandbox. The class must have the one that a named workspace has chosen, before anything begins; and a
+//! container with another one gets no files.
 
 use crate::model::named::Settings;
 use crate::model::named::messages::CheckImageRequest;

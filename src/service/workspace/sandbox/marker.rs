@@ -16,8 +16,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// carries a marker, or has another disk.
     ///
     /// # Errors
-    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if that marker may be of an attempt whose answer was
-    /// lost.
+    /// [`Code::OperationInterrupted`](crate::model::Code::OperationInterrupted) if that marker may be of an attempt whose
+    /// answer was lost.
     pub(super) async fn mark_restoring(
         &self,
         dir: &Directory,

@@ -106,8 +106,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(StartPlan { platform: Some(platform).filter(|_| is_needed), archive })
     }
 
-    /// Returns what the sandbox starts from: a snapshot of `dir`, or of any directory without a named workspace. Fails if the newest snapshot cannot be restored, instead of using an older
-    /// one.
+    /// Returns what the sandbox starts from: a snapshot of `dir`, or of any directory without a named workspace. Fails if
+    /// the newest snapshot cannot be restored, instead of using an older one.
     ///
     /// # Errors
     /// [`Code::NothingRestorable`] if the workspace has lost its files and no snapshot is left, unless `allow_empty`;
