@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::output;
-use crate::remediation::{remediation_for, remediation_or};
+use crate::remediation::{remediation_for, remediation_or, with_permission};
 
 /// The result of a fallible function.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -49,6 +49,8 @@ pub struct FailureReport {
     pub started: Option<StartedForExec>,
     /// The idempotency key of the call, if the call can be repeated with it.
     pub key: Option<String>,
+    /// The sandbox of the call, or its workspace as `@name`. The commands in the remediation have it in place of placeholders.
+    pub target: Option<String>,
     /// The address of the server that reported the failure. It serves the pages whose paths are in the texts.
     pub server: Option<String>,
 }
@@ -72,6 +74,7 @@ impl Failure {
             cause: None,
             started: None,
             key: None,
+            target: None,
             server: None,
         }))
     }
@@ -177,6 +180,17 @@ impl Failure {
         if ids.is_empty() { self } else { self.with_sentence(&format!("Ids in the answer: {}.", ids.join(", "))) }
     }
 
+    /// Sets the sandbox of the call, or its workspace as `@name`.
+    #[must_use]
+    pub fn of_target(mut self, target: Option<String>) -> Self {
+        if let Self::Reported(report) = &mut self
+            && report.target.is_none()
+        {
+            report.target = target;
+        }
+        self
+    }
+
     /// Sets the address of the server that reported the failure.
     #[must_use]
     pub fn of_server(mut self, address: impl Display) -> Self {
@@ -240,12 +254,13 @@ impl From<client::Error> for Failure {
             code: error.code().to_string(),
             kind: error.kind(),
             message: error.message().to_owned(),
-            remediation: remediation.to_owned(),
+            remediation: with_permission(remediation, error.message()),
             retryable: error.retryable(),
             correlation_id: error.correlation_id().map(str::to_owned),
             cause: error.cause().cloned(),
             started: error.started().cloned(),
             key: None,
+            target: None,
             server: None,
         }))
     }

@@ -25,7 +25,20 @@ pub fn remediation_or(code: Code, api_remediation: &str) -> &str {
         Code::SnapshotStale if !api_remediation.contains("acceptStale") => api_remediation,
         // A freeze command is no hook.
         Code::HookFailed if !api_remediation.contains("onFailure") => api_remediation,
+        // The name of a fork can be omitted.
+        Code::NameTaken if api_remediation.contains("newName") => api_remediation,
+        // No permission of a token would do.
+        Code::PermissionMissing if api_remediation.contains("API_TOKEN") => api_remediation,
         _ => remediation_for_code(code).unwrap_or(api_remediation),
+    }
+}
+
+/// Adds the permission that a message names to the command that creates a token in a remediation.
+pub fn with_permission(remediation: &str, message: &str) -> String {
+    let needed = message.split_once("needs the permission `").and_then(|(_, rest)| rest.split_once('`'));
+    match needed {
+        Some((permission, _)) => remediation.replace("--permission …", &format!("--permission {permission}")),
+        None => remediation.to_owned(),
     }
 }
 
@@ -113,6 +126,24 @@ mod tests {
             }
         }
         assert!(commands > 4, "{commands}");
+    }
+
+    #[test]
+    fn a_missing_permission_is_in_the_command_that_creates_a_token() {
+        use sandbox_snapshotter_client::model::operation::Operation;
+        use sandbox_snapshotter_client::model::token::Permission;
+        let text =
+            |error: model::Error| with_permission(remediation_or(error.code(), error.remediation()), error.message());
+        for error in [
+            model::Error::permission_missing("exec", Permission::Work, &[Permission::Read]),
+            model::Error::work_missing(Operation::CreateWorkspace, "`env`"),
+        ] {
+            assert!(text(error.clone()).contains("`snapshotter tokens create --permission work`"), "{}", text(error));
+        }
+        for error in [model::Error::needs_api_token(Operation::Sweep), model::Error::cross_lineage_not_permitted()] {
+            let text = text(error);
+            assert!(text.contains("API_TOKEN of the deployment") && !text.contains("tokens create"), "{text}");
+        }
     }
 
     #[test]

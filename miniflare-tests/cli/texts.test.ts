@@ -321,7 +321,7 @@ describe('a usage error', () => {
     ]) {
       const { error } = await cli.failure('workspace', 'create', name, '--from', file!);
       assert.equal(error.code, 'INVALID_USAGE');
-      assert.match(error.remediation, new RegExp(`snapshotter exec @NAME tar ${unpack} < `));
+      assert.match(error.remediation, new RegExp(`snapshotter exec @${name} tar ${unpack} < `));
     }
   });
 

@@ -26,8 +26,10 @@ pub async fn run_sandbox<P: Ports>(
 ) -> Result<Value> {
     use requests::Sandbox as Call;
     let Request::Sandbox(request) = request else { return Err(Error::internal()) };
+    // A workspace is started, where another sandbox is revived or its container adopted.
+    let of_workspace = |error| snapshotter.of_own_workspace(error);
     match request {
-        Call::Snapshot(request) => to_json(&snapshotter.snapshot(request, abort).await?),
+        Call::Snapshot(request) => to_json(&snapshotter.snapshot(request, abort).await.map_err(of_workspace)?),
         Call::Restore(request) => to_json(&snapshotter.restore(request, abort).await?),
         Call::Branch(request) => to_json(&snapshotter.branch(request, abort).await?),
         Call::Revive(request) => to_json(&snapshotter.revive(request, abort).await?),
@@ -50,12 +52,24 @@ pub async fn run_sandbox<P: Ports>(
         Call::StatFile(request) => to_json(&snapshotter.stat_file(request).await?),
         Call::ReadFile(request) => to_json(&snapshotter.read_file(request).await?),
         Call::SummarizeFiles(request) => to_json(&snapshotter.summarize_files(request).await?),
-        Call::RestoreFiles(request) => to_json(&snapshotter.restore_selected_files(request, abort).await?),
-        Call::CreateCheckpoint(request) => to_json(&snapshotter.create_checkpoint(request, abort).await?),
-        Call::ListCheckpoints(request) => to_json(&snapshotter.list_checkpoints(request, abort).await?),
-        Call::RestoreCheckpoint(request) => to_json(&snapshotter.restore_checkpoint(request, abort).await?),
-        Call::DeleteCheckpoint(request) => to_json(&snapshotter.delete_checkpoint(request, abort).await?),
-        Call::DiffCheckpoint(request) => to_json(&snapshotter.diff_checkpoint(request, abort).await?),
+        Call::RestoreFiles(request) => {
+            to_json(&snapshotter.restore_selected_files(request, abort).await.map_err(of_workspace)?)
+        }
+        Call::CreateCheckpoint(request) => {
+            to_json(&snapshotter.create_checkpoint(request, abort).await.map_err(of_workspace)?)
+        }
+        Call::ListCheckpoints(request) => {
+            to_json(&snapshotter.list_checkpoints(request, abort).await.map_err(of_workspace)?)
+        }
+        Call::RestoreCheckpoint(request) => {
+            to_json(&snapshotter.restore_checkpoint(request, abort).await.map_err(of_workspace)?)
+        }
+        Call::DeleteCheckpoint(request) => {
+            to_json(&snapshotter.delete_checkpoint(request, abort).await.map_err(of_workspace)?)
+        }
+        Call::DiffCheckpoint(request) => {
+            to_json(&snapshotter.diff_checkpoint(request, abort).await.map_err(of_workspace)?)
+        }
     }
 }
 

@@ -5,14 +5,16 @@ use std::io::Read;
 
 use sandbox_snapshotter_client::model::exec::StartedForExec;
 use sandbox_snapshotter_client::model::files::FileDescription;
-use sandbox_snapshotter_client::model::json;
+use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{ExecRequest, ExportRequest, FileRequest, WriteFileRequest};
+use sandbox_snapshotter_client::model::{SandboxId, json};
 use sandbox_snapshotter_client::{Download, Options};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::BodyReader;
 
 use super::snapshot_search::SnapshotSearch;
+use super::target::to_target;
 use crate::args::{Global, common};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -31,6 +33,8 @@ pub struct Context {
     pub output: Output,
     /// The search of the snapshot that the command selects.
     pub(super) snapshot_search: RefCell<Option<SnapshotSearch>>,
+    /// The workspaces that the command selects, with their present sandboxes.
+    pub(super) selected: RefCell<Vec<(SandboxId, Address)>>,
 }
 
 impl Context {
@@ -38,7 +42,12 @@ impl Context {
     pub fn of(flags: &Global, output: Output) -> Result<Self> {
         let environment = |name: &str| std::env::var_os(name);
         let settings = Sources::read(flags, &environment, &mut |text| print_warning(&text))?.settings()?;
-        Ok(Self { server: Server::of(settings), output, snapshot_search: RefCell::new(None) })
+        Ok(Self {
+            server: Server::of(settings),
+            output,
+            snapshot_search: RefCell::new(None),
+            selected: RefCell::default(),
+        })
     }
 
     /// Calls an operation that changes nothing.
@@ -65,7 +74,7 @@ impl Context {
         let options = options.to_json();
         self.send(operation, &options, effect).map_err(|failure| {
             let failure = self.suggest_workspace(failure, &options);
-            self.explain_search(failure).with_key(key_of(&options))
+            self.explain_search(failure).of_target(self.target_of(&options)).with_key(key_of(&options))
         })
     }
 
@@ -92,7 +101,7 @@ impl Context {
     pub fn exec_stream(&self, request: &ExecRequest, input: Option<impl Read>) -> Result<BodyReader<'static>> {
         let options = request.to_json();
         let stream = self.server.exec_stream(&options, input);
-        stream.map_err(|failure| self.suggest_workspace(failure, &options))
+        stream.map_err(|failure| self.suggest_workspace(failure, &options).of_target(self.target_of(&options)))
     }
 
     /// Writes a file of a running sandbox, whose content is the input.
@@ -104,7 +113,8 @@ impl Context {
         }
         let _tracker = interrupt::track_call(Effect::Changes, None);
         let written = self.server.write_file(&options, content).and_then(Answer::of);
-        let written = written.map_err(|failure| self.suggest_workspace(failure, &options))?;
+        let written =
+            written.map_err(|failure| self.suggest_workspace(failure, &options).of_target(self.target_of(&options)))?;
         self.warn_of_loss_in(&written.raw);
         Ok(written)
     }
@@ -124,6 +134,19 @@ impl Context {
     fn warn_of_loss_in(&self, answer: &Value) {
         let started = answer.get("started").and_then(|started| json::from_value(started).ok());
         self.warn_of_loss(started.as_ref());
+    }
+
+    /// Returns the workspace that a call is about, as `@name`, or else its sandbox.
+    fn target_of(&self, options: &Value) -> Option<String> {
+        let option = |name: &str| options.get(name).and_then(Value::as_str);
+        // With the id of a sandbox, a name is that of a checkpoint.
+        let Some(id) = option("sandboxId") else {
+            let tenant = option("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse).ok()?;
+            return Some(to_target(&Address { tenant, name: WorkspaceName::parse(option("name")?).ok()? }));
+        };
+        let selected = self.selected.borrow();
+        let workspace = selected.iter().find(|(sandbox_id, _)| sandbox_id.as_str() == id);
+        Some(workspace.map_or_else(|| id.to_owned(), |(_, address)| to_target(address)))
     }
 
     /// Removes the time limit of calls, for a call that ends with a command.

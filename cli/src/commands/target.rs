@@ -148,7 +148,9 @@ impl Context {
 
     /// Returns the description of a named workspace.
     pub fn workspace(&self, address: &Address) -> Result<WorkspaceDescription> {
-        Ok(self.call_read_only("workspaces/getByName", address)?.value)
+        let described: WorkspaceDescription = self.call_read_only("workspaces/getByName", address)?.value;
+        self.selected.borrow_mut().push((described.sandbox_id.clone(), address.clone()));
+        Ok(described)
     }
 
     /// Returns the selected snapshot.
@@ -283,7 +285,7 @@ fn is_ready(snapshot: &Summary) -> bool {
 
 /// Returns the argument that selects a workspace: `@name`, or `@tenant/name` for another tenant than the default one.
 pub fn to_target(address: &Address) -> String {
-    if address.tenant == Tenant::default_tenant() { format!("@{}", address.name) } else { format!("@{address}") }
+    format!("@{}", address.short())
 }
 
 /// Returns a short ref, or reads the ref of a snapshot from a file.

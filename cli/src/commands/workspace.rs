@@ -20,7 +20,7 @@ use super::deletion;
 use super::lists;
 use super::settings::{keeps_other_settings, settings_update};
 use super::switch;
-use super::target::{name_in_tenant, parse_address, parse_label, read_selector};
+use super::target::{name_in_tenant, parse_address, parse_label, read_selector, to_target};
 use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, Stop, Workspace};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -67,7 +67,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     }
     let address = parse_address(&command.name)?;
     let create = CreateRequest {
-        source: source(context, &command.source, &address.tenant)?,
+        source: source(context, &command.source, &address)?,
         address,
         runtime: command.runtime.runtime,
         dir: command.dir.as_deref().map(Directory::parse).transpose()?,
@@ -100,18 +100,19 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn source(context: &Context, source: &Source, tenant: &Tenant) -> Result<Option<SourceRequest>> {
+fn source(context: &Context, source: &Source, address: &Address) -> Result<Option<SourceRequest>> {
     let selector = match (&source.workspace, source.snapshot.as_deref(), &source.reference) {
         (Some(name), ..) => {
             if let Some(unpack) = unpack_option(name) {
                 let remediation = format!(
-                    "Create it empty, then unpack the files in it: `snapshotter exec @NAME tar {unpack} < {}`.",
+                    "Create it empty, then unpack the files in it: `snapshotter exec {} tar {unpack} < {}`.",
+                    to_target(address),
                     shell_words([name.as_str()])
                 );
                 let message = "A workspace is created from another one or from a snapshot, not from a file.";
                 return Err(Failure::invalid("INVALID_USAGE", message, remediation));
             }
-            return Ok(Some(SourceRequest::Workspace(name_in_tenant(name, tenant)?)));
+            return Ok(Some(SourceRequest::Workspace(name_in_tenant(name, &address.tenant)?)));
         }
         (_, Some([target, snapshot]), _) => context.find_snapshot(target, snapshot, &LineageScope::UNRESTRICTED)?,
         (.., Some(path)) => read_selector(path)?,

@@ -2,7 +2,7 @@
 //!
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
-//! - [`render`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
+//! - [`render`], [`named`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
 //!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`], [`loss`]: the text output of each answer
 
@@ -16,6 +16,7 @@ pub mod files;
 pub mod health;
 mod hooks;
 pub mod loss;
+mod named;
 pub mod render;
 pub mod retention;
 mod revive;
@@ -44,6 +45,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{Failure, FailureReport, INPUT_INVALID, Result};
 use answer::Answer;
+use named::with_target;
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal, sanitize_lines};
 pub use stream::{
@@ -182,6 +184,7 @@ const INDENT: &str = "    ";
 /// Returns the remediation of a failure, with the flags of this program and the complete addresses of the server's pages.
 pub fn remediation(report: &FailureReport) -> String {
     let text = with_flags(&in_times(report, &report.remediation));
+    let text = report.target.as_ref().map_or_else(|| text.clone(), |target| with_target(&text, target));
     report.server.as_ref().map_or_else(|| text.clone(), |server| text.replace(" /docs/", &format!(" {server}/docs/")))
 }
 

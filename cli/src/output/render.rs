@@ -2,6 +2,8 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 
+use super::named::with_start_commands;
+
 /// Formats a size, such as `4.1 MB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
@@ -107,7 +109,7 @@ pub fn with_flags(text: &str) -> String {
             None => part.to_owned(),
         }
     };
-    text.split('`').enumerate().map(replace).collect::<Vec<_>>().join("`")
+    with_start_commands(&text.split('`').enumerate().map(replace).collect::<Vec<_>>().join("`"))
 }
 
 /// Returns the flag for an option of the API.
@@ -148,6 +150,7 @@ fn flag_of(argument: &str) -> Option<&'static str> {
         "killSignal" => "--signal",
         "limit" => "--limit",
         "maxBytes" => "--max-bytes",
+        "newName" => "--new-name",
         "onDiverged" => "--on-diverged",
         "onFailure" => "--hook-failure",
         "onImageChange" => "--on-image-change",
@@ -181,7 +184,6 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sandbox_snapshotter_client::model::named::Address;
     use sandbox_snapshotter_client::model::{Error, SandboxId, SnapshotId};
 
     use super::*;
@@ -207,10 +209,8 @@ mod tests {
     #[test]
     fn remediations_of_the_server_name_commands() {
         let id = SandboxId::parse("agent-42").unwrap();
-        let address = Address::parse("default/notebook").unwrap();
         let snapshot = SnapshotId::parse("snap-9rbk8d2dduhnwf6u").unwrap();
         for (error, expected) in [
-            (Error::revive_of_workspace(&id, &address), "with `snapshotter workspace start`."),
             (
                 Error::snapshot_has_dependents(&snapshot, true, &[]),
                 "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`, or pass `--force` to delete it anyway.",

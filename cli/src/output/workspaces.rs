@@ -4,7 +4,7 @@ use sandbox_snapshotter_client::model::named::answer::{
     DeletedWorkspace, ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription,
     WorkspaceEntry, WorkspacePage, WorkspaceProblem,
 };
-use sandbox_snapshotter_client::model::named::{Autosave, State, Storage, StoragePolicy, TurnEnded};
+use sandbox_snapshotter_client::model::named::{Address, Autosave, State, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::Show;
 use super::hooks::{hook, hooks};
 use super::loss::{UNSAVED, loss_of};
+use super::named::with_target;
 use super::render::{
     count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
 };
@@ -87,7 +88,7 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
         ("saved before", described.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
         ("platform snapshot", platform_snapshot(described, now)),
         ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
-        ("", problem.map_or_else(String::new, problem_remediation)),
+        ("", problem.map_or_else(String::new, |problem| remediation_of(described, problem))),
     ]
 }
 
@@ -136,7 +137,7 @@ pub(super) fn started_rows(started: &StartedWorkspace, now: Timestamp) -> Vec<(&
         ("workspace", address(described)),
         ("sandbox", described.sandbox_id.to_string()),
         ("files", files_of(started)),
-        ("", problem.map_or_else(String::new, problem_remediation)),
+        ("", problem.map_or_else(String::new, |problem| remediation_of(described, problem))),
         (
             "platform snapshot",
             started.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
@@ -313,11 +314,7 @@ fn after(seconds: u64) -> String {
 /// Returns the name, with the tenant if it is not the default one.
 pub(super) fn address(described: &WorkspaceDescription) -> String {
     let WorkspaceDescription { name, tenant, .. } = described;
-    if tenant.as_str() == sandbox_snapshotter_client::model::named::Tenant::DEFAULT {
-        name.to_string()
-    } else {
-        format!("{tenant}/{name}")
-    }
+    Address { tenant: tenant.clone(), name: name.clone() }.short()
 }
 
 /// Returns the snapshot from which the last start restored the files, with its age at that time.
@@ -338,6 +335,11 @@ fn files_of(started: &StartedWorkspace) -> String {
         Some(problem) => problem.message.clone(),
         None => files(started.how, started.description.restored_from.as_ref()),
     }
+}
+
+/// Returns how to correct the problem of a workspace, with its name in the commands.
+fn remediation_of(described: &WorkspaceDescription, problem: &WorkspaceProblem) -> String {
+    with_target(&problem_remediation(problem), &format!("@{}", address(described)))
 }
 
 pub(super) fn problem_remediation(problem: &WorkspaceProblem) -> String {

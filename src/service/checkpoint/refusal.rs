@@ -49,8 +49,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 pub(super) fn adapt_container_error(id: &SandboxId, is_named: bool, error: Error) -> Error {
     match error.code() {
         Code::SandboxNotRunning if !is_named => Error::checkpoints_gone(id),
-        Code::SandboxStarting => error.with_remediation("Try again when it is running."),
-        Code::SandboxReplaced => {
+        Code::SandboxStarting => error.without_wake(),
+        Code::SandboxReplaced if !is_named => {
             error.with_remediation("Restore the newest snapshot, and continue in the new sandbox.")
         }
         _ => error,

@@ -33,7 +33,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let sandbox = this.sandbox_record()?;
         let observation = ContainerObservation::new(status, since);
         let mut observed = None;
-        this.ensure_not_restoring()?;
+        this.ensure_not_restoring().map_err(|error| this.of_own_workspace(error))?;
         let container = if sandbox.binding.is_some() {
             ExecContainer::Ready
         } else if let Some(identity) = status.identity().filter(|_| {
@@ -95,14 +95,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns a container error with a remediation that fits commands.
     fn adapt_exec_error(&self, error: Error) -> Error {
         let binding = || self.sandbox_record().ok()?.binding;
-        match error.code() {
-            Code::SandboxNotRunning if binding().is_some_and(|binding| binding.superseded) => error,
-            Code::SandboxNotRunning => Error::exec_not_running(&self.id),
-            Code::SandboxStarting => error.with_remediation("Try again when it is running."),
-            Code::SandboxReplaced => error.with_remediation(
-                "If the sandbox belongs to a named workspace, start the workspace. Otherwise pass `revive: true` to restore \
-                 its newest snapshot first.",
-            ),
+        match (error.code(), binding()) {
+            (Code::SandboxNotRunning, Some(binding)) if binding.superseded => error,
+            (Code::SandboxNotRunning, Some(binding)) => Error::exec_not_running(&self.id)
+                .with_remediation("Start the workspace, or name it in place of the sandbox: then the call starts it.")
+                .of_workspace(&binding.address),
+            (Code::SandboxNotRunning, None) => Error::exec_not_running(&self.id),
+            (Code::SandboxStarting, _) => error.without_wake(),
+            (Code::SandboxReplaced, Some(_)) => self.of_own_workspace(error),
+            (Code::SandboxReplaced, None) => {
+                error.with_remediation("Pass `revive: true` to restore the newest snapshot of the sandbox first.")
+            }
             _ => error,
         }
     }

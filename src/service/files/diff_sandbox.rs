@@ -102,14 +102,20 @@ impl<'a, P: Ports> Running<'a, P> {
     /// Returns the selected sandbox, which must be running, and of the lineage of the snapshot.
     async fn find(ports: &'a Rc<P>, files: SandboxFiles, snapshot: &LocatedSnapshot) -> Result<Self> {
         let SandboxFiles { selection, dir } = files;
-        let id = match selection.target()? {
-            SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(&address).await,
-            SandboxTarget::Sandbox(id) => Ok(id),
+        let target = selection.target()?;
+        let id = match &target {
+            SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(address).await,
+            SandboxTarget::Sandbox(id) => Ok(id.clone()),
         };
         let not_running = |error: Error, id: Option<&SandboxId>| match (error.code(), id) {
             // The error about a former sandbox says so.
             (_, Some(id)) if error.is_exec_not_running(id) => Error::diff_not_running(id),
-            (Code::SandboxNotRunning, None) => error.with_remediation("Start the workspace first."),
+            (Code::SandboxNotRunning, None) => match &target {
+                SandboxTarget::Named(address) => {
+                    error.with_remediation("Start the workspace first.").of_workspace(address)
+                }
+                SandboxTarget::Sandbox(_) => error,
+            },
             _ => error,
         };
         let id = id.map_err(|error| not_running(error, None))?;

@@ -153,7 +153,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Err(match other {
             OtherCopy::Unknown(error) => error.clone().with_note("So the snapshot may be the only copy of the files."),
             OtherCopy::Changing => Error::snapshot_in_use(id, "its workspace is being started or stopped"),
-            OtherCopy::Exists | OtherCopy::Missing => Error::snapshot_is_only_copy(id, &binding.address.name),
+            OtherCopy::Exists | OtherCopy::Missing => Error::snapshot_is_only_copy(id, &binding.address),
         })
     }
 

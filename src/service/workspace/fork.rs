@@ -1,6 +1,8 @@
 //! Forks a workspace: creates other workspaces, all of them from one snapshot: of its present files, its newest one, or
 //! a given one.
 
+use std::slice;
+
 use futures_util::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
@@ -45,6 +47,9 @@ impl<P: Ports> NamedWorkspace<P> {
 
     async fn run_fork(&self, request: ForkRequest, abort: &CancellationToken) -> Result<ForkedWorkspaces> {
         let names = self.fork_names(&request)?;
+        if names.as_slice() == slice::from_ref(&self.address.name) {
+            return Err(Error::fork_is_own_source(&self.address.name));
+        }
         let call = request.idempotency_key.clone().map(|key| {
             let new_name = request.new_name.as_ref().map_or("", WorkspaceName::as_str);
             let runtime = request.runtime.map(|runtime| format!(" {runtime}")).unwrap_or_default();
@@ -154,9 +159,9 @@ impl<P: Ports> NamedWorkspace<P> {
             return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false, secrets });
         }
         if secrets.is_some() {
-            return Err(Error::fork_not_searchable(&self.address.name));
+            return Err(Error::fork_not_searchable(&self.address));
         }
-        self.newest_snapshot(record).await?.ok_or_else(|| Error::nothing_to_fork(&self.address.name))
+        self.newest_snapshot(record).await?.ok_or_else(|| Error::nothing_to_fork(&self.address))
     }
 
     /// Returns the newest snapshot. Takes none, and probes no sandbox.

@@ -167,10 +167,10 @@ fn former_sandbox_of_a_workspace_is_named_as_such() {
     let options = json!({ "sandboxId": former, "commandId": "k3f9x2ab" });
     for operation in ABOUT_COMMANDS {
         let error = fixture.run(operation, &options).expect_code(Code::SandboxNotRunning);
-        assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+        assert!(error.message().contains("is a former one of the workspace \"work\""), "{error}");
     }
     let error = fixture.run(Operation::ListCommands, &json!({ "sandboxId": former })).unwrap_err();
-    assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+    assert!(error.message().contains("is a former one of the workspace \"work\""), "{error}");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn workspace_is_compared_by_its_name_while_it_is_active() {
     let from = json!({ "name": WORKSPACE, "snapshotId": snapshot });
     let options = json!({ "from": from, "to": { "name": WORKSPACE } });
     let error = fixture.run(Operation::Diff, &options).expect_code(Code::SandboxNotRunning);
-    assert_eq!(error.remediation(), "Start the workspace first.");
+    assert_eq!(error.remediation(), "Start the workspace \"work\" first.");
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.write_file(&id, "/workspace/new.txt", "new");
@@ -169,7 +169,7 @@ fn former_sandbox_of_a_workspace_is_named_as_such() {
     let from = json!({ "name": WORKSPACE, "snapshotId": snapshot });
     let options = json!({ "from": from, "to": { "sandboxId": former } });
     let error = fixture.run(Operation::Diff, &options).expect_code(Code::SandboxNotRunning);
-    assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+    assert!(error.message().contains("is a former one of the workspace \"work\""), "{error}");
 }
 
 #[test]

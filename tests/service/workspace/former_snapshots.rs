@@ -96,7 +96,7 @@ fn former_sandbox_is_not_reported_as_starting() {
     ] {
         let error = fixture.run(operation, &options).unwrap_err();
         assert_eq!(error.code(), Code::SandboxNotRunning, "{error}");
-        assert!(error.message().contains("is a former one of the workspace default/work"), "{error}");
+        assert!(error.message().contains("is a former one of the workspace \"work\""), "{error}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Named workspaces. The files are those of `src/service/workspace`.
 
+mod advice;
 mod alarm;
 mod autosave;
 mod causes;

@@ -157,6 +157,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
+    /// Returns an error about the container of this sandbox with the remediation for its workspace, if it belongs to one.
+    pub fn of_own_workspace(&self, error: Error) -> Error {
+        match self.ledger.sandbox() {
+            Ok(Some(SandboxRecord { binding: Some(binding), .. })) if !binding.superseded => {
+                error.of_workspace(&binding.address)
+            }
+            _ => error,
+        }
+    }
+
     /// Verifies that no start restores files into the sandbox, and that none was interrupted.
     pub(in crate::service) fn ensure_not_restoring(&self) -> Result<()> {
         let Some(row) = self.ledger.sandbox()?.filter(SandboxRecord::is_restoring) else { return Ok(()) };

@@ -12,7 +12,7 @@ impl Error {
                 id.as_str(),
                 address.name.as_str()
             ),
-            "Start the workspace by its name, with start() or getOrCreate().",
+            format!("Start the workspace {:?} with start() or getOrCreate().", address.short()),
         )
     }
 

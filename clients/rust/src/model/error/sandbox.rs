@@ -4,13 +4,45 @@ use super::output_note;
 use crate::model::named::Address;
 use crate::model::{Code, Directory, Error, SandboxId};
 
+/// The begin of a remediation that is to start the workspace of a sandbox.
+const START: &str = "Start the workspace";
+
+/// The remediation while a container starts, for a capture.
+const WAIT_OR_WAKE: &str = "Try again when it is running, or pass `wake: true` to capture it as it starts.";
+
+/// The remediation after the container of a sandbox without a workspace was replaced.
+const REVIVE_OR_ADOPT: &str = "Revive the sandbox to continue with its newest snapshot, or pass `adopt: true` to continue with the files of \
+     the present container.";
+
 impl Error {
+    /// Replaces the remediation of an error about the container of a sandbox with one for the sandbox of the workspace `address`: to
+    /// start the workspace, by its name.
+    #[must_use]
+    pub fn of_workspace(self, address: &Address) -> Self {
+        let start = format!("{START} {:?}", address.short());
+        let rest = match self.remediation() {
+            REVIVE_OR_ADOPT => Some(", which restores its newest snapshot, then try again.".to_owned()),
+            text => text.strip_prefix(START).map(|rest| rest.trim_start_matches(" of the sandbox").to_owned()),
+        };
+        match rest {
+            // The name is there already.
+            Some(rest) if !rest.starts_with(" \"") => self.with_remediation(&format!("{start}{rest}")),
+            _ => self,
+        }
+    }
+
+    /// Removes the option of captures from the remediation while a container starts.
+    #[must_use]
+    pub fn without_wake(self) -> Self {
+        if self.remediation() == WAIT_OR_WAKE { self.with_remediation("Try again when it is running.") } else { self }
+    }
+
     /// [`Code::SandboxStarting`], while the container is starting.
     pub fn container_starting(id: &SandboxId) -> Self {
         Self::new(
             Code::SandboxStarting,
             format!("The sandbox {:?} is still starting, and has no files of its own yet.", id.as_str()),
-            "Try again when it is running, or pass `wake: true` to capture it as it starts.",
+            WAIT_OR_WAKE,
         )
     }
 
@@ -41,8 +73,9 @@ impl Error {
         Self::new(
             Code::SandboxNotRunning,
             format!(
-                "The sandbox {:?} is a former one of the workspace {address}, which continued in another one.",
-                id.as_str()
+                "The sandbox {:?} is a former one of the workspace {:?}, which continued in another one.",
+                id.as_str(),
+                address.short()
             ),
             "Select the workspace by its name. The snapshots of the former sandbox can still be restored.",
         )
@@ -66,8 +99,7 @@ impl Error {
                 "The container of the sandbox {:?} {how}. The files of the earlier container are gone.",
                 id.as_str()
             ),
-            "Revive the sandbox to continue with its newest snapshot, or pass `adopt: true` to continue with the files of \
-             the present container.",
+            REVIVE_OR_ADOPT,
         )
     }
 

@@ -1,7 +1,7 @@
 //! Errors about files with secrets.
 
 use crate::model::ids::quoted;
-use crate::model::named::WorkspaceName;
+use crate::model::named::Address;
 use crate::model::{Code, Error, SandboxId, SnapshotId, counted};
 
 /// The maximum number of paths that a message quotes.
@@ -24,11 +24,14 @@ impl Error {
     }
 
     /// [`Code::SandboxNotRunning`], for a fork of a workspace whose files can't be searched.
-    pub fn fork_not_searchable(name: &WorkspaceName) -> Self {
+    pub fn fork_not_searchable(address: &Address) -> Self {
         Self::new(
             Code::SandboxNotRunning,
-            format!("The workspace {:?} is not running, so its files can't be searched for secrets.", name.as_str()),
-            "Start the workspace first, or omit `secrets` to fork it with all files.",
+            format!(
+                "The workspace {:?} is not running, so its files can't be searched for secrets.",
+                address.name.as_str()
+            ),
+            format!("Start the workspace {:?} first, or omit `secrets` to fork it with all files.", address.short()),
         )
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use super::output_note;
 use crate::model::answer::Removal;
-use crate::model::named::WorkspaceName;
+use crate::model::named::{Address, WorkspaceName};
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
 
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
@@ -164,15 +164,18 @@ impl Error {
     }
 
     /// [`Code::SnapshotHasDependents`], for the deletion of the snapshot that alone has the files of a workspace.
-    pub fn snapshot_is_only_copy(id: &SnapshotId, workspace: &WorkspaceName) -> Self {
+    pub fn snapshot_is_only_copy(id: &SnapshotId, workspace: &Address) -> Self {
         Self::new(
             Code::SnapshotHasDependents,
             format!(
                 "Only the snapshot {id} has the files of the workspace {:?}: no running container has them.",
-                workspace.as_str()
+                workspace.name.as_str()
             ),
-            "Start the workspace first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
-             the next start then restores an older one, if there is one.",
+            format!(
+                "Start the workspace {:?} first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
+                 the next start then restores an older one, if there is one.",
+                workspace.short()
+            ),
         )
     }
 

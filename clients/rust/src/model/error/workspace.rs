@@ -20,7 +20,10 @@ impl Error {
         Self::new(
             Code::SandboxNotRunning,
             format!("The workspace {:?} is not running: it has no container.", address.name.as_str()),
-            "Start the workspace with start() or getOrCreate(), which restores its newest snapshot, then try again.",
+            format!(
+                "Start the workspace {:?} with start() or getOrCreate(), which restores its newest snapshot, then try again.",
+                address.short()
+            ),
         )
     }
 
@@ -52,6 +55,15 @@ impl Error {
                 address.name.as_str(),
             ),
             "Use another name, call getOrCreate(), or delete() the existing workspace.",
+        )
+    }
+
+    /// [`Code::NameTaken`], for a fork that is to have the name of its source.
+    pub fn fork_is_own_source(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::NameTaken,
+            format!("The fork of the workspace {:?} can't have the same name.", name.as_str()),
+            "Pass another name as `newName`, or omit it: then the fork gets a name of its own.",
         )
     }
 
@@ -124,11 +136,15 @@ impl Error {
     }
 
     /// [`Code::NothingRestorable`], for a fork of a workspace that is not running and has no snapshot.
-    pub fn nothing_to_fork(name: &WorkspaceName) -> Self {
+    pub fn nothing_to_fork(address: &Address) -> Self {
         Self::new(
             Code::NothingRestorable,
-            format!("The workspace {:?} is not running and has no snapshot.", name.as_str()),
-            "Start the workspace, and fork it while it is active.",
+            format!("The workspace {:?} is not running and has no snapshot.", address.name.as_str()),
+            format!(
+                "Start the workspace {:?} with `allowEmpty: true`, which starts it without files if they are lost, and fork it \
+                 while it is active.",
+                address.short()
+            ),
         )
     }
 

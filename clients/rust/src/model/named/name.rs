@@ -106,6 +106,11 @@ impl Address {
         Self { tenant: Tenant::default_tenant(), name }
     }
 
+    /// Returns the name for a message: after its tenant, unless that is the default one.
+    pub fn short(&self) -> String {
+        if self.tenant.as_str() == Tenant::DEFAULT { self.name.to_string() } else { self.to_string() }
+    }
+
     /// Parses the text that [`Display`](fmt::Display) writes.
     pub fn parse(text: &str) -> Result<Self> {
         let (tenant, name) = text.split_once('/').unwrap_or_default();
