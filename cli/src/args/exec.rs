@@ -33,7 +33,7 @@ pub struct Exec {
     #[arg(long, value_name = "LINE", conflicts_with = "argv")]
     pub shell: Option<String>,
     /// Start the command in the background and print its id. Its standard input is empty. See `snapshotter commands`
-    #[arg(long, short, conflicts_with_all = ["no_stdin", "revive"])]
+    #[arg(long, short, conflicts_with = "revive")]
     pub detach: bool,
     /// The working directory [default: the directory of the workspace]
     #[arg(long, value_name = "DIR")]

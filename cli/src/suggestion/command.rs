@@ -10,6 +10,13 @@ use super::{replace_tip, synonyms};
 pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String]) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let word = &word.clone();
+    if words.first().is_some_and(|group| group == "workspace")
+        && let Some(tip) = synonyms::workspace_tip(word)
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
+        replace_tip(error, &tip);
+        return;
+    }
     let group = words.first().and_then(|group| root.find_subcommand(group));
     let of_group = group.and_then(|group| {
         let here = synonyms::commands_of_group(word).iter().find(|here| group.find_subcommand(here).is_some());

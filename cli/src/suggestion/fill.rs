@@ -43,7 +43,10 @@ impl Names {
                 first.map(|name| format!("@{}", name.trim_start_matches('@')))
             }
             // The id of a sandbox may contain a colon.
-            Some("SANDBOX|@NAME") if first.is_some_and(|first| !first.starts_with('@')) => first.map(str::to_owned),
+            // After an unknown command of the group, its name follows.
+            _ if words == ["workspace"] && named.is_none() => operands.get(1).map(|name| format!("@{name}")),
+            // The id of a sandbox may contain a colon. The first operand may be the value of an unknown option.
+            Some("SANDBOX|@NAME") if named.is_none() => first.map(str::to_owned),
             _ => named,
         };
         let workspace = target.as_ref().and_then(|target| target.strip_prefix('@')).map(str::to_owned);

@@ -37,7 +37,7 @@ pub fn list_tip(words: &[String], arguments: &[String], missing: &str) -> Option
             "pass a program and its arguments, as in `snapshotter exec {} ls -l`",
             shell_words([target?.as_str()])
         ),
-        operand if operand.starts_with("OPERAND") => {
+        operand if group == "cp" && operand.contains("TO") => {
             "pass FROM and TO, as in `snapshotter cp notes.txt @notebook:notes.txt`".to_owned()
         }
         "SANDBOX" if group == "revive" => {

@@ -15,7 +15,7 @@ pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], argume
     if unknown.starts_with('-') {
         replace_usage(error, root, words);
     }
-    let tip = tips::tip(words, &unknown).map(str::to_owned);
+    let tip = tips::tip(words, &unknown).or_else(|| tips::tip_of_all(&unknown)).map(str::to_owned);
     if let Some(tip) = tip.or_else(|| value_tip(root, command, arguments, &unknown)) {
         error.remove(ContextKind::SuggestedArg);
         replace_tip(error, &tip);

@@ -43,7 +43,7 @@ const COMMANDS_OF_GROUPS: [(&[&str], &[&str]); 10] = [
 ];
 
 /// Options, without their dashes, and the options here, of which the first that the command has is suggested.
-const OPTIONS: [(&[&str], &[&str]); 16] = [
+const OPTIONS: [(&[&str], &[&str]); 17] = [
     (&["description", "desc", "comment", "note"], &["message", "label"]),
     (&["tag", "title", "name"], &["label", "message"]),
     (&["message", "m"], &["message", "label"]),
@@ -52,8 +52,9 @@ const OPTIONS: [(&[&str], &[&str]); 16] = [
     (&["force", "overwrite", "replace"], &["overwrite", "force", "replace", "yes"]),
     (&["output", "format", "o"], &["json"]),
     (&["e", "env-file"], &["env"]),
-    (&["n", "max"], &["limit"]),
-    (&["times", "copies"], &["count"]),
+    (&["n", "max"], &["limit", "count"]),
+    (&["times", "copies", "number"], &["count"]),
+    (&["filter"], &["prefix"]),
     (&["ttl", "expiry", "expire", "expiration", "lifetime"], &["expires"]),
     (&["directory", "path", "workdir", "workspace", "w"], &["dir", "cwd"]),
     (&["ignore", "excludes"], &["exclude"]),
@@ -89,6 +90,15 @@ pub fn command_tip(word: &str) -> Option<String> {
             Some("there is no login: the token is that of `--token-file`, SNAPSHOTTER_TOKEN or the configuration file")
         }
         "config" | "settings" => Some("`snapshotter doctor` shows the settings, and which of them are wrong"),
+        "restart" | "reboot" => Some(RESTART),
+        "push" => Some(
+            "`snapshotter snapshot create @NAME` saves the files of a workspace, and `snapshotter cp FILE @NAME:PATH` copies a \
+             file to it",
+        ),
+        "pull" => Some(
+            "`snapshotter cp @NAME:PATH FILE` copies a file of a workspace, and `snapshotter export @NAME ID|LABEL | tar x` the \
+             files of a snapshot",
+        ),
         "rename" => Some(
             "nothing is renamed in place: `snapshotter workspace fork NAME --new-name OTHER` makes a workspace with the same files",
         ),
@@ -98,6 +108,39 @@ pub fn command_tip(word: &str) -> Option<String> {
         return Some(tip.to_owned());
     }
     PROGRAMS.contains(&word).then(|| format!("to run a program in a sandbox: `snapshotter exec @NAME {word} …`"))
+}
+
+/// How to restart a workspace.
+const RESTART: &str = "there is no restart: `snapshotter workspace stop NAME`, then `snapshotter workspace start NAME`";
+
+/// Commands that begin with a sandbox or a workspace, and that people search among those of workspaces.
+const OF_TARGETS: [&str; 10] =
+    ["exec", "ls", "stat", "cat", "du", "export", "diff", "restore-files", "branch", "lineage"];
+
+/// Returns how to reach what a word means that is no command for workspaces.
+pub fn workspace_tip(word: &str) -> Option<String> {
+    let tip = match word {
+        "restart" | "reboot" => RESTART.to_owned(),
+        "rename" | "mv" | "move" => {
+            "a workspace can't be renamed: `snapshotter workspace fork NAME --new-name NEW`, then \
+                                     `snapshotter workspace delete NAME`"
+                .to_owned()
+        }
+        "restore" | "reset" => "`snapshotter workspace rollback NAME ID|LABEL` goes back to a snapshot, and \
+                                `snapshotter workspace start NAME` restores the newest one"
+            .to_owned(),
+        "run" | "ssh" | "shell" | "sh" | "bash" => "a command runs with `snapshotter exec @NAME …`".to_owned(),
+        "snapshot" | "save" | "checkpoint" => {
+            let group = if word == "save" { "snapshot" } else { word };
+            format!("without 'workspace', and with an @: `snapshotter {group} create @NAME`")
+        }
+        "cp" => "without 'workspace', and with an @: `snapshotter cp @NAME:PATH FILE`".to_owned(),
+        word if OF_TARGETS.contains(&word) => {
+            format!("without 'workspace', and with an @: `snapshotter {word} @NAME …`")
+        }
+        _ => return None,
+    };
+    Some(tip)
 }
 
 /// Returns the commands that do the same as a command outside of a group.

@@ -1,3 +1,5 @@
+mod habits;
+
 use super::add;
 use crate::args::help;
 
@@ -37,7 +39,7 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("commands show @notebook x", "exists: 'commands output'"),
         ("checkout before", "'workspace rollback', 'branch'"),
         ("config", "exists: 'doctor'"),
-        ("workspace exec notebook ls", "exists: 'exec'"),
+        ("workspace exec notebook ls", "with an @: `snapshotter exec @notebook …`"),
         ("workspace update notebook --name other", "a workspace can't be renamed."),
         ("ls @notebook -la", "tip: the list has modes, sizes and times, and hidden files, without an option"),
         ("ls @notebook before src -l", "tip: the list has modes, sizes and times, and hidden files, without an option"),
@@ -97,7 +99,7 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("rm @notebook:a.txt", "'workspace delete'"),
         ("npm test", "`snapshotter exec @NAME npm …`"),
         ("snapshot restore agent-42 before", "exists: 'restore'"),
-        ("workspace snapshot notebook", "exists: 'snapshot create'"),
+        ("workspace snapshot notebook", "`snapshotter snapshot create @notebook`"),
         ("restore-files @notebook before a --force", "exists: '--overwrite'"),
     ] {
         let text = suggested(&format!("snapshotter {line}"));

@@ -1,7 +1,7 @@
 //! The arguments of other programs that commands here do not take, and how to reach the same.
 
 /// Commands, with their group or in every group; the arguments that they do not take, and how to reach the same.
-const TIPS: [(&[&str], &[&str], &str); 27] = [
+const TIPS: [(&[&str], &[&str], &str); 34] = [
     (
         &["exec"],
         &["-i", "-t", "-it", "-ti", "--interactive", "--tty", "--stdin"],
@@ -117,8 +117,45 @@ const TIPS: [(&[&str], &[&str], &str); 27] = [
         &["--label", "--title"],
         "the name is an argument without an option; `--message` describes the checkpoint",
     ),
+    (
+        &["workspace delete", "workspace stop", "workspace start"],
+        &["-a", "-A", "--all"],
+        "the command takes one workspace. `snapshotter workspace list --quiet` lists the names",
+    ),
+    (
+        &["exec"],
+        &["-u", "--user"],
+        "a command runs as the user of the image. As another one: `snapshotter exec @NAME su USER -c COMMAND`",
+    ),
+    (
+        &["exec"],
+        &["--rm"],
+        "the workspace stays: `snapshotter workspace delete NAME` deletes it. It is stopped when it is not used",
+    ),
+    (
+        &["workspace create"],
+        &["--rm"],
+        "`--idle` sets when it is stopped, and `snapshotter workspace delete NAME` deletes it",
+    ),
+    (
+        &["snapshot list"],
+        &["--last", "--latest", "--newest"],
+        "the newest snapshot is the first: '--limit 1' prints it alone",
+    ),
+    (
+        &["snapshot list", "commands list", "checkpoint list", "tokens list"],
+        &["--filter"],
+        "the list is complete: append `| grep TEXT`",
+    ),
+    (&["list"], &["-w", "--watch"], "the list is printed once: `watch` in front of the command repeats it"),
     (&["create"], &["--pin"], "pin it then: `snapshotter snapshot pin SANDBOX|@NAME ID|LABEL`"),
 ];
+
+/// Returns how to reach what an option means that no command takes.
+pub fn tip_of_all(argument: &str) -> Option<&'static str> {
+    let is_verbose = ["-v", "-vv", "-vvv", "--verbose", "--debug"].contains(&argument);
+    is_verbose.then_some("`--json` prints all details, and `snapshotter doctor` checks the server")
+}
 
 /// Returns how to reach what an argument means that a command does not take.
 pub fn tip(words: &[String], argument: &str) -> Option<&'static str> {
