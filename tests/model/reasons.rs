@@ -1,7 +1,7 @@
 //! The messages about refused arguments. They name the argument, and quote its value only in part or not at all.
 
 use sandbox_snapshotter::model::request::{
-    CallToolRequest, CreateRequest, HealthRequest, ListRequest, SnapshotRequest, StartRequest, Toolset,
+    CallToolRequest, CreateRequest, ExecRequest, HealthRequest, ListRequest, SnapshotRequest, StartRequest, Toolset,
 };
 use sandbox_snapshotter::model::{Error, Failure, Result};
 use serde_json::{Value, json};
@@ -77,6 +77,20 @@ fn similar_operation_is_suggested_for_unknown_route() {
     assert!(remediation("/v1/workspace/start").starts_with("Did you mean POST /v1/workspaces/start?"));
     assert!(remediation("/v1/snapshots").starts_with("Did you mean POST /v1/snapshot?"));
     assert!(remediation("/v1/nonsense").contains("workspaces/start"));
+    for (path, expected) in [
+        ("/v1/workspaces", "/v1/workspaces/list"),
+        ("/v1/workspaces/", "/v1/workspaces/list"),
+        ("/v1/tokens", "/v1/tokens/list"),
+        ("/v1/workspaces/strat", "/v1/workspaces/start"),
+        ("/v1/workspaces/get", "/v1/workspaces/getByName"),
+    ] {
+        assert!(remediation(path).starts_with(&format!("Did you mean POST {expected}?")), "{}", remediation(path));
+    }
+    assert!(
+        remediation("/v1/workspaces/m3").starts_with("Use POST /v1/<operation>"),
+        "{}",
+        remediation("/v1/workspaces/m3")
+    );
 }
 
 #[test]
@@ -90,6 +104,24 @@ fn similar_option_is_suggested() {
     }
     let listed = suggested("ttl");
     assert!(listed.starts_with("The options are `") && listed.contains(", `labelPrefix`"), "{listed}");
+}
+
+#[test]
+fn option_of_the_same_meaning_is_suggested() {
+    let suggested = |name: &str| {
+        let options = Value::from_iter([("name", json!("notebook")), (name, json!("ls"))]);
+        expect_error(ExecRequest::decode(&options)).remediation().to_owned()
+    };
+    for (unknown, option) in [
+        ("cmd", "command"),
+        ("args", "argv"),
+        ("timeout", "timeoutSeconds"),
+        ("input", "stdin"),
+        ("workdir", "cwd"),
+        ("environment", "env"),
+    ] {
+        assert_eq!(suggested(unknown), format!("Did you mean `{option}`?"));
+    }
 }
 
 #[test]

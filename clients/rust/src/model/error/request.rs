@@ -11,7 +11,7 @@ impl Error {
     /// [`Code::RouteNotFound`], for a path without a route.
     pub fn route_not_found(path: &str) -> Self {
         let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
-        let similar = path.strip_prefix("/v1/").and_then(|name| most_similar(name, names.iter().copied()));
+        let similar = path.strip_prefix("/v1/").and_then(|name| similar_operation(name.trim_end_matches('/'), &names));
         let remediation = match similar {
             Some(similar) => format!("Did you mean POST /v1/{similar}? GET /docs lists all operations."),
             None => format!(
@@ -107,5 +107,26 @@ impl Error {
             _ => Code::InvalidArgument,
         };
         Self::new(code, message, "Send a message that conforms to the protocol.")
+    }
+}
+
+/// Returns the operation that a path may mean: of a group alone, its list; of a known group, the similar one there.
+fn similar_operation<'a>(path: &str, names: &[&'a str]) -> Option<&'a str> {
+    let of_group = |group: &str| {
+        let prefix = format!("{group}/");
+        names.iter().copied().filter_map(move |name| Some((name, name.strip_prefix(&prefix)?.to_owned())))
+    };
+    if let Some((list, _)) = of_group(path).find(|(_, operation)| operation == "list") {
+        return Some(list);
+    }
+    match path.split_once('/') {
+        Some((group, operation)) if of_group(group).next().is_some() => {
+            let operations: Vec<_> = of_group(group).collect();
+            let longer = || operations.iter().find(|(_, known)| known.starts_with(operation) && !operation.is_empty());
+            let similar = most_similar(operation, operations.iter().map(|(_, known)| known.as_str()));
+            let found = similar.and_then(|similar| operations.iter().find(|(_, known)| known == similar));
+            found.or_else(longer).map(|(name, _)| *name)
+        }
+        _ => most_similar(path, names.iter().copied()),
     }
 }

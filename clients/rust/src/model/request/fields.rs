@@ -168,7 +168,8 @@ impl Fields {
         if self.given.contains_key("name") && takes("sandboxId") && !takes("name") {
             return Err(Error::sandbox_of_workspace_needed(problem));
         }
-        let remediation = match (unknown.map(|unknown| most_similar(unknown, accepted)), &self.missing) {
+        let meant = |unknown| synonym(unknown).filter(|name| takes(name)).or_else(|| most_similar(unknown, accepted));
+        let remediation = match (unknown.map(|unknown| meant(unknown)), &self.missing) {
             (Some(Some(similar)), _) => format!("Did you mean `{similar}`?"),
             (Some(None), _) if self.accepted.is_empty() => "Pass an empty object: there are no options.".to_owned(),
             (Some(None), _) => format!("The options are {}.", self.accepted_names()),
@@ -177,6 +178,23 @@ impl Fields {
         };
         Err(Error::invalid_argument(problem, remediation))
     }
+}
+
+/// The options that other APIs name differently, and their names here.
+const SYNONYMS: [(&str, &str); 8] = [
+    ("cmd", "command"),
+    ("script", "command"),
+    ("args", "argv"),
+    ("input", "stdin"),
+    ("timeout", "timeoutSeconds"),
+    ("workdir", "cwd"),
+    ("environment", "env"),
+    ("envVars", "env"),
+];
+
+/// Returns the option that means the same.
+fn synonym(unknown: &str) -> Option<&'static str> {
+    SYNONYMS.iter().find(|(other, _)| *other == unknown).map(|(_, name)| *name)
 }
 
 /// Returns what to do about an object that can't be decoded: for an unknown field, the name that is similar to it.
