@@ -24,10 +24,10 @@ Examples:
   snapshotter cp agent-42 before-upgrade data.db - | sha256sum
   snapshotter cp --ref ref.json src ./src")]
 pub struct Cp {
-    /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file or a directory of a running sandbox. For a snapshot: SANDBOX or
-    /// @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file or a directory; - is the standard
-    /// input or output, and gets a directory as a tar
-    #[arg(value_name = "OPERAND", num_args = 2..=4, required = true)]
+    /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file or a directory of a running sandbox or of a
+    /// workspace. For a snapshot: SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file
+    /// or a directory; - is the standard input or output, and gets a directory as a tar
+    #[arg(value_names = ["FROM", "TO"], num_args = 2..=4, required = true)]
     pub operands: Vec<String>,
     /// The ref of the snapshot in JSON: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]

@@ -16,14 +16,22 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Administration", &["doctor", "tokens", "tools", "mcp", "key", "sweep", "completions", "man"]),
 ];
 
+/// The options of settings that are only for a workspace which exists.
+const REMOVALS: [&str; 3] = ["default_image", "no_hooks", "no_env"];
+
 /// Returns the definition of the command line, whose help has the commands in groups.
 pub fn command() -> Command {
-    let command = Cli::command();
+    let command = Cli::command().mut_subcommand("workspace", |group| group.mut_subcommand("create", without_removals));
     let mut template = StyledStr::new();
     match write_template(&mut template, &command) {
         Ok(()) => command.help_template(template),
         Err(_) => command,
     }
+}
+
+/// Hides the options that remove settings: a new workspace has none.
+fn without_removals(create: Command) -> Command {
+    REMOVALS.iter().fold(create, |create, id| create.mut_arg(id, |option| option.hide(true)))
 }
 
 /// Returns whether a word is an option of a command, such as `--env`, `--env=A=b` or `-e`.
@@ -79,6 +87,31 @@ mod tests {
         let workspaces = help.find("Workspaces:\n  workspace      Manage named workspaces").unwrap();
         for later in ["Snapshots:\n", "Files:\n", "Administration:\n", "Options:\n", "Examples:\n"] {
             assert!(workspaces < help.find(later).unwrap(), "{help}");
+        }
+    }
+
+    #[test]
+    fn options_that_remove_settings_are_in_the_help_of_update_alone() {
+        let help_of = |name: &str| {
+            let mut command = command();
+            command.build();
+            let group = command.find_subcommand_mut("workspace").unwrap();
+            group.find_subcommand_mut(name).unwrap().render_long_help().to_string()
+        };
+        for option in ["--default-image", "--no-hooks", "--no-env"] {
+            assert!(help_of("update").contains(option), "{option}");
+            assert!(!help_of("create").contains(option), "{option}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_stopped_workspace_are_said_to_start_it() {
+        for name in ["exec", "ls", "stat", "cat", "cp"] {
+            let mut command = command();
+            command.build();
+            let help = command.find_subcommand_mut(name).unwrap().render_long_help().to_string();
+            assert!(help.contains("started"), "{name}: {help}");
+            assert!(!help.contains("The sandbox must be running"), "{name}: {help}");
         }
     }
 

@@ -128,7 +128,10 @@ impl Context {
         let failure = failure.with_sentence(&format!("{target} has no snapshot with the label {text:?} either."));
         match self.similar_snapshot(search, &labels) {
             Some(remediation) => failure.with_remediation(remediation),
-            None => failure,
+            None => failure.with_remediation(format!(
+                "Select another one: `snapshotter workspace list` lists the workspaces, and `snapshotter snapshot list {target}` \
+                 the snapshots with their labels."
+            )),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::checkpoint::{
-    Checkpoint, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
+    Checkpoint, CheckpointDescription, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint,
+    RestoredCheckpoint,
 };
 
 use serde::Deserialize;
@@ -27,7 +28,7 @@ impl Show for CheckpointPage {
         }
         let row = |checkpoint: &Checkpoint| {
             let commit = checkpoint.commit.chars().take(COMMIT_CHARS).collect();
-            let line = checkpoint.description.lines().next().unwrap_or_default().to_owned();
+            let line = message(checkpoint).lines().next().unwrap_or_default().to_owned();
             [checkpoint.name.to_string(), commit, relative_time(checkpoint.created_at, now), line]
         };
         table(["NAME", "COMMIT", "CREATED", "MESSAGE"], self.checkpoints.iter().map(row))
@@ -40,16 +41,22 @@ impl Show for CreatedCheckpoint {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let Checkpoint { name, commit, created_at, description, expires_at } = &self.checkpoint;
+        let Checkpoint { name, commit, created_at, description: _, expires_at } = &self.checkpoint;
         details([
             ("checkpoint", name.to_string()),
             ("commit", commit.clone()),
             ("created", exact_time(*created_at, now)),
             ("expires", expires_at.map(|at| exact_time(at, now)).unwrap_or_default()),
-            ("message", description.clone()),
+            ("message", message(&self.checkpoint).to_owned()),
             ("replaced", self.replaced.clone().unwrap_or_default()),
         ])
     }
+}
+
+/// Returns the message of the user; empty for the text that the Worker sets without one.
+fn message(checkpoint: &Checkpoint) -> &str {
+    let default = CheckpointDescription::default_for(&checkpoint.name);
+    Some(checkpoint.description.as_str()).filter(|text| *text != default.as_str()).unwrap_or_default()
 }
 
 /// A restored checkpoint, and where.
@@ -128,5 +135,24 @@ impl Show for CheckpointDiff {
         let (complete, bytes) = (size(self.size_bytes), self.size_bytes);
         self.truncated
             .then(|| format!("The diff is truncated. The complete diff has {complete}: pass --max-bytes {bytes}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_without_a_message_has_no_line_for_it() {
+        let text = |description: &str| {
+            let checkpoint = serde_json::json!({
+                "name": "c1", "commit": "0123456789abcdef", "createdAt": "2026-11-20T05:00:00.000Z", "description": description,
+            });
+            json::from_value::<CreatedCheckpoint>(&checkpoint).unwrap().text(Timestamp::from_millis(0))
+        };
+        assert!(!text("snapshot: c1").contains("message"), "{}", text("snapshot: c1"));
+        assert!(text("tests pass").contains("tests pass"), "{}", text("tests pass"));
     }
 }
