@@ -1,11 +1,14 @@
 //! The text output of the differences between two snapshots, or a snapshot and the present files.
 
+use std::collections::BTreeMap;
+
 use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::diff::{Certainty, ChangeType, Difference, FileChange, SnapshotDiff};
 use sandbox_snapshotter_client::model::files::{FileAttributes, FileType};
 
 use super::Show;
-use super::render::size;
+use super::render::{lines, size};
+use super::sanitize::sanitize_for_terminal;
 use super::snapshots::next_page_hint;
 use super::table::table_with_numbers;
 
@@ -23,10 +26,34 @@ impl Show for SnapshotDiff {
             };
             return if hint.is_empty() { same } else { hint };
         }
+        let mut in_repositories = BTreeMap::<&str, usize>::new();
+        self.changes.iter().filter_map(repository).for_each(|of| *in_repositories.entry(of).or_default() += 1);
+        in_repositories.retain(|_, count| *count > MAX_OF_REPOSITORY);
+        let listed =
+            self.changes.iter().filter(|change| repository(change).is_none_or(|of| !in_repositories.contains_key(of)));
         let row = |change: &FileChange| [description(change), sizes(change), path(change)];
-        let rows = table_with_numbers(1, ["CHANGE", "SIZE", "PATH"], self.changes.iter().map(row));
-        format!("{rows}{hint}")
+        let rows = table_with_numbers(1, ["CHANGE", "SIZE", "PATH"], listed.map(row));
+        let others = in_repositories
+            .iter()
+            .map(|(of, count)| format!("and {count} paths below {}: --quiet lists them", sanitize_for_terminal(of)));
+        format!("{rows}{}{hint}", lines(others))
     }
+}
+
+/// The maximum number of changed paths in a git repository that are listed one by one: a commit changes many files there.
+const MAX_OF_REPOSITORY: usize = 3;
+
+/// Returns the `.git` directory that a changed path is in.
+fn repository(change: &FileChange) -> Option<&str> {
+    const GIT: &str = ".git";
+    let path = &change.path;
+    let is_git = |start: &usize| {
+        let (before, after) = (path.get(..*start), path.get(start + GIT.len()..));
+        before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            && after.is_some_and(|after| after.starts_with('/'))
+    };
+    let start = path.match_indices(GIT).map(|(start, _)| start).find(is_git)?;
+    path.get(..start + GIT.len())
 }
 
 /// Returns how a path differs.
@@ -112,6 +139,25 @@ renamed                   10 B  old -> new
 ";
         let spaces = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(spaces(&text(&changes)), spaces(expected));
+    }
+
+    #[test]
+    fn files_of_a_repository_are_one_line() {
+        let file = attributes(10);
+        let added =
+            |path: String| serde_json::json!({ "path": path, "change": "added", "certainty": "content", "to": file });
+        let paths = (0..4).map(|number| format!("app/.git/objects/{number}")).chain([
+            ".git/HEAD".to_owned(),
+            ".gitignore".to_owned(),
+            "a".to_owned(),
+        ]);
+        let shown = text(&paths.map(added).collect());
+        assert!(!shown.contains("objects"), "{shown}");
+        for line in [".git/HEAD\n", ".gitignore\n", "  a\n", "and 4 paths below app/.git: --quiet lists them\n"] {
+            assert!(shown.contains(line), "{line}: {shown}");
+        }
+        let of_repository_only = text(&(0..9).map(|number| added(format!(".git/{number}"))).collect());
+        assert_eq!(of_repository_only, "CHANGE  SIZE  PATH\nand 9 paths below .git: --quiet lists them\n");
     }
 
     #[test]
