@@ -144,7 +144,13 @@ async fn check_reached<P: Ports>(ports: &P, token: &Token, operation: Operation,
         Reached::Sandbox(id) => {
             (permits_sandbox(ports, token, &id).await?, format!("the sandbox {:?} or its snapshots", id.as_str()))
         }
-        Reached::Workspace(address) => (permits_workspace(ports, token, &address).await?, describe_workspace(&address)),
+        Reached::Workspace(address) => {
+            let (is_permitted, what) = (permits_workspace(ports, token, &address).await?, describe_workspace(&address));
+            if !is_permitted && operation == Operation::CreateWorkspace {
+                return Err(Error::not_permitted(&what).of_creation(token.workspaces.as_deref().unwrap_or_default()));
+            }
+            (is_permitted, what)
+        }
         Reached::Derived(address) => {
             let is_own_tenant = address.tenant == token.tenant;
             if is_own_tenant && !permits_new_name(ports, token, &address).await? {

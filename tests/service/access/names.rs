@@ -55,6 +55,22 @@ fn name_that_begins_with_no_workspace_of_the_token_is_refused() {
 }
 
 #[test]
+fn workspace_that_is_not_made_from_one_of_the_token_is_refused_with_how_to_make_one() {
+    let it = Named::new();
+    it.fixture.create_workspace("spare", &no_expiry()).unwrap();
+    let access = it.fixture.access_to(&[WORKSPACE]);
+    for options in [json!({}), json!({ "sourceWorkspace": "spare" })] {
+        let error =
+            it.fixture.run_on(&access, Operation::CreateWorkspace, "new", &options).expect_code(Code::NotPermitted);
+        for part in ["`sourceWorkspace`, such as \"work\"", "\"work-2\""] {
+            assert!(error.remediation().contains(part), "{}", error.remediation());
+        }
+    }
+    let advised = json!({ "sourceWorkspace": WORKSPACE });
+    it.fixture.run_on(&access, Operation::CreateWorkspace, "work-2", &advised).unwrap();
+}
+
+#[test]
 fn workspace_that_another_caller_creates_later_is_not_accessible() {
     let it = Named::new();
     let (mallory, user) = (it.fixture.access_to(&[WORKSPACE]), it.fixture.access_to(&["user-42"]));

@@ -80,6 +80,21 @@ impl Error {
         )
     }
 
+    /// Replaces the remediation of [`not_permitted`](Self::not_permitted) with one for a new workspace: a token for some workspaces
+    /// makes others only from those.
+    #[must_use]
+    pub fn of_creation(self, own: &[WorkspaceName]) -> Self {
+        match own.first() {
+            Some(own) => self.with_remediation(&format!(
+                "Pass a workspace of the token as `sourceWorkspace`, such as {:?}, and a name that begins with its name and a \
+                 hyphen, such as {}; or use another token.",
+                own.as_str(),
+                quoted(&format!("{own}-2"))
+            )),
+            None => self,
+        }
+    }
+
     /// [`Code::NotPermitted`], for a new workspace whose name does not begin with that of a workspace of the token.
     pub fn name_not_permitted(name: &WorkspaceName, own: &[WorkspaceName]) -> Self {
         let own: Vec<_> = own.iter().take(3).map(|own| quoted(&format!("{own}-"))).collect();
