@@ -115,15 +115,15 @@ pub enum Command {
     Revive(revive::Revive),
     /// List the files in a directory of a sandbox or of a snapshot
     ///
-    /// A workspace that is stopped is started first; another sandbox must be running. A snapshot is read without a container.
+    /// A stopped workspace is started first; a sandbox without a workspace must be running. A snapshot is read without a container.
     Ls(files::Ls),
     /// Show the attributes of a file of a sandbox or of a snapshot
     ///
-    /// A workspace that is stopped is started first; another sandbox must be running. A snapshot is read without a container.
+    /// A stopped workspace is started first; a sandbox without a workspace must be running. A snapshot is read without a container.
     Stat(files::Stat),
     /// Print the content of a file of a sandbox or of a snapshot
     ///
-    /// A workspace that is stopped is started first; another sandbox must be running. A snapshot is read without a container.
+    /// A stopped workspace is started first; a sandbox without a workspace must be running. A snapshot is read without a container.
     Cat(files::Cat),
     /// Show how many files and bytes a snapshot has, and where
     ///
@@ -131,7 +131,7 @@ pub enum Command {
     Du(files::Du),
     /// Copy a file from or to a sandbox, or files from a snapshot
     ///
-    /// A workspace that is stopped is started first; another sandbox must be running. A file or a directory of a snapshot is copied to
+    /// A stopped workspace is started first; a sandbox without a workspace must be running. A file or a directory of a snapshot is copied to
     /// this machine, without a container.
     Cp(download::Cp),
     /// Write the files of a snapshot as a tar
@@ -142,7 +142,7 @@ pub enum Command {
     Diff(diff::Diff),
     /// Write files of a snapshot to a running sandbox
     ///
-    /// Replaces no existing files without --overwrite. A workspace that is stopped must be started first.
+    /// Replaces no existing files without --overwrite. A stopped workspace must be started first.
     RestoreFiles(files::RestoreFiles),
     /// Run a command in a sandbox or in a named workspace
     ///

@@ -7,11 +7,11 @@ use sandbox_snapshotter_client::model::similar::most_similar;
 use super::{replace_tip, synonyms};
 
 /// Suggests the command that does the same as the unknown one: of the same group, of the groups, or the one with a similar name.
-pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String]) {
+pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String], arguments: &[String]) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let word = &word.clone();
     if words.first().is_some_and(|group| group == "workspace")
-        && let Some(tip) = synonyms::workspace_tip(word)
+        && let Some(tip) = synonyms::workspace_tip(word, &operands_after(word, arguments))
     {
         error.remove(ContextKind::SuggestedSubcommand);
         replace_tip(error, &tip);
@@ -61,6 +61,12 @@ pub fn suggest(error: &mut clap::Error, root: &Command, words: &[String]) {
     if !suggested.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(suggested));
     }
+}
+
+/// Returns the arguments after a word, which begin with no option; none if they do.
+fn operands_after<'a>(word: &str, arguments: &'a [String]) -> Vec<&'a str> {
+    let after: Vec<_> = arguments.iter().map(String::as_str).skip_while(|argument| *argument != word).skip(1).collect();
+    if after.first().is_some_and(|first| first.starts_with('-')) { Vec::new() } else { after }
 }
 
 /// Returns the commands of this name in the groups of the root, each with its group.

@@ -30,7 +30,7 @@ pub fn add(mut error: clap::Error, arguments: &[String]) -> clap::Error {
     let words = crate::command_words(arguments.iter().cloned());
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            command::suggest(&mut error, &root, &words);
+            command::suggest(&mut error, &root, &words, arguments);
             fill_tips(&mut error, &root, &words, arguments);
         }
         ErrorKind::UnknownArgument => {

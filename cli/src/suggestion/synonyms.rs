@@ -1,5 +1,7 @@
 //! The commands and options of other programs, and those here that do the same.
 
+use crate::quoting::shell_words;
+
 /// Commands outside of a group, and the commands here, in the order in which they are suggested.
 const COMMANDS: [(&[&str], &[&str]); 24] = [
     (&["rollback", "undo", "revert"], &["workspace rollback"]),
@@ -114,11 +116,19 @@ pub fn command_tip(word: &str) -> Option<String> {
 const RESTART: &str = "there is no restart: `snapshotter workspace stop NAME`, then `snapshotter workspace start NAME`";
 
 /// Commands that begin with a sandbox or a workspace, and that people search among those of workspaces.
-const OF_TARGETS: [&str; 10] =
-    ["exec", "ls", "stat", "cat", "du", "export", "diff", "restore-files", "branch", "lineage"];
+const OF_TARGETS: [&str; 11] =
+    ["exec", "ls", "stat", "cat", "cp", "du", "export", "diff", "restore-files", "branch", "lineage"];
 
-/// Returns how to reach what a word means that is no command for workspaces.
-pub fn workspace_tip(word: &str) -> Option<String> {
+/// Returns how to reach what a word means that is no command for workspaces. `operands` are the words after it.
+pub fn workspace_tip(word: &str, operands: &[&str]) -> Option<String> {
+    let with_at = |command: &str| match operands {
+        [name, others @ ..] => {
+            let target = format!("@{}", name.trim_start_matches('@'));
+            let words = std::iter::once(target.as_str()).chain(others.iter().copied());
+            format!("write an @ before the name: `snapshotter {command} {}`", shell_words(words))
+        }
+        [] => format!("write an @ before the name: `snapshotter {command} @NAME …`"),
+    };
     let tip = match word {
         "restart" | "reboot" => RESTART.to_owned(),
         "rename" | "mv" | "move" => {
@@ -129,15 +139,11 @@ pub fn workspace_tip(word: &str) -> Option<String> {
         "restore" | "reset" => "`snapshotter workspace rollback NAME ID|LABEL` goes back to a snapshot, and \
                                 `snapshotter workspace start NAME` restores the newest one"
             .to_owned(),
-        "run" | "ssh" | "shell" | "sh" | "bash" => "a command runs with `snapshotter exec @NAME …`".to_owned(),
-        "snapshot" | "save" | "checkpoint" => {
-            let group = if word == "save" { "snapshot" } else { word };
-            format!("without 'workspace', and with an @: `snapshotter {group} create @NAME`")
-        }
-        "cp" => "without 'workspace', and with an @: `snapshotter cp @NAME:PATH FILE`".to_owned(),
-        word if OF_TARGETS.contains(&word) => {
-            format!("without 'workspace', and with an @: `snapshotter {word} @NAME …`")
-        }
+        "run" => with_at("exec"),
+        "ssh" | "shell" | "sh" | "bash" => "a command runs with `snapshotter exec @NAME …`".to_owned(),
+        "snapshot" | "save" => with_at("snapshot create"),
+        "checkpoint" => with_at("checkpoint create"),
+        word if OF_TARGETS.contains(&word) => with_at(word),
         _ => return None,
     };
     Some(tip)

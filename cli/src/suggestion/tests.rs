@@ -39,7 +39,7 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("commands show @notebook x", "exists: 'commands output'"),
         ("checkout before", "'workspace rollback', 'branch'"),
         ("config", "exists: 'doctor'"),
-        ("workspace exec notebook ls", "with an @: `snapshotter exec @notebook …`"),
+        ("workspace exec notebook ls", ": `snapshotter exec @notebook ls`"),
         ("workspace update notebook --name other", "a workspace can't be renamed."),
         ("ls @notebook -la", "tip: the list has modes, sizes and times, and hidden files, without an option"),
         ("ls @notebook before src -l", "tip: the list has modes, sizes and times, and hidden files, without an option"),

@@ -120,7 +120,7 @@ const TIPS: [(&[&str], &[&str], &str); 34] = [
     (
         &["workspace delete", "workspace stop", "workspace start"],
         &["-a", "-A", "--all"],
-        "the command takes one workspace. `snapshotter workspace list --quiet` lists the names",
+        "pass names: `snapshotter workspace list --quiet` lists those of all workspaces",
     ),
     (
         &["exec"],
