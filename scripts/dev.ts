@@ -2,7 +2,7 @@
 // the state folder .local/ and the file .dev.vars with the token. Git ignores both.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -65,7 +65,8 @@ if (recorded !== served.runtime)
 
 // The sandboxes of another Worker are other objects: the snapshotter learns from them nothing about those of the earlier runs.
 const ownerOfState = join(persist, 'sandboxes-of');
-const earlierOwner = existsSync(ownerOfState) ? readFileSync(ownerOfState, 'utf8') : served.sandboxesOf;
+const earlierOwner =
+  existsSync(ownerOfState) && hasWorkspaces() ? readFileSync(ownerOfState, 'utf8') : served.sandboxesOf;
 
 // All runs have the same name in the registry. The first one keeps it: a later one would take its callers over.
 const registry = wranglerRegistry();
@@ -136,6 +137,13 @@ console.log('\nSaving the active workspaces. Press Ctrl-C again to end without.'
 await Promise.race([saveWorkspaces(), aborted]);
 await local.close();
 process.exit(0);
+
+/** Returns whether an earlier run over this state had a workspace: Miniflare stores each Durable Object in a file. */
+function hasWorkspaces(): boolean {
+  const objects = join(persist, 'do/sandbox-snapshotter-NamedWorkspace');
+  if (!existsSync(objects)) return false;
+  return readdirSync(objects).some((file) => file.endsWith('.sqlite') && file !== 'metadata.sqlite');
+}
 
 /** Stops the active workspaces, which takes a snapshot of each. */
 async function saveWorkspaces() {

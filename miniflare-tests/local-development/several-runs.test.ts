@@ -68,6 +68,14 @@ test('a run with the sandboxes of another Worker says why newer files may be los
   }
   const own = readFileSync(owner(), 'utf8');
   writeFileSync(owner(), 'my-agent');
+  {
+    await using empty = startDev(await freePorts(), 'moved', ['--runtime', 'container']);
+    await empty.prints(/Press Ctrl-C to stop/);
+    assert.doesNotMatch(empty.output, /may be lost/, 'there is no workspace whose files may be lost');
+    assert.equal(await empty.interrupt(), 0);
+  }
+  writeFileSync(owner(), 'my-agent');
+  writeFileSync(join(folder, 'moved/do/sandbox-snapshotter-NamedWorkspace', `${'0'.repeat(64)}.sqlite`), '');
   await using second = startDev(await freePorts(), 'moved', ['--runtime', 'container']);
   await second.prints(
     new RegExp(
