@@ -20,7 +20,7 @@ pub fn with_start_commands(text: &str) -> String {
 pub fn with_target(text: &str, target: &str) -> String {
     let name = target.strip_prefix('@');
     let word = |word: &str| match (word, name) {
-        ("SANDBOX|@NAME", _) => shell_words([target]),
+        ("SANDBOX|@NAME", _) | ("SANDBOX", None) => shell_words([target]),
         ("@NAME", Some(_)) => shell_words([target]),
         ("NAME", Some(name)) => shell_words([name]),
         _ => word.to_owned(),
@@ -78,6 +78,7 @@ mod tests {
             with_target(text, "@m3"),
             "Use `snapshotter workspace start m3 --allow-empty`, or `snapshotter exec @m3`. NAME stays."
         );
+        assert_eq!(with_target("Use `snapshotter revive SANDBOX`.", "agent-42"), "Use `snapshotter revive agent-42`.");
         assert_eq!(
             with_target(text, "agent-42"),
             "Use `snapshotter workspace start NAME --allow-empty`, or `snapshotter exec agent-42`. NAME stays."

@@ -73,7 +73,7 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 18] = [
+const COMMANDS: [(&str, &str); 19] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
     ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
@@ -84,6 +84,7 @@ const COMMANDS: [(&str, &str); 18] = [
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
     ("Pass the `name` of its workspace,", "Pass @NAME for its workspace,"),
     ("Otherwise pass `revive: true` to restore", "Otherwise use `snapshotter revive SANDBOX` to restore"),
+    ("Pass `revive: true` to restore", "Use `snapshotter revive SANDBOX` to restore"),
     ("`revive` is only for", "`snapshotter revive` is only for"),
     ("For the files of another directory, pass it as `dir`.", "For other files, use `snapshotter exec SANDBOX|@NAME`."),
     ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start NAME --allow-empty` to start"),
@@ -240,6 +241,10 @@ mod tests {
                 "`snapshotter exec --detach @NAME",
             ),
             ("Start the workspace first.", "first: `snapshotter workspace start NAME`."),
+            (
+                "Pass `revive: true` to restore the newest snapshot of the sandbox first.",
+                "Use `snapshotter revive SANDBOX` to restore the newest",
+            ),
         ] {
             assert!(with_flags(text).contains(expected), "{}", with_flags(text));
         }

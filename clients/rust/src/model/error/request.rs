@@ -121,6 +121,7 @@ fn similar_operation<'a>(path: &str, names: &[&'a str]) -> Option<&'a str> {
     }
     match path.split_once('/') {
         Some((group, operation)) if of_group(group).next().is_some() => {
+            let operation = if ["get", "show", "describe"].contains(&operation) { "getByName" } else { operation };
             let operations: Vec<_> = of_group(group).collect();
             let longer = || operations.iter().find(|(_, known)| known.starts_with(operation) && !operation.is_empty());
             let similar = most_similar(operation, operations.iter().map(|(_, known)| known.as_str()));
