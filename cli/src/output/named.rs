@@ -20,8 +20,7 @@ pub fn with_start_commands(text: &str) -> String {
 pub fn with_target(text: &str, target: &str) -> String {
     let name = target.strip_prefix('@');
     let word = |word: &str| match (word, name) {
-        ("SANDBOX|@NAME", _) | ("SANDBOX", None) => shell_words([target]),
-        ("@NAME", Some(_)) => shell_words([target]),
+        ("SANDBOX|@NAME", _) | ("SANDBOX", None) | ("@NAME", Some(_)) => shell_words([target]),
         ("NAME", Some(name)) => shell_words([name]),
         _ => word.to_owned(),
     };
