@@ -129,7 +129,7 @@ pub enum Command {
     ///
     /// The snapshot is read without a container.
     Du(files::Du),
-    /// Copy a file from or to a sandbox, or files from a snapshot
+    /// Copy files from or to a sandbox, or from a snapshot
     ///
     /// A stopped workspace is started first; a sandbox without a workspace must be running. A file or a directory of a snapshot is copied to
     /// this machine, without a container.
