@@ -21,10 +21,11 @@ import type { Call } from './container.ts';
 import { DockerApi } from './docker-api.ts';
 import { checkHost, unshareOptions } from './host.ts';
 import type { StoredSnapshot } from './images.ts';
+import { keptBundle } from './kept-bundles.ts';
 import { startS3, type S3 } from './s3.ts';
 import { makeSkeleton } from './skeleton.ts';
 
-export { checkHost, startS3 };
+export { checkHost, keptBundle, startS3 };
 export type { Call, S3, StoredSnapshot };
 
 /** The options of an engine. */
@@ -96,7 +97,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   const { certificate, disk = false, onCall } = options;
   const hasCertificates = certificate !== undefined;
   if (hasCertificates) writeFileSync(join(folder, 'ca.pem'), [certificate, ...rootCertificates].join('\n'));
-  makeSkeleton(folder, await (server ??= bundleServer()));
+  makeSkeleton(folder, await (server ??= keptBundle('server', bundleServer)));
   const api = new DockerApi({ folder, unshare, hasCertificates, disk, onCall });
   const socket = join(folder, 'docker.sock');
   api.server.listen(socket);

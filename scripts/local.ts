@@ -11,6 +11,7 @@ import { Miniflare, type MiniflareOptions } from 'miniflare';
 
 import {
   checkHost,
+  keptBundle,
   startEngine,
   startS3,
   type Engine,
@@ -19,6 +20,7 @@ import {
 } from '../local-engine/index.ts';
 import { CREDENTIALS, network, signing, THROUGH_NETWORK } from '../local-engine/production.ts';
 import { bindingsOf, developmentVars, varBindings, type Env } from './bindings.ts';
+import { at } from './setup.mjs';
 import { readConfig, type Config } from './wrangler-config.ts';
 
 /** The path of the snapshotter's wrangler.toml. */
@@ -261,20 +263,41 @@ export function containersOf(config: Config): ContainerConfig[] {
   }));
 }
 
-/** The bundles that this process has built, by their arguments. */
-const bundles = new Map<string, ReturnType<typeof buildBundle>>();
+/** A bundle: the code of its main module, and the paths of the WebAssembly that it imports, by name. */
+interface Bundle {
+  main: string;
+  wasm: [name: string, path: string][];
+}
 
-/** As {@link buildBundle}, once for each entry point: a test file starts the same Workers many times. */
-function bundle(...entry: Parameters<typeof buildBundle>): ReturnType<typeof buildBundle> {
+/** The bundles that this process has built, by their arguments. */
+const bundles = new Map<string, ReturnType<typeof modules>>();
+
+/** Returns the modules of an entry point. They are made once for each: a test file starts the same Workers many times. */
+function bundle(...entry: Parameters<typeof buildBundle>): ReturnType<typeof modules> {
   const key = JSON.stringify(entry);
-  const built = bundles.get(key) ?? buildBundle(...entry);
+  const built = bundles.get(key) ?? modules(key, ...entry);
   bundles.set(key, built);
   return built;
 }
 
+async function modules(key: string, ...entry: Parameters<typeof buildBundle>) {
+  const build = () => buildBundle(...entry);
+  // Tests change the sources of applications outside this project.
+  const { main, wasm } = await (entry[0].startsWith(at('/')) ? keptBundle(key, build) : build());
+  const read = async ([name, path]: [string, string]) =>
+    [name, { type: 'wasm' as const, contents: new Uint8Array(await readFile(path)) }] as const;
+  return {
+    mainModule: 'worker.mjs',
+    modules: {
+      'worker.mjs': { type: 'esm' as const, contents: main },
+      ...Object.fromEntries(await Promise.all(wasm.map(read))),
+    },
+  };
+}
+
 /** Bundles an entry point into one module, and collects the WebAssembly that it imports. */
-async function buildBundle(entry: string, minify: boolean, mode: Mode) {
-  const wasm = new Map<string, Uint8Array<ArrayBuffer>>();
+async function buildBundle(entry: string, minify: boolean, mode: Mode): Promise<Bundle> {
+  const wasm = new Map<string, string>();
   const { outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
@@ -298,20 +321,14 @@ async function buildBundle(entry: string, minify: boolean, mode: Mode) {
       {
         name: 'wasm',
         setup({ onResolve }) {
-          onResolve({ filter: /\.wasm$/ }, async ({ path, resolveDir }) => {
-            const contents = await readFile(join(resolveDir, path));
+          onResolve({ filter: /\.wasm$/ }, ({ path, resolveDir }) => {
             const name = path.slice(path.lastIndexOf('/') + 1);
-            wasm.set(name, new Uint8Array(contents));
+            wasm.set(name, join(resolveDir, path));
             return { path: `./${name}`, external: true };
           });
         },
       },
     ],
   });
-  const main = outputFiles[0]?.text ?? '';
-  const modules = [...wasm].map(([name, contents]) => [name, { type: 'wasm' as const, contents }] as const);
-  return {
-    mainModule: 'worker.mjs',
-    modules: { 'worker.mjs': { type: 'esm' as const, contents: main }, ...Object.fromEntries(modules) },
-  };
+  return { main: outputFiles[0]?.text ?? '', wasm: [...wasm] };
 }

@@ -1,7 +1,9 @@
 // The end-to-end suites that pass in every column, and their runner.
 
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { checkHost } from '../local-engine/index.ts';
 import type { Mode } from './local.ts';
@@ -103,10 +105,11 @@ export async function runSuites(runs: Run[], concurrency: number): Promise<Count
     console.log(`Skipped in ${column.name}, which this machine can't run:\n${reasons}\n${names}`);
   }
   const counts: Count[] = [{ passed: 0, failed: 0, skipped: runs.length - queue.length }];
+  const bundles = mkdtempSync(join(tmpdir(), 'bundles-'));
   const worker = async () => {
     for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
       const startedAt = performance.now();
-      const { count, output } = await runSuite(run);
+      const { count, output } = await runSuite(run, bundles);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
       if (count.failed > 0) console.log(output);
       console.log(`${run.column.name}  ${run.suite}: ${formatCount(count)} (${seconds} s)`);
@@ -114,6 +117,7 @@ export async function runSuites(runs: Run[], concurrency: number): Promise<Count
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));
+  rmSync(bundles, { recursive: true });
   return sum(counts);
 }
 
@@ -130,12 +134,18 @@ export function formatCount({ passed, failed, skipped }: Count): string {
 /** How long a test may take, in milliseconds: Schemathesis needs over 10 minutes on a machine of half the usual speed. */
 const TEST_TIMEOUT = 1_500_000;
 
-/** Runs one test file. A crash, or a file without tests, counts as a failure. */
-async function runSuite({ suite, column }: Run): Promise<{ count: Count; output: string }> {
+/**
+ * Runs one test file, which shares a folder of bundles with others. A crash, or a file without tests, counts as a failure.
+ */
+async function runSuite({ suite, column }: Run, bundles: string): Promise<{ count: Count; output: string }> {
   const hook = ['--import', './scripts/miniflare-hook.mjs'];
   const args = [...hook, '--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT}`, suite];
   // Tests call no server outside, and Miniflare takes a quarter of a second to configure the certificates of this variable.
-  const env = environment({ SANDBOX_MODE: column.mode, NODE_EXTRA_CA_CERTS: undefined });
+  const env = environment({
+    SANDBOX_MODE: column.mode,
+    NODE_EXTRA_CA_CERTS: undefined,
+    KEPT_BUNDLES: bundles,
+  });
   const child = spawn('node', args, { cwd: at(), env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
