@@ -44,12 +44,17 @@ export class Tab implements AsyncDisposable {
     });
   }
 
-  /** Opens a tab at the first page of the console. */
-  static async open(browser: Browser, world: World, options: BrowserContextOptions = {}): Promise<Tab> {
+  /** Opens a tab, by default at the first page of the console. */
+  static async open(
+    browser: Browser,
+    world: World,
+    options: BrowserContextOptions = {},
+    path = '/',
+  ): Promise<Tab> {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    const { origin } = await world.url('/');
+    const { href, origin } = await world.url(path);
     const tab = new Tab(await context.newPage(), origin);
-    await tab.page.goto(`${origin}/`);
+    await tab.page.goto(href);
     return tab;
   }
 
@@ -154,8 +159,8 @@ export class ConsoleFixture {
   }
 
   /** Opens a tab without signing in. */
-  open(options?: BrowserContextOptions): Promise<Tab> {
-    return Tab.open(this.browser, this.world, options);
+  open(options?: BrowserContextOptions, path?: string): Promise<Tab> {
+    return Tab.open(this.browser, this.world, options, path);
   }
 
   /** Opens a tab, signs in, and goes to an address. */
