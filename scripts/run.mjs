@@ -5,7 +5,7 @@ import { parseOptions, parsePackages } from './options.mjs';
 import { buildProgram, packClient, packProgram } from './pack.mjs';
 import {
   TESTED,
-  chromium,
+  browser,
   clientGenerators,
   inTarget,
   jq,
@@ -173,7 +173,7 @@ function compileProgram() {
 function testTools() {
   squashfs();
   overlays();
-  chromium();
+  browser();
   jq();
   schemathesis();
   clientGenerators();

@@ -162,9 +162,18 @@ export function overlays() {
     debian(name, [command], why);
 }
 
-/** Installs the browser for the tests of the pages. */
-export function chromium() {
-  debian('chromium', ['chromium'], 'The tests of the pages need it.');
+/**
+ * The browsers for the tests of the pages, the preferred one first. The headless shell takes a third less processor time than all of
+ * Chromium.
+ */
+export const BROWSERS = ['chromium-headless-shell', 'chromium'];
+
+/** Installs the browser for the tests of the pages. Not every system has a package of the headless shell. */
+export function browser() {
+  const [shell = '', chromium = ''] = BROWSERS;
+  const isKnown = () => output('apt-cache', ['show', shell]) !== undefined;
+  if ((isKnown() || !isInstalled(chromium)) && install(shell, () => isInstalled(shell))) return;
+  debian(chromium, [chromium], 'The tests of the pages need it.');
 }
 
 /** Installs jq, with which the scripts of the documentation read JSON. */
@@ -217,23 +226,33 @@ function installOnce(
 
 /** Installs a Debian package if one of its commands is missing. */
 function debian(/** @type {string} */ name, /** @type {string[]} */ commands, /** @type {string} */ why) {
-  ensureInstalled(name, () => commands.every((command) => output('which', [command])), why);
+  ensureInstalled(name, () => commands.every(isInstalled), why);
 }
 
-/** Installs a Debian package if it is missing. */
+/** Returns whether the machine has a command. */
+function isInstalled(/** @type {string} */ command) {
+  return output('which', [command]) !== undefined;
+}
+
+/** Installs a Debian package if it is missing. If that fails, exits this process. */
 function ensureInstalled(
   /** @type {string} */ name,
   /** @type {() => boolean} */ isInstalled,
   /** @type {string} */ why,
 ) {
-  if (isInstalled()) return;
+  if (!install(name, isInstalled)) fail(`Failed to install the package ${name}. ${why}`);
+}
+
+/** Installs a Debian package if it is missing. Returns whether it is installed. */
+function install(/** @type {string} */ name, /** @type {() => boolean} */ isInstalled) {
+  if (isInstalled()) return true;
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const apt = (/** @type {string[]} */ ...args) => {
     const [command = '', ...rest] = [...sudo, 'apt-get', ...args];
     return output('which', ['apt-get']) !== undefined && attempt(command, rest) === 0;
   };
   if (!apt('install', '-y', name)) apt('update') && apt('install', '-y', name);
-  if (!isInstalled()) fail(`Failed to install the package ${name}. ${why}`);
+  return isInstalled();
 }
 
 function fail(/** @type {string} */ message) {

@@ -6,13 +6,14 @@ import { after, before } from 'node:test';
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
 
 import type { TakenSnapshot } from '../../client/src/index.ts';
-import { output } from '../../scripts/setup.mjs';
+import { BROWSERS, output } from '../../scripts/setup.mjs';
 import { TOKEN, until, World, type WorldOptions } from '../world.ts';
 
-/** Starts the machine's own Chromium. */
+/** Starts the machine's own browser. */
 export function launch(): Promise<Browser> {
-  const executablePath = output('which', ['chromium'])?.trim();
-  if (executablePath === undefined) throw new Error('The tests of the console need chromium.');
+  const [executablePath] = BROWSERS.flatMap((name) => output('which', [name])?.trim() ?? []);
+  if (executablePath === undefined)
+    throw new Error(`The tests of the console need ${BROWSERS.join(' or ')}.`);
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
