@@ -1,6 +1,6 @@
 //! Validation of values against the schema document.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use boon::{Compiler, SchemaIndex};
 use sandbox_snapshotter::api::operations::Operation;
@@ -14,6 +14,8 @@ pub struct Schemas {
     pub document: Value,
     compiler: Compiler,
     compiled: boon::Schemas,
+    /// The compiled schemas by their JSON pointers.
+    indexes: HashMap<String, SchemaIndex>,
 }
 
 impl Schemas {
@@ -21,17 +23,23 @@ impl Schemas {
         let mut compiler = Compiler::new();
         compiler.enable_format_assertions();
         compiler.add_resource(SCHEMA_URL, document()).unwrap();
-        Self { document: document(), compiler, compiled: boon::Schemas::new() }
+        Self { document: document(), compiler, compiled: boon::Schemas::new(), indexes: HashMap::new() }
     }
 
-    /// Validates the options of an operation.
-    pub fn options(&mut self, operation: Operation, value: &Value) -> Result<(), String> {
-        self.check(operation, "options", value)
+    /// Validates the options of an operation. The error takes much longer to print than to find.
+    pub fn options<'a>(
+        &'a mut self,
+        operation: Operation,
+        value: &'a Value,
+    ) -> Result<(), boon::ValidationError<'a, 'a>> {
+        let schema = self.compile(&format!("/operations/{}/options", operation_index(operation)));
+        self.compiled.validate(value, schema)
     }
 
     /// Validates an answer of an operation.
     pub fn answer(&mut self, operation: Operation, value: &Value) -> Result<(), String> {
-        self.check(operation, "answer", value)
+        let schema = self.compile(&format!("/operations/{}/answer", operation_index(operation)));
+        self.compiled.validate(value, schema).map_err(|error| format!("{}: {error:#}", operation.name()))
     }
 
     /// The names of all options of an operation, over all its forms.
@@ -62,13 +70,13 @@ impl Schemas {
         self.compiled.validate(value, schema).map_err(|error| format!("{error:#}"))
     }
 
-    fn check(&mut self, operation: Operation, part: &str, value: &Value) -> Result<(), String> {
-        let schema = self.compile(&format!("/operations/{}/{part}", operation_index(operation)));
-        self.compiled.validate(value, schema).map_err(|error| format!("{}: {error:#}", operation.name()))
-    }
-
     fn compile(&mut self, pointer: &str) -> SchemaIndex {
-        self.compiler.compile(&format!("{SCHEMA_URL}#{pointer}"), &mut self.compiled).unwrap()
+        if let Some(index) = self.indexes.get(pointer) {
+            return *index;
+        }
+        let index = self.compiler.compile(&format!("{SCHEMA_URL}#{pointer}"), &mut self.compiled).unwrap();
+        self.indexes.insert(pointer.to_owned(), index);
+        index
     }
 }
 
