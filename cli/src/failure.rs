@@ -155,6 +155,14 @@ impl Failure {
         self
     }
 
+    /// Returns how to correct the failure; empty if there is no output to report it to.
+    pub fn remediation(&self) -> &str {
+        match self {
+            Self::Reported(report) => &report.remediation,
+            Self::OutputClosed => "",
+        }
+    }
+
     /// Replaces the remediation.
     #[must_use]
     pub fn with_remediation(mut self, remediation: String) -> Self {

@@ -271,7 +271,7 @@ describe('an unknown workspace', () => {
   test('is never explained by the other workspace of the command', async () => {
     await world.workspace('solitary').getOrCreate();
     const { error } = await cli.failure('workspace', 'promote', 'solitary', '--from', 'solitary-fork');
-    assert.match(error.remediation, /^Create it with/);
+    assert.match(error.remediation, /^Select another one: /);
   });
 
   test('has the usual remediation if no name is similar', async () => {

@@ -126,8 +126,10 @@ impl Context {
         let labels: Vec<String> = search.sandboxes.iter().flat_map(|sandbox| self.labels_of(sandbox)).collect();
         let SnapshotSearch { target, .. } = search;
         let failure = failure.with_sentence(&format!("{target} has no snapshot with the label {text:?} either."));
+        let has_similar_name = failure.remediation().starts_with("Did you mean");
         match self.similar_snapshot(search, &labels) {
             Some(remediation) => failure.with_remediation(remediation),
+            None if has_similar_name => failure,
             None => failure.with_remediation(format!(
                 "Select another one: `snapshotter workspace list` lists the workspaces, and `snapshotter snapshot list {target}` \
                  the snapshots with their labels."
