@@ -358,12 +358,12 @@ describe('a workspace', () => {
   });
 
   test('whose container ended says so on the page of its files, which starts it again', async () => {
-    await fixture.createWorkspaces('lossy', ['bench']);
-    const bench = fixture.world.workspace('bench', 'lossy');
+    await fixture.createWorkspaces('lossy-files', ['bench']);
+    const bench = fixture.world.workspace('bench', 'lossy-files');
     await bench.stop();
     await bench.start();
     await bench.endContainer();
-    await using tab = await fixture.signedIn('#/workspaces/lossy/bench/files');
+    await using tab = await fixture.signedIn('#/workspaces/lossy-files/bench/files');
     await tab.page.getByText('The last start restored snap-').waitFor();
     await tab.page.getByText('Changes that are in no snapshot may be lost.').waitFor();
   });

@@ -1,8 +1,9 @@
 // The files of a running workspace, and a field that runs commands in it.
 
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import type { FilePage } from '../../../client/src/index.ts';
+import { refresh } from '../live.ts';
 import { href, type Address } from '../routes.ts';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -55,7 +56,7 @@ export function WorkView({ tenant, name, path = '' }: Address & { path?: string 
           state === 'active' ? (
             <>
               {workspace && <PossibleLoss of={workspace} />}
-              <Work address={{ tenant, name }} path={path} />
+              <Work address={{ tenant, name }} path={path} hasEnded={workspace?.containerEnded === true} />
             </>
           ) : (
             <p class="empty">The workspace is {state}. Start it to work with its files.</p>
@@ -66,11 +67,17 @@ export function WorkView({ tenant, name, path = '' }: Address & { path?: string 
   );
 }
 
-function Work({ address, path }: { address: Address; path: string }) {
+/** `hasEnded` is whether the container had ended when the workspace was last read. */
+function Work({ address, path, hasEnded }: { address: Address; path: string; hasEnded: boolean }) {
   // Reading counts as a use of the workspace, so the page reads again only after a change.
   const [changes, setChanges] = useState(0);
   const { value, failure, retry } = useFiles(address, path, LIMIT, changes);
   const onChange = () => setChanges((count) => count + 1);
+  // The files were read in a new container, and the workspace says what that one may have lost.
+  const isStarted = hasEnded && value !== undefined;
+  useEffect(() => {
+    if (isStarted) void refresh();
+  }, [isStarted]);
   // While the page reads again, it shows what it read before.
   const last = useRef<{ path: string; value: Found }>(undefined);
   if (value) last.current = { path, value };
