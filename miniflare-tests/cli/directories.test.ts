@@ -106,6 +106,8 @@ test('a directory is not copied over a file', async () => {
 test('a directory keeps its name in the directory of the workspace, which is copied as a tar', async () => {
   await cli.print('cp', local('src'), `@${NAME}:`);
   assert.equal(await run(`cd src && ${LIST}`), LISTED);
+  await cli.print('cp', `@${NAME}:`, local('back'));
+  assert.deepEqual(readdirSync(local('back')), ['src']);
   const { status, stdout } = await cli.run(['cp', `@${NAME}:/workspace`, '-']);
   assert.equal(status, 0);
   assert.ok(stdout.includes('./src/deep/') && stdout.length > 3_000_000);

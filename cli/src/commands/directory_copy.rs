@@ -79,10 +79,11 @@ pub(super) fn upload(context: &Context, files: &SandboxFiles, source: &Path, pat
     }
 }
 
-/// Returns a path as an operand of a command, which is no option.
+/// Returns a path as an operand of a command, which is no option. `/` alone is the directory of the workspace, in which the
+/// command runs, and not that of the container.
 fn operand(path: &FilePath) -> String {
     match path.as_str() {
-        "" => ".".to_owned(),
+        _ if path.normalized().as_str().is_empty() => ".".to_owned(),
         path if path.starts_with('-') => format!("./{path}"),
         path => path.to_owned(),
     }
@@ -201,4 +202,24 @@ impl CommandOutput {
 fn broken(error: &io::Error) -> Failure {
     let message = format!("The answer broke off, and the copy is incomplete: {error}.");
     Failure::transient(Exit::NoAnswer, "COPY_INCOMPLETE", message, "Try again, with `--force`.", true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_of_the_workspace_is_not_that_of_the_container() {
+        for (path, expected) in [
+            ("/", "."),
+            ("//", "."),
+            ("/./", "."),
+            (".", "."),
+            ("src", "src"),
+            ("-x", "./-x"),
+            ("/workspace/src", "/workspace/src"),
+        ] {
+            assert_eq!(operand(&FilePath::parse(path).unwrap()), expected, "{path}");
+        }
+    }
 }
