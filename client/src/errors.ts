@@ -19,7 +19,7 @@ export interface SnapshotterFailure {
   readonly correlationId?: string | undefined;
   /** The exception of the platform, the SDK or the network that caused the failure, if there is one. */
   readonly cause?: unknown;
-  /** How the workspace was started, or the sandbox revived, for the call before it failed; absent if it was running. */
+  /** How the workspace was started, or the sandbox revived, before the call failed; absent if it was running, as in answers. */
   readonly started?: StartedForExec | undefined;
 }
 

@@ -3459,8 +3459,8 @@ export interface Problem {
   /** What the platform or the SDK threw, if it threw something. */
   cause?: Failure;
   /**
-   * How the workspace was started, or the sandbox revived, for the call before it failed; absent if it
-   * was running.
+   * How the workspace was started, or the sandbox revived, before the call failed; absent if it was
+   * running. One further answer says that an earlier start may have lost files.
    */
   started?: StartedForExec;
 }

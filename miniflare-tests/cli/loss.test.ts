@@ -62,7 +62,10 @@ test('`workspace stop` repeats the warning of the start', async () => {
 test('a file that is lost is not found, and the error says that the workspace was started', async () => {
   const { status, stderr } = await cli.run(['cat', `@${NAME}:missing.txt`]);
   assert.equal(status, 3);
-  assert.match(stderr, /It was started for this call, and changes that are in no snapshot may be lost\./);
+  assert.match(
+    stderr,
+    /The sandbox was started for this call, and changes that are in no snapshot may be lost\./,
+  );
 });
 
 test('one further command repeats the warning, in case the first answer was lost', async () => {

@@ -68,10 +68,7 @@ pub(super) fn upload(context: &Context, files: &SandboxFiles, source: &Path, pat
         tar.finish()
     });
     let argv = ["sh", "-c", UNPACK, "sh", &operand(path)].map(str::to_owned).to_vec();
-    let unpacked = start(context, files, argv, Some(reader)).and_then(|mut output| {
-        let read = io::copy(&mut output, &mut io::sink()).map_err(|error| broken(&error));
-        output.finish(read.map(|_| ()))
-    });
+    let unpacked = start(context, files, argv, Some(reader)).and_then(|output| output.finish(Ok(())));
     match packing.join() {
         // The sandbox reads no more after a failure.
         Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(unreadable(source, &error)),
@@ -134,7 +131,11 @@ impl Read for CommandOutput {
             match &self.end {
                 Some(Ok(_)) => return Ok(0),
                 Some(Err(_)) => return Err(io::Error::other("the command failed")),
-                None => self.receive()?,
+                None => {
+                    if let Err(failure) = self.receive() {
+                        self.end = Some(Err(failure));
+                    }
+                }
             }
         }
     }
@@ -142,13 +143,14 @@ impl Read for CommandOutput {
 
 impl CommandOutput {
     /// Receives a part of the answer.
-    fn receive(&mut self) -> io::Result<()> {
+    fn receive(&mut self) -> Result<()> {
         let mut part = vec![0; PART_BYTES];
-        let length = self.answer.read(&mut part)?;
+        let length = self.answer.read(&mut part).map_err(|error| broken(&error))?;
         if length == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(broken(&io::ErrorKind::UnexpectedEof.into()));
         }
-        let events = self.events.read(part.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
+        let events = self.events.read(part.get(..length).unwrap_or_default());
+        let events = events.map_err(|why| Failure::foreign_answer(&why))?;
         let mut output = Vec::new();
         for event in events {
             match event {
@@ -169,19 +171,18 @@ impl CommandOutput {
         Ok(())
     }
 
-    /// Returns the end of the command whose output was used with this outcome.
+    /// Returns the end of the command whose output was used with this outcome. What ended the command, or its answer,
+    /// is the cause of what the use of the output failed with.
     fn finish(mut self, used: Result<()>) -> Result<ExecExit> {
-        // A tar ends before the output does.
-        let rest = if used.is_ok() { io::copy(&mut self, &mut io::sink()) } else { Ok(0) };
+        if used.is_ok() {
+            // A tar ends before the output does. A failure of the rest is the end of the command.
+            let _ = io::copy(&mut self, &mut io::sink());
+        }
         match self.end.take() {
             Some(Err(failure)) => Err(failure),
             Some(Ok(exit)) if exit.exit_code != 0 => Err(self.failed(&exit)),
             Some(Ok(exit)) => used.map(|()| exit),
-            None => match (used, rest) {
-                (Err(failure), _) => Err(failure),
-                (_, Err(error)) => Err(broken(&error)),
-                _ => Err(broken(&io::ErrorKind::UnexpectedEof.into())),
-            },
+            None => Err(used.err().unwrap_or_else(|| broken(&io::ErrorKind::UnexpectedEof.into()))),
         }
     }
 
@@ -221,5 +222,19 @@ mod tests {
         ] {
             assert_eq!(operand(&FilePath::parse(path).unwrap()), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_is_the_failure_of_the_copy_and_not_the_local_file() {
+        let mut tar = CommandOutput {
+            answer: Box::new(io::empty()),
+            events: ExecEventReader::default(),
+            output: Cursor::default(),
+            errors: Vec::new(),
+            end: None,
+        };
+        let unwritable = Err(Failure::invalid("LOCAL_FILE_UNWRITABLE", "", ""));
+        assert!(tar.read(&mut [0]).is_err());
+        assert_eq!(tar.finish(unwritable).unwrap_err().code(), Some("COPY_INCOMPLETE"));
     }
 }

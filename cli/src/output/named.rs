@@ -2,7 +2,8 @@
 
 use crate::quoting::shell_words;
 
-/// The begin of a remediation of the server that is to start a workspace, whose name follows in quotes.
+/// What a remediation of the server says before the quoted name of a workspace that is to be started, without the first letter, which
+/// may be a capital.
 const START: &str = "tart the workspace \"";
 
 /// Replaces the start of a workspace by its name with the command for it, with the option of the start if the text has one.

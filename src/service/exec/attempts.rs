@@ -25,8 +25,8 @@ pub(in crate::service) struct Destination {
 }
 
 /// Runs `work` in the sandbox of a destination. Starts the workspace if it is not active, and revives the sandbox if its files
-/// are gone. If its container had ended, so that nothing ran, does so again, and runs `work` again. An
-/// error of `work` says how the sandbox was started for it.
+/// are gone. If its container had ended, so that nothing ran, does so again, and runs `work`
+/// again. An error of `work` says how the sandbox was started for it.
 pub(in crate::service) async fn in_sandbox<P: Ports, T>(
     ports: &P,
     destination: &Destination,

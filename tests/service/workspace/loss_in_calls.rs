@@ -43,6 +43,16 @@ fn call_that_fails_after_a_start_says_that_files_may_be_lost() {
 }
 
 #[test]
+fn call_that_fails_in_a_running_sandbox_does_not_say_that_it_was_started_for_it() {
+    let fixture = with_unsaved_file();
+    assert!(refused(&fixture).message().contains("The sandbox was started for this call"));
+    let again = refused(&fixture);
+    assert_eq!(again.started().unwrap().how, StartOutcome::Running);
+    assert!(again.message().ends_with("An earlier start may have lost changes that are in no snapshot."), "{again}");
+    assert_eq!(refused(&fixture).started(), None, "it was reported twice");
+}
+
+#[test]
 fn call_that_fails_after_a_start_without_a_loss_says_only_how_it_was_started() {
     let fixture = Fixture::with_stopped_workspace();
     let error = refused(&fixture);

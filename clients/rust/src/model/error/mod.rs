@@ -34,6 +34,7 @@ mod workspace;
 use serde::{Deserialize, Serialize};
 
 use super::exec::StartedForExec;
+use super::named::answer::StartOutcome;
 use super::{Code, Failure, Kind};
 
 /// The result of every fallible function of the model and of the Worker.
@@ -139,13 +140,16 @@ impl Error {
         Self { remediation: remediation.to_owned(), ..self }
     }
 
-    /// Adds how the workspace or the sandbox was started for the call before it failed. Where files may be lost, the message
-    /// says so, because no other answer may report it.
+    /// Adds how the workspace or the sandbox was started before the call failed. Where files may be lost, the message says
+    /// so, because no other answer may report it.
     #[must_use]
     pub fn after_start(mut self, started: Option<StartedForExec>) -> Self {
         let Some(started) = started else { return self };
         if started.may_have_lost == Some(true) {
-            self = self.with_note("It was started for this call, and changes that are in no snapshot may be lost.");
+            self = self.with_note(match started.how {
+                StartOutcome::Running => "An earlier start may have lost changes that are in no snapshot.",
+                _ => "The sandbox was started for this call, and changes that are in no snapshot may be lost.",
+            });
         }
         self.started = Some(Box::new(started));
         self
@@ -171,7 +175,7 @@ impl Error {
         self.cause.as_deref()
     }
 
-    /// How the workspace or the sandbox was started for the call before it failed, if it was.
+    /// How the workspace or the sandbox was started before the call failed; `None` as in the answer of a command.
     pub fn started(&self) -> Option<&StartedForExec> {
         self.started.as_deref()
     }
@@ -216,7 +220,8 @@ pub struct ErrorBody<'a> {
     /// What the platform or the SDK threw, if it threw something.
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a Failure>,
-    /// How the workspace was started, or the sandbox revived, for the call before it failed; absent if it was running.
+    /// How the workspace was started, or the sandbox revived, before the call failed; absent if it was running. One further
+    /// answer says that an earlier start may have lost files.
     #[serde(skip_serializing_if = "Option::is_none")]
     started: Option<&'a StartedForExec>,
 }
