@@ -150,4 +150,48 @@ describe('the files of a snapshot', () => {
     assert.deepEqual(changes.length, 4);
     assert.match(await cli.print('diff', origin, 'files', 'files'), /same files/);
   });
+
+  test('`diff --patch` prints a patch with which git makes the other snapshot', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'snapshotter-'));
+    const run = (command: string) => execFileSync('sh', ['-c', command], { cwd: folder, encoding: 'utf8' });
+    try {
+      const before =
+        'seq 30 > lines; echo x > "two words"; printf x > unterminated; echo x > removed; echo x > mode; ln -s file link; mkdir src; seq 9 > src/old; echo é > \'quo"te\'; find . -exec touch -h -d @1000000000 {} +';
+      await world.exec(origin, before);
+      await cli.print('snapshot', 'create', origin, '--label', 'from');
+      const changes =
+        'sed -i s/15/fifteen/ lines; echo y > "two words"; printf y > unterminated; rm removed cache/file; chmod +x mode; rm link; ln -s lines link; mv src/old src/new; echo ü > \'quo"te\'; : > empty; echo 1 > file; mkdir a; seq 3 > a/added';
+      await world.exec(origin, changes);
+      const present = await cli.print('diff', origin, 'from', '--patch');
+      await cli.print('snapshot', 'create', origin, '--label', 'to');
+      const patch = await cli.print('diff', origin, 'from', 'to', '--patch');
+      assert.equal(present, patch);
+      assert.match(patch, /^@@ -12,7 \+12,7 @@.*\n 12\n 13\n 14\n-15\n\+fifteen\n 16\n/m);
+      await writeFile(join(folder, 'patch'), patch);
+      for (const side of ['from', 'to'])
+        await cli.print('export', origin, side, '--output', join(folder, side));
+      run('for side in from to; do mkdir tree-$side && tar -xf $side -C tree-$side; done');
+      run('cd tree-from && git init -q && git apply --whitespace=nowarn ../patch && rm -r .git');
+      run('find tree-* -type d -empty -delete; diff -r --no-dereference tree-from tree-to');
+      assert.equal(run('stat -c %a tree-from/mode'), '755\n');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test('`diff --patch` shows no content of binary and large files, and selects paths', async () => {
+    await world.exec(
+      origin,
+      'printf "\\0" > binary; head -c 2000000 /dev/zero | tr "\\0" x > large; echo y > file',
+    );
+    assert.equal(
+      await cli.print('diff', origin, 'files', '-p'),
+      'diff --git a/binary b/binary\nnew file mode 100644\nBinary files /dev/null and b/binary differ\n' +
+        'diff --git a/file b/file\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-x\n+y\n' +
+        'diff --git a/large b/large\nnew file mode 100644\nFiles /dev/null and b/large differ: too large to show\n',
+    );
+    const selected = await cli.print('diff', origin, 'files', '--patch', '--path', 'file', '--path', 'cache');
+    assert.match(selected, /^diff --git a\/file b\/file\n[^\n]*\n[^\n]*\n@@ -1 \+1 @@\n-x\n\+y\n$/);
+    assert.deepEqual(await cli.code('diff', origin, 'files', '--patch', '--quiet'), ['INVALID_USAGE', 2]);
+  });
 });

@@ -10,6 +10,7 @@ use super::common::{LineageScope, Paging};
 Examples:
   snapshotter diff agent-42 before-upgrade after-upgrade
   snapshotter diff agent-42 before-upgrade
+  snapshotter diff @notebook monday --patch --path src
   snapshotter diff agent-42 before-upgrade tried --to-sandbox @experiment
   snapshotter diff @notebook monday friday --json")]
 pub struct Diff {
@@ -25,6 +26,12 @@ pub struct Diff {
     /// The sandbox of the second snapshot or of the present files, or @NAME, if it is another one of the lineage
     #[arg(long, value_name = "SANDBOX|@NAME")]
     pub to_sandbox: Option<String>,
+    /// Print the changed lines, as a patch for `git apply`
+    #[arg(long, short, conflicts_with_all = ["limit", "cursor"])]
+    pub patch: bool,
+    /// Print only the changed lines of this file or directory; may be repeated
+    #[arg(long, value_name = "PATH", requires = "patch")]
+    pub path: Vec<String>,
     /// The lineage scope of the caller.
     #[command(flatten)]
     pub lineage_scope: LineageScope,

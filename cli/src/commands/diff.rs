@@ -2,16 +2,18 @@
 
 use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
+use sandbox_snapshotter_client::model::files::FilePath;
 use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, SandboxSelection, Selection};
 use sandbox_snapshotter_client::model::{Code, Directory};
 
 use super::context::Context;
 use super::lists;
+use super::patch::print_patch;
 use super::target::parse_target;
 use crate::args::common::Paging;
 use crate::args::diff::Diff;
 use crate::exit::Exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::output::print_warning;
 use crate::quoting::shell_words;
@@ -71,7 +73,11 @@ fn right_usage(Diff { target, from, to, to_sandbox, .. }: &Diff) -> Option<Strin
 const PRESENT: [&str; 5] = ["now", "present", "current", "working", "."];
 
 fn compare(context: &Context, command: Diff) -> Result<Exit> {
-    let Diff { target, from, to, to_sandbox, lineage_scope, paging } = command;
+    let Diff { target, from, to, to_sandbox, patch, path, lineage_scope, paging } = command;
+    if patch && (context.output.json || context.output.quiet) {
+        let remediation = "Omit `--patch` for the list of the differences.";
+        return Err(Failure::invalid("INVALID_USAGE", "`--patch` prints text: no JSON, and no list.", remediation));
+    }
     let lineage_scope = context.lineage_scope(&lineage_scope)?;
     let select = |target: &str, snapshot: &str| -> Result<Selection> {
         let selector = context.find_snapshot(target, snapshot, &lineage_scope)?;
@@ -90,6 +96,7 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
         FileSource::Snapshot(to) => Some((from.clone(), to.clone())),
         FileSource::Sandbox(_) => None,
     };
+    let sources = [from.clone().into(), to.clone()];
     let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(from, to) };
     let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(DiffCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
@@ -100,6 +107,11 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
     }
     if let Some((from, to)) = selections {
         warn_of_directories(context, &from, &to);
+    }
+    if patch {
+        let paths: Vec<_> = path.iter().map(|path| FilePath::parse(path)).collect::<Result<_, _>>()?;
+        print_patch(context, &whole(&paging, fetch)?.value, sources.each_ref(), &paths)?;
+        return Ok(Exit::Done);
     }
     lists::show(context, &paging, None, &mut fetch)
 }

@@ -18,6 +18,7 @@ mod lineage;
 mod lists;
 mod local_files;
 mod maintenance;
+mod patch;
 mod retention;
 mod revive;
 mod sandbox_copy;

@@ -14,7 +14,7 @@ use super::target::{name_in_tenant, parse_address};
 use crate::args::workspace::{Promote, Rollback, Update};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::loss::loss_warning_of;
+use crate::output::loss::switch_warning;
 use crate::output::switched::{SwitchedWorkspace, UpdatedWorkspace};
 use crate::quoting::shell_words;
 
@@ -126,7 +126,7 @@ fn show_switched(
     let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
     answer.value.files = files;
     context.show(&answer)?;
-    context.warn_except_in_json(loss_warning_of(&answer.value.description));
+    context.warn_except_in_json(switch_warning(&answer.value.description));
     match snapshot {
         Some(id) => context.warn_of_left_out(&answer.value.description.sandbox_id, &id),
         None => context.warn_of_left_out_of(&answer.value.description),

@@ -44,7 +44,7 @@ impl Show for SnapshotDiff {
 const MAX_OF_REPOSITORY: usize = 3;
 
 /// Returns the `.git` directory that a changed path is in.
-fn repository(change: &FileChange) -> Option<&str> {
+pub fn repository(change: &FileChange) -> Option<&str> {
     const GIT: &str = ".git";
     let path = &change.path;
     let is_git = |start: &usize| {

@@ -16,13 +16,20 @@ pub fn loss_warning(started: &StartedForExec) -> Option<String> {
     (!loss.is_empty()).then(|| format!("the files were {files}; {loss} may be lost"))
 }
 
-/// Returns the warning about a workspace whose answer to a start or a rollback says that files may be lost.
+/// Returns the warning about a workspace whose answer to a start says that files may be lost.
 pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
     let (loss, from) = (loss_of(described), described.restored_from.as_ref());
     (!loss.is_empty()).then(|| match from {
         Some(from) => format!("the files were {}; {loss} may be lost", files(StartOutcome::Restored, Some(from))),
         None => format!("{loss} may be lost"),
     })
+}
+
+/// Returns the warning about a workspace that was rolled back or promoted. The switch itself loses nothing: its answer repeats what
+/// an earlier end of a container may have lost.
+pub fn switch_warning(described: &WorkspaceDescription) -> Option<String> {
+    let loss = loss_of(described);
+    (!loss.is_empty()).then(|| format!("before this, a container ended without a stop: {loss} may be lost"))
 }
 
 /// Returns the warnings about a stopped workspace.
@@ -72,6 +79,25 @@ mod tests {
              snapshot may be lost"
         );
         assert_eq!(warning(false, None), None);
+    }
+
+    #[test]
+    fn a_rollback_repeats_a_loss_as_one_of_before() {
+        let warning = |may_have_lost: bool| {
+            let time = "2026-11-20T05:00:00.000Z";
+            let answer = json!({
+                "name": "w", "tenant": "default", "state": "active", "sandboxId": "s2", "formerSandboxIds": ["s"],
+                "dir": "/workspace", "persistent": true, "retention": { "expirationSeconds": 0 }, "hooks": {},
+                "expiry": {}, "dependsOn": {}, "envNames": [], "createdAt": time, "activeAt": time, "history": [],
+                "mayHaveLost": may_have_lost,
+            });
+            switch_warning(&json::from_value(&answer).unwrap())
+        };
+        assert_eq!(
+            warning(true).unwrap(),
+            "before this, a container ended without a stop: changes that are in no snapshot may be lost"
+        );
+        assert_eq!(warning(false), None);
     }
 
     #[test]

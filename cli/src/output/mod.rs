@@ -3,11 +3,11 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`named`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`tree`], [`tools`],
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`patch`], [`tree`], [`tools`],
 //!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`], [`loss`]: the text output of each answer
 
 pub mod answer;
-mod changes;
+pub mod changes;
 pub mod checkpoints;
 mod commands;
 pub mod diff;
@@ -17,6 +17,7 @@ pub mod health;
 mod hooks;
 pub mod loss;
 mod named;
+pub mod patch;
 pub mod render;
 pub mod retention;
 mod revive;

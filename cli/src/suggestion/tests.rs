@@ -297,7 +297,7 @@ fn habits_of_other_programs_have_tips() {
         ("workspace kill n", "exists: 'workspace stop'"),
         ("commands kill @n x", "exists: 'commands end'"),
         ("workspace rollback n before --yes", "the command asks nothing"),
-        ("diff -p @n a", "`snapshotter cat @n a PATH | diff - FILE`"),
+        ("diff -u @n a", "`--patch` prints the changed lines"),
         ("diff --stat @n a b", "sizes of each file without an option"),
         ("diff --name-only @n a b", "`--quiet` prints the paths only"),
         ("snapshot label @n a --label X", "exists: '--to'"),

@@ -104,12 +104,7 @@ const TIPS: [(&[&str], &[&str], &str); 34] = [
         &["--yes", "-y", "--force", "-f"],
         "the command asks nothing: it saves the present files in a snapshot first",
     ),
-    (
-        &["diff"],
-        &["-p", "-u", "--patch", "--unified"],
-        "the list has paths and sizes. For the lines of a text file that changed: \
-         `snapshotter cat SANDBOX|@NAME ID|LABEL PATH | diff - FILE`",
-    ),
+    (&["diff"], &["-u", "--unified", "--text", "--lines"], "`--patch` prints the changed lines"),
     (&["diff"], &["--stat"], "the list has the sizes of each file without an option"),
     (&["diff"], &["--name-only", "--name-status"], "`--quiet` prints the paths only"),
     (
