@@ -130,8 +130,8 @@ test('options that JSON cannot represent are refused locally', async () => {
 });
 
 test('an invalid URL or token is refused when the transport is created', () => {
-  assert.throws(() => http({ url: 'snapshotter', token: 'x' }), TypeError);
-  assert.throws(() => http({ url: 'localhost:8787', token: 'x' }), /must begin with http/);
+  for (const url of ['snapshotter', 'localhost:8787', '127.0.0.1:8787', 'https://'])
+    assert.throws(() => http({ url, token: 'x' }), /must begin with http/);
   const missing = undefined as unknown as string;
   for (const token of ['a\nb', '', ' \n', missing]) assert.throws(() => http({ url: URL, token }), TypeError);
 });

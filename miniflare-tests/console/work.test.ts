@@ -122,6 +122,19 @@ describe('the field for a command', () => {
     assert.equal(await tab.page.getByText('ended', { exact: true }).count(), 0);
   });
 
+  test('says what to do after a command whose container ended', async () => {
+    const lone = fixture.world.workspace('lone');
+    await lone.create();
+    await using tab = await fixture.signedIn('#/workspaces/default/lone/files');
+    await tab.field('Command').fill('echo begun; sleep 300');
+    await tab.button('Run').click();
+    await tab.page.getByRole('log').getByText('begun').waitFor();
+    await lone.endContainer();
+    const shown = await tab.failure('OPERATION_INTERRUPTED');
+    assert.match(shown, /If a second run of the command does no harm, press Run again/);
+    assert.doesNotMatch(shown, /revive|`/);
+  });
+
   test('executes nothing in an output', async () => {
     await using tab = await fixture.signedIn(FILES);
     const shown = await run(

@@ -44,11 +44,11 @@ export function http({
   token,
   fetch = (...request) => globalThis.fetch(...request),
 }: HttpOptions): Required<Transport> {
-  const { href, protocol } = new URL(url);
-  // `localhost:8787` is a URL whose protocol is `localhost:`.
-  if (!/^https?:$/.test(protocol))
+  // `localhost:8787` is a URL whose protocol is `localhost:`, and `127.0.0.1:8787` is none.
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed || !/^https?:$/.test(parsed.protocol))
     throw new TypeError(`\`url\` must begin with http:// or https://, got ${url}`);
-  const base = href.replace(/\/+$/, '');
+  const base = parsed.href.replace(/\/+$/, '');
   // A missing environment variable is `undefined`, although its type is `string`.
   if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
   const headers = new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import type { ExecExit } from '../../../client/src/index.ts';
+import { SnapshotterError, type ExecExit } from '../../../client/src/index.ts';
 import { permits } from '../permissions.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
@@ -178,9 +178,17 @@ function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }:
           {output}
         </pre>
       )}
-      <Failure of={failure} />
+      <Failure of={failure} remediation={isInterrupted(failure) ? RUN_AGAIN : undefined} />
     </li>
   );
+}
+
+/** The remediation of a command that ended with its container. */
+const RUN_AGAIN =
+  'The command may have run in part, and changes that are in no snapshot may be lost. If a second run of the command does no harm, press Run again: the workspace is started first, with the files of its newest snapshot.';
+
+function isInterrupted(failure: unknown): boolean {
+  return failure instanceof SnapshotterError && failure.code === 'OPERATION_INTERRUPTED';
 }
 
 /** Formats how long a command ran: `31 ms`, `3.2 s`. */
