@@ -152,7 +152,7 @@ describe('`workspace rollback`', () => {
     await cli.id('workspace', 'create', name);
     await cli.print('snapshot', 'create', `@${name}`, '--label', 'older');
     await cli.print('snapshot', 'create', `@${name}`, '--label', 'all tests pass', '--fresh');
-    const newest = await help('workspace', 'rollback', name, 'latest');
+    const newest = await help('workspace', 'rollback', name, 'HEAD');
     assert.ok(
       newest.startsWith(`Name the snapshot. The newest one of @${name} is 'all tests pass'; `),
       newest,
@@ -166,6 +166,34 @@ describe('`workspace rollback`', () => {
     assert.equal(command, `checkpoint restore @${name} step-3`);
     await cli.print(...command.split(' '), '--yes');
     assert.equal(await cli.print('cat', `@${name}:file`), 'good\n');
+  });
+
+  test('to `latest` discards what was done since the newest snapshot, or since the restore', async () => {
+    await cli.id('workspace', 'create', name);
+    await cli.print('exec', `@${name}`, 'echo older > file');
+    const older = await cli.id('snapshot', 'create', `@${name}`);
+    await cli.print('exec', `@${name}`, 'echo longer text > file');
+    const newer = await cli.id('snapshot', 'create', `@${name}`, '--fresh');
+    await cli.print('exec', `@${name}`, 'rm file');
+    await cli.print('workspace', 'rollback', name, 'latest');
+    assert.equal(await cli.print('cat', `@${name}:file`), 'longer text\n');
+    assert.match(await cli.print('diff', `@${name}`, older, 'latest'), / file\n$/);
+    assert.match(await cli.print('snapshot', 'show', `@${name}`, 'latest'), new RegExp(newer));
+
+    await cli.print('workspace', 'rollback', name, older);
+    await cli.print('exec', `@${name}`, 'rm file');
+    await cli.print('workspace', 'rollback', name, 'latest');
+    assert.equal(await cli.print('cat', `@${name}:file`), 'older\n');
+  });
+
+  test('to `latest` is to the snapshot with that label, if there is one', async () => {
+    await cli.id('workspace', 'create', name);
+    await cli.print('exec', `@${name}`, 'echo labeled > file');
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'latest');
+    await cli.print('exec', `@${name}`, 'echo newer > file');
+    await cli.print('snapshot', 'create', `@${name}`, '--fresh');
+    await cli.print('workspace', 'rollback', name, 'latest');
+    assert.equal(await cli.print('cat', `@${name}:file`), 'labeled\n');
   });
 
   test('to the label of a fork names the command that continues with its files', async () => {

@@ -14,7 +14,7 @@ pub struct SnapshotSelector {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME", required_unless_present = "from_ref")]
     pub target: Option<String>,
-    /// The id or the label of the snapshot
+    /// The id or the label of the snapshot, or `latest`
     #[arg(value_name = "ID|LABEL", required_unless_present = "from_ref")]
     pub snapshot: Option<String>,
     /// The short ref of the snapshot, instead of both; or a file with its ref in JSON: the output of `snapshot create --json`

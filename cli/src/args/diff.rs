@@ -10,14 +10,14 @@ use super::common::{LineageScope, Paging};
 Examples:
   snapshotter diff agent-42 before-upgrade after-upgrade
   snapshotter diff agent-42 before-upgrade
-  snapshotter diff @notebook monday --patch --path src
+  snapshotter diff @notebook latest --patch --path src
   snapshotter diff agent-42 before-upgrade tried --to-sandbox @experiment
   snapshotter diff @notebook monday friday --json")]
 pub struct Diff {
     /// The sandbox that the snapshots were taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The id or the label of the first snapshot
+    /// The id or the label of the first snapshot, or `latest`
     #[arg(value_name = "FROM")]
     pub from: String,
     /// The id or the label of the second snapshot [default: the present files of the running sandbox]

@@ -13,7 +13,7 @@ pub struct FileSelector {
     /// the snapshot was taken of, or @NAME; with --ref, the path
     #[arg(value_name = "SANDBOX|@NAME", required_unless_present = "from_ref")]
     pub target: Option<String>,
-    /// The id or the label of the snapshot
+    /// The id or the label of the snapshot, or `latest`
     #[arg(value_name = "ID|LABEL", conflicts_with = "from_ref")]
     pub snapshot: Option<String>,
     /// The path in the directory that the snapshot contains [default: the directory itself]
@@ -105,7 +105,7 @@ pub struct RestoreFiles {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
     pub target: String,
-    /// The id or the label of the snapshot
+    /// The id or the label of the snapshot, or `latest`
     #[arg(value_name = "ID|LABEL")]
     pub snapshot: String,
     /// The paths of the files in the directory that the snapshot contains

@@ -286,7 +286,7 @@ pub struct Rollback {
     /// The name of the workspace, or TENANT/NAME
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The snapshot with the files
+    /// The snapshot with the files; `latest` is the newest one
     #[arg(value_name = "ID|REF|LABEL")]
     pub snapshot: String,
     /// Go back to the snapshot although it is stale

@@ -13,6 +13,7 @@ mod download;
 mod exec;
 mod file_hints;
 mod files;
+mod latest_snapshot;
 mod left_out;
 mod lineage;
 mod lists;

@@ -6,7 +6,7 @@ use sandbox_snapshotter_client::model::answer::{SnapshotState, Summary, Tree, Tr
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
+    ForkFrom, LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
 };
 use sandbox_snapshotter_client::model::{
     Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
@@ -167,7 +167,7 @@ impl Context {
         Ok(Selection { selector, lineage_scope })
     }
 
-    /// Finds the snapshot with an id or a label; for a named workspace, in its present and all former sandboxes. A label that
+    /// Finds the snapshot with an id or a label, or the `latest` one; for a named workspace, in its present and all former sandboxes. A label that
     /// snapshots of several sandboxes have selects the newest one.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let mut sandboxes = self.sandboxes(target).map_err(|failure| self.suggest_order(failure, target, snapshot))?;
@@ -179,6 +179,11 @@ impl Context {
             sandboxes: all.clone(),
             may_be_path: false,
         });
+        if snapshot == ForkFrom::LATEST
+            && let Some(latest) = self.latest_snapshot(target, &all, lineage_scope)?
+        {
+            return self.find_snapshot(target, latest.as_str(), lineage_scope);
+        }
         // In the last sandbox, an id or the only label is found, or reported, by the command itself.
         let Some(last) = sandboxes.pop() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
@@ -254,7 +259,7 @@ impl Context {
     }
 
     /// Returns the selected snapshot, or `None` if it does not exist.
-    fn find_summary(&self, selector: &Selector, lineage_scope: &LineageScope) -> Result<Option<Summary>> {
+    pub(super) fn find_summary(&self, selector: &Selector, lineage_scope: &LineageScope) -> Result<Option<Summary>> {
         let selection = Selection { selector: selector.clone(), lineage_scope: lineage_scope.clone() };
         match self.call_without_suggestions::<Summary>("get", &selection) {
             Ok(answer) => Ok(Some(answer.value)),

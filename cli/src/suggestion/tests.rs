@@ -75,7 +75,7 @@ fn what_a_command_does_not_do_is_said_with_what_does() {
         ("workspace update notebook --keep 3", "exists: '--keep-last'"),
         ("workspace create n --from @lab b2", "'--from-snapshot @lab b2'"),
         ("workspace rollback notebook --to b2", "pass the snapshot without an option"),
-        ("restore agent-42 --latest", "`snapshotter snapshot list agent-42`"),
+        ("restore agent-42 --latest", "the word `latest` is the newest one of the present files"),
         ("exec -w src @notebook ls", "exists: '--cwd'"),
         ("ws list", "exists: 'workspace'"),
         ("ws", "exists: 'workspace'"),

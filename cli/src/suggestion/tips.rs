@@ -20,7 +20,7 @@ const TIPS: [(&[&str], &[&str], &str); 34] = [
     (
         &["restore", "branch", "rollback"],
         &["--latest", "--newest", "--last"],
-        "name the snapshot: `snapshotter snapshot list SANDBOX|@NAME` lists them, the newest first",
+        "in the place of a snapshot, the word `latest` is the newest one of the present files",
     ),
     (&["rollback"], &["--to", "--snapshot", "--label", "--id", "--from"], "pass the snapshot without an option"),
     (
