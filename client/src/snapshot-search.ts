@@ -8,6 +8,9 @@ import type { Summary, Workspace } from './types.ts';
 /** The number of labels that the error of an unknown label names, and of sandboxes that are searched for them. */
 const SUGGESTED = 5;
 
+/** The word for the newest snapshot of the present files. */
+const LATEST = 'latest';
+
 /** Returns whether a text has the form of a short ref. */
 export function isShortRef(text: string): boolean {
   return text.startsWith('snap_');
@@ -19,22 +22,40 @@ export function isLabel(text: string): boolean {
 }
 
 /**
- * Finds the snapshot of a workspace with a label. A label is unique in a sandbox; of the snapshots of several sandboxes that have
- * it, the newest one is meant. A capture in progress gets the label once it is complete.
+ * Finds the snapshot of a workspace with a label, and returns its id. A label is unique in a sandbox; of the snapshots of several
+ * sandboxes that have it, the newest one is meant. A capture in progress gets the label once it is complete. If none has the label
+ * `latest`, it is the newest snapshot of the present files.
  */
 export async function findByLabel(
   client: SnapshotterClient,
-  { name, sandboxId, formerSandboxIds }: Workspace,
+  workspace: Workspace,
   label: string,
-): Promise<Summary> {
+): Promise<string> {
+  const { name, sandboxId, formerSandboxIds } = workspace;
   const sandboxes = [sandboxId, ...formerSandboxIds];
   const searches = sandboxes.map((id) => client.get({ sandboxId: id, label }).catch(undefinedIfMissing));
   const found = (await Promise.all(searches)).filter((summary) => summary !== undefined);
-  const ready = found.filter(({ state }) => state === 'ready');
+  const ready = found.filter(isReady);
   const [first, ...others] = ready.length > 0 ? ready : found;
+  const latest = !first && label === LATEST ? await latestOf(client, workspace) : undefined;
+  if (latest !== undefined) return latest;
   if (!first) throw snapshotNotFound(name, label, await newestLabels(client, sandboxes));
   // Of equally old ones, the one of the newest sandbox.
-  return others.reduce((newest, other) => (other.createdAt > newest.createdAt ? other : newest), first);
+  return others.reduce((newest, other) => (other.createdAt > newest.createdAt ? other : newest), first)
+    .snapshotId;
+}
+
+/** Returns the newest snapshot of the present sandbox. If it has none yet, returns the one that it was restored from. */
+async function latestOf(
+  client: SnapshotterClient,
+  { sandboxId, restoredFrom }: Workspace,
+): Promise<string | undefined> {
+  const { snapshots } = await client.list({ sandboxId, limit: SUGGESTED, check: false });
+  return snapshots.find(isReady)?.snapshotId ?? restoredFrom?.snapshotId;
+}
+
+function isReady({ state }: Summary): boolean {
+  return state === 'ready';
 }
 
 /** Returns the labels of the newest snapshots of the latest sandboxes of a workspace, for the text of an error. */

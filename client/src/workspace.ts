@@ -179,8 +179,8 @@ export class WorkspaceHandle {
   }
 
   /**
-   * Continues the workspace from one of its earlier snapshots, by its id, its short ref or its label, in a new sandbox. The
-   * present sandbox is stopped with a snapshot of its own.
+   * Continues the workspace from one of its earlier snapshots, by its id, its short ref or its label, in a new sandbox; `latest`
+   * is the newest one of the present files. The present sandbox is stopped with a snapshot of its own.
    *
    * @example
    * const { snapshotId } = await workspace.snapshot();
@@ -247,7 +247,7 @@ export class WorkspaceHandle {
    *
    * @example
    * const { changes } = await workspace.diff('before the upgrade', 'tests pass');
-   * const { changes: sinceThen } = await workspace.diff('tests pass');
+   * const { changes: sinceThen } = await workspace.diff('latest');
    */
   async diff(from: string, to?: string, options: WorkspaceDiffOptions = {}): Promise<Answer<'diff'>> {
     const [first, second] = await Promise.all([
@@ -277,10 +277,10 @@ export class WorkspaceHandle {
     return options.from === undefined ? options : { ...options, from: await this.#idOf(options.from) };
   }
 
-  /** Returns an id or a short ref as it is, and for a label the id of the snapshot that has it. */
+  /** Returns an id or a short ref as it is, and for a label or `latest` the id of that snapshot. */
   async #idOf(snapshot: string): Promise<string> {
     if (!isLabel(snapshot)) return snapshot;
-    return (await findByLabel(this.#client, await this.describe(), snapshot)).snapshotId;
+    return findByLabel(this.#client, await this.describe(), snapshot);
   }
 
   async #select(snapshot: string): Promise<Selection> {

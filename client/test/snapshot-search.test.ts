@@ -81,6 +81,30 @@ test('a capture in progress has the label only once it is complete', async () =>
   assert.deepEqual(lastSent(), { name: 'project', currentSnapshotId: id });
 });
 
+test('`latest` is the newest complete snapshot of the present sandbox, or else the restored one', async () => {
+  const creating = { snapshotId: 'snap-creating', state: 'creating' };
+  const listed = (snapshots: object[]) =>
+    new FakeTransport(({ operation }: Call) => {
+      if (operation === 'workspaces/getByName')
+        return { name: 'project', ...sandboxes, restoredFrom: { snapshotId: 'snap-restored' } };
+      if (operation === 'get') throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
+      return operation === 'list' ? { snapshots } : { name: 'project' };
+    });
+  const latestOf = async (snapshots: object[]) => {
+    const transport = listed(snapshots);
+    await clientOver(transport).client.workspaces.handle({ name: 'project' }).rollback('latest');
+    return transport.calls.at(-1)?.options.currentSnapshotId;
+  };
+  assert.equal(await latestOf([creating, { snapshotId: id, state: 'ready' }]), id);
+  assert.equal(await latestOf([creating]), 'snap-restored');
+});
+
+test('a snapshot with the label `latest` precedes the newest one', async () => {
+  const { handle, lastSent } = workspaceWith({ 'ws-1 latest': id });
+  await handle.rollback('latest');
+  assert.deepEqual(lastSent(), { name: 'project', currentSnapshotId: id });
+});
+
 test('an unknown label is not found, and the remediation says how to list the existing ones', async () => {
   const error = await failure(workspaceWith({}).handle.rollback('oen'));
   assert.equal(error.code, 'SNAPSHOT_NOT_FOUND');
