@@ -71,7 +71,7 @@ pub struct EnsuredRunning {
     /// Whether the directory of the running sandbox was deleted or moved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_missing: bool,
-    /// Whether the sandbox started empty, although the workspace had files.
+    /// Whether the sandbox started empty or adopted files, although the workspace had others that may be lost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_lost_files: bool,
     /// The restore that put the files into the container.

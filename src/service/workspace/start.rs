@@ -204,7 +204,10 @@ impl<P: Ports> NamedWorkspace<P> {
                 };
                 let cause = match &ensured.restore {
                     Some(restore) => restored(cause, restore),
-                    None if ensured.has_lost_files => "it was started empty; its earlier files may be lost".to_owned(),
+                    None if ensured.has_lost_files && ensured.how == StartOutcome::Empty => {
+                        "it was started empty; its earlier files may be lost".to_owned()
+                    }
+                    None if ensured.has_lost_files => format!("{cause}; its earlier files may be lost"),
                     None => cause.to_owned(),
                 };
                 let record = self.transition(State::Active, &cause, on_started)?;

@@ -9,7 +9,7 @@ use sandbox_snapshotter::ports::{NamedWorkspaceClient, Ports};
 use serde_json::{Value, json};
 
 use super::loss::{outcome, restored, running, start, with_unsaved_file};
-use crate::support::{ExpectError, Fixture, PendingOperation, WORKSPACE};
+use crate::support::{ExpectError, FILE, Fixture, MINUTE, PendingOperation, WORKSPACE};
 
 fn call(fixture: &Fixture, operation: Operation, options: &Value) -> Result<Value, Error> {
     let mut options = options.clone();
@@ -104,6 +104,22 @@ fn empty_start_of_a_workspace_that_had_files_reports_their_loss() {
     assert_eq!(start(&fixture, WORKSPACE), running(None));
     fixture.stop_workspace(WORKSPACE).unwrap();
     assert_eq!(start(&fixture, WORKSPACE), restored(false));
+}
+
+#[test]
+fn start_that_adopts_files_reports_those_of_the_container_before() {
+    let adopt = |fixture: &Fixture| {
+        fixture.world.write_file(&fixture.sandbox_of(WORKSPACE), FILE, "adopted");
+        fixture.world.advance_clock(MINUTE);
+        let started = fixture.start_workspace(WORKSPACE, &json!({ "onDiverged": "adopt" })).unwrap();
+        outcome(&started)
+    };
+    let adopted = |may_have_lost| ("adopted".to_owned(), may_have_lost);
+    assert_eq!(adopt(&with_unsaved_file()), adopted(Some(true)));
+    let stopped = Fixture::with_stopped_workspace();
+    assert_eq!(adopt(&stopped), adopted(None), "the stop took a snapshot");
+    stopped.world.end_container(&stopped.sandbox_of(WORKSPACE));
+    assert_eq!(adopt(&stopped), adopted(Some(true)), "no snapshot has the files that were adopted first");
 }
 
 #[test]

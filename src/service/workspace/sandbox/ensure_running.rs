@@ -179,6 +179,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.schedule_reconcile()?;
         // From here on, no late step of an abandoned start can restore into the container.
         let nonce = self.mark_adopted(current).await?;
+        let has_lost_files = self.start_state()?.saved.is_none() && self.had_files(&request.settings)?;
         let now = self.now();
         self.update_start(|start| {
             (start.adopted_at, start.image, start.class_image) = (Some(now), None, None);
@@ -195,7 +196,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::another_container(&self.id));
         }
         self.sandboxes()?.set_replaced_note(&self.id, false).await.map_err(self.failed(During::Probe))?;
-        self.finish_start(request, &adopted, nonce, ensured_running(StartOutcome::Adopted)).await
+        let outcome = EnsuredRunning { has_lost_files, ..ensured_running(StartOutcome::Adopted) };
+        self.finish_start(request, &adopted, nonce, outcome).await
+    }
+
+    /// Returns whether the workspace had files before this start that it was to keep.
+    fn had_files(&self, settings: &Settings) -> Result<bool> {
+        let is_started = self.start_state()?.first_started_at.is_some();
+        Ok(settings.persistent && (is_started || self.sandbox_record()?.parent.is_some()))
     }
 
     /// Waits for an earlier restore whose end was not confirmed, because it would hide the adopted files. A sandbox
@@ -236,8 +244,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             marked.ok_or_else(|| Error::another_container(&self.id))?;
         self.check_class_image(&listing.image).await?;
         let is_empty = listing.content_hash.is_none();
-        let had_files = self.start_state()?.first_started_at.is_some() || self.sandbox_record()?.parent.is_some();
-        let has_lost_files = had_files && request.settings.persistent;
+        let has_lost_files = self.had_files(&request.settings)?;
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
