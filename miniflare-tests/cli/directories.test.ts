@@ -85,12 +85,45 @@ test('`-r` is accepted, and a path with a slash at its end keeps the name', asyn
   assert.equal((await cli.json('cp', `@${NAME}:new`, `${folder}/`)).output, local('new'));
 });
 
-test('an existing directory is completed only with `--force`', async () => {
-  await cli.print('cp', local('src'), `@${NAME}:src`);
+test('a copy into an existing directory is in it, as with `cp -r`, in both directions', async () => {
+  await run('mkdir lib; echo x > lib/file');
+  mkdirSync(local('back'));
+  writeFileSync(local('back/file'), '');
+  for (const _ of ['new', 'replaced']) {
+    assert.equal((await cli.json('cp', local('src'), `@${NAME}:lib`, '--force')).path, 'lib/src');
+    assert.equal(await run(`cd lib/src && ${LIST}`), LISTED);
+    const { output } = await cli.json('cp', `@${NAME}:lib/src/`, local('back'), '--force');
+    assert.equal(output, local('back/src'));
+    assert.equal(readdirSync(local('back/src')).length, 5);
+  }
+  assert.deepEqual(readdirSync(local('back')).sort(), ['file', 'src']);
+  assert.equal(await run('ls lib'), 'file\nsrc\n');
+});
+
+test('a file keeps its name in an existing directory, in both directions', async () => {
+  await run('mkdir lib');
+  mkdirSync(local('back'));
+  assert.equal((await cli.json('cp', local('src/large'), `@${NAME}:lib`)).path, 'lib/large');
+  assert.equal((await cli.json('cp', `@${NAME}:lib/large`, local('back'))).output, local('back/large'));
+});
+
+test('a source that ends with `/.` is copied without its name', async () => {
+  await run('mkdir lib');
+  mkdirSync(local('back'));
+  assert.equal((await cli.json('cp', `${local('src')}/.`, `@${NAME}:lib`)).path, 'lib');
+  assert.equal(await run(`cd lib && ${LIST}`), LISTED);
+  assert.equal((await cli.json('cp', `@${NAME}:lib/.`, local('back'))).output, local('back'));
+  assert.deepEqual(readdirSync(local('back')).length, 5);
+  assert.deepEqual(await cli.code('cp', `@${NAME}:lib/.`, local('back')), ['LOCAL_FILE_EXISTS', 4]);
+  assert.deepEqual(await cli.code('cp', `${local('src')}/.`, `@${NAME}:lib`), ['FILE_EXISTS', 4]);
+});
+
+test('a directory that is there already is completed only with `--force`', async () => {
+  await cli.print('cp', local('src'), `@${NAME}:`);
   await run('echo newer > src/large; echo more > src/more');
-  assert.deepEqual(await cli.code('cp', local('src'), `@${NAME}:src`), ['FILE_EXISTS', 4]);
+  assert.deepEqual(await cli.code('cp', local('src'), `@${NAME}:`), ['FILE_EXISTS', 4]);
   assert.equal(await run('cat src/large'), 'newer\n');
-  await cli.print('cp', local('src'), `@${NAME}:src`, '--force');
+  await cli.print('cp', local('src'), `@${NAME}:`, '--force');
   assert.equal(await run('wc -c < src/large; cat src/more'), '3000000\nmore\n');
   mkdirSync(local('back'));
   await cli.print('cp', `@${NAME}:src`, local('back'));

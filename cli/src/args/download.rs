@@ -18,11 +18,15 @@ snapshotter cp [OPTIONS] <FROM> <TO>
 Examples:
   snapshotter cp ./config.json @notebook:src/config.json
   snapshotter cp @notebook:out/report.pdf .
-  snapshotter cp ./src @notebook:src
+  snapshotter cp ./src @notebook:
+  snapshotter cp ./src/. @notebook:lib
   snapshotter cp agent-42 before-upgrade src/main.rs .
   snapshotter cp @notebook before-upgrade src ./src
   snapshotter cp agent-42 before-upgrade data.db - | sha256sum
-  snapshotter cp --ref ref.json src ./src")]
+  snapshotter cp --ref ref.json src ./src
+
+As with `cp -r`, an existing directory gets the copy under the name of its
+source. A source that ends with /. is copied without its name.")]
 pub struct Cp {
     /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file or a directory of a running sandbox or of a
     /// workspace. For a snapshot: SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file
@@ -32,7 +36,7 @@ pub struct Cp {
     /// The ref of the snapshot in JSON: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]
     pub reference: Option<PathBuf>,
-    /// Replace existing files, and add to existing directories
+    /// Replace existing files, and add to directories that have files
     #[arg(long, short)]
     pub force: bool,
     /// Accepted as other programs have it: directories are copied with their files anyway

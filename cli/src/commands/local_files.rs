@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use sandbox_snapshotter_client::model::files::FilePath;
 use serde_json::Value;
@@ -142,14 +142,21 @@ pub(super) fn check_target_file(target: &Path, force: bool) -> Result<()> {
     if is_free { Ok(()) } else { Err(exists(target)) }
 }
 
-/// Returns the local directory for a copy of the directory `path`. It keeps its name in the working directory, and if `local` ends
-/// with a slash.
+/// Returns the local directory for a copy of the directory `path`: `local` itself, or the directory with the name of the copied
+/// one in `local` if that exists, or ends with a slash.
 pub(super) fn directory_target(local: &str, path: &FilePath) -> PathBuf {
     let target = PathBuf::from(local);
-    match file_name(path) {
-        Ok(name) if local == "." || local.ends_with('/') => target.join(name),
+    match kept_name(path.as_str()) {
+        Some(name) if local.ends_with('/') || target.is_dir() => target.join(name),
         _ => target,
     }
+}
+
+/// Returns the name that a copy of a directory keeps in an existing directory; `None` if the path ends with `/.`, or names no
+/// directory, so that the files in it are copied.
+pub(super) fn kept_name(path: &str) -> Option<&str> {
+    let last = path.split(is_separator).rfind(|name| !name.is_empty());
+    last.filter(|name| !matches!(*name, "." | ".."))
 }
 
 /// Returns the last name of a path.
@@ -299,6 +306,20 @@ mod tests {
         write_file(&b"old"[..], Some(3), &target, true).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_directory_keeps_its_name_in_an_existing_one() {
+        let folder = Folder::new();
+        let existing = folder.target().display().to_string();
+        let target = |local: &str, path| directory_target(local, &FilePath::parse(path).unwrap());
+        for (path, expected) in
+            [("a/src", "src"), ("src/", "src"), ("src/.", ""), ("src/./", ""), (".", ""), ("/", ""), ("/src", "src")]
+        {
+            assert_eq!(target(&existing, path), folder.target().join(expected), "{path}");
+        }
+        assert_eq!(target("missing", "src"), Path::new("missing"));
+        assert_eq!(target("missing/", "src"), Path::new("missing/src"));
     }
 
     #[test]

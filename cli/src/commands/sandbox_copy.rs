@@ -17,7 +17,7 @@ use super::directory_copy;
 use super::file_hints::{Place, explain};
 use super::files::{parse_path, sandbox_files};
 use super::local_files::{
-    STDOUT, check_target_file, directory_target, file_name, report, unreadable, write_file, write_to_stdout,
+    STDOUT, check_target_file, directory_target, file_name, kept_name, report, unreadable, write_file, write_to_stdout,
 };
 use crate::args::download::{Cp, SandboxCopy};
 use crate::exit::Exit;
@@ -35,7 +35,7 @@ pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: San
             failure
         }),
         SandboxCopy::From(local) if local != STDOUT && Path::new(local).is_dir() => {
-            upload_directory(context, files, path, Path::new(local), command.force)
+            upload_directory(context, files, path, local, command.force)
         }
         SandboxCopy::From(local) => upload(context, files, path, local, command.force),
     }
@@ -124,19 +124,20 @@ impl Read for RemoteFile<'_> {
     }
 }
 
-/// Copies the files of a local directory into a directory of the sandbox. It keeps its name if the path ends with a slash.
-fn upload_directory(
-    context: &Context,
-    files: SandboxFiles,
-    path: FilePath,
-    source: &Path,
-    force: bool,
-) -> Result<Exit> {
-    let path = match source.file_name().and_then(|name| name.to_str()) {
-        Some(name) if path.as_str().ends_with('/') => inside(&path, name)?,
-        _ => path,
+/// Copies a local directory to a path of the sandbox. It keeps its name in an existing directory, and if the path ends with a
+/// slash.
+fn upload_directory(context: &Context, files: SandboxFiles, path: FilePath, source: &str, force: bool) -> Result<Exit> {
+    let found = type_of(context, &files, &path)?;
+    let is_into = found == Some(FileType::Directory) || path.as_str().ends_with('/');
+    let (path, found) = match kept_name(source) {
+        Some(name) if is_into => {
+            let inner = inside(&path, name)?;
+            let found = type_of(context, &files, &inner)?;
+            (inner, found)
+        }
+        _ => (path, found),
     };
-    let is_free = match type_of(context, &files, &path)? {
+    let is_free = match found {
         None => true,
         Some(FileType::Directory) => force || is_empty(context, &files, &path)?,
         Some(_) => false,
@@ -144,7 +145,7 @@ fn upload_directory(
     if !is_free {
         return Err(exists(&path));
     }
-    let end = directory_copy::upload(context, &files, source, &path)?;
+    let end = directory_copy::upload(context, &files, Path::new(source), &path)?;
     context.warn_of_loss(end.started.as_ref());
     let request = StatFileRequest { source: files.into(), path };
     context.show(&context.call_read_only::<FileDescription>("files/stat", &request)?)
