@@ -85,8 +85,20 @@ describe('several workspaces', () => {
     await cli.print('workspace', 'show', a);
   });
 
-  test('need a confirmation', async () => {
-    assert.deepEqual(await cli.code('workspace', 'delete', ...all), ['CONSENT_MISSING', 2]);
+  test('need a confirmation, and name what they would delete', async () => {
+    const { error, exitCode } = await cli.failure('workspace', 'delete', ...all);
+    assert.deepEqual([error.code, exitCode], ['CONSENT_MISSING', 2]);
+    assert.match(error.message, /^This permanently deletes \d workspaces:\n/);
+    for (const name of all)
+      assert.match(error.message, new RegExp(`^  (default/)?${name}: its sandbox`, 'm'));
+    const [one] = all;
+    const alone = await cli.failure('workspace', 'delete', one);
+    assert.match(
+      alone.error.message,
+      new RegExp(`^This permanently deletes the workspace default/${one}, its`),
+    );
+    assert.deepEqual(await cli.code('workspace', 'delete', 'unknown'), ['WORKSPACE_NOT_FOUND', 3]);
+    assert.deepEqual(await cli.code('workspace', 'delete', 'unknown', 'none'), ['WORKSPACE_NOT_FOUND', 3]);
     assert.deepEqual(await cli.code('workspace', 'delete', 'a/b/c', all[0], '--yes'), [
       'INVALID_WORKSPACE_NAME',
       2,

@@ -205,7 +205,6 @@ describe('without a terminal', () => {
 
   for (const remove of [
     ['snapshot', 'delete', 'origin', 'first'],
-    ['workspace', 'delete', 'notebook'],
     ['retention', 'apply', 'origin'],
     ['retention', 'set', 'origin', '--keep-last', '1'],
     ['checkpoint', 'restore', 'origin', 'first'],

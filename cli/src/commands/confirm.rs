@@ -19,14 +19,10 @@ pub fn confirm_lines(confirmation: &Confirmation, describe: impl FnOnce() -> Res
     if confirmation.yes {
         return Ok(());
     }
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::invalid(
-            "CONSENT_MISSING",
-            "This command deletes or replaces data, and there is no terminal to confirm it on.",
-            "Nothing was done. Pass `--yes` to run it without a question.",
-        ));
-    }
     let effect = describe()?;
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(missing(&effect));
+    }
     if effect.is_empty() {
         return Ok(());
     }
@@ -39,4 +35,34 @@ pub fn confirm_lines(confirmation: &Confirmation, describe: impl FnOnce() -> Res
         Ok(_) => "The command was not confirmed.",
     };
     Err(Failure::local(Exit::Failed, "CONSENT_REFUSED", message, "Nothing was done."))
+}
+
+/// Returns the failure of a command that can't be confirmed, with its effect.
+fn missing(effect: &[String]) -> Failure {
+    let message = match effect {
+        [] => "This command deletes or replaces data, and there is no terminal to confirm it on.".to_owned(),
+        effect => format!("{}\nThere is no terminal to confirm it on.", effect.join("\n")),
+    };
+    let remediation = "Nothing was done. Pass `--yes` to run it without a question.";
+    Failure::invalid("CONSENT_MISSING", message, remediation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_cannot_be_confirmed_says_what_it_would_do() {
+        let confirmation = Confirmation { yes: false };
+        let effect = || Ok(Some("This permanently deletes the workspace default/web.".to_owned()));
+        // The standard input of a test may be a terminal.
+        let Failure::Reported(report) = missing(&[effect().unwrap().unwrap()]) else { panic!() };
+        assert_eq!(
+            report.message,
+            "This permanently deletes the workspace default/web.\nThere is no terminal to confirm it on."
+        );
+        assert!(confirm(&Confirmation { yes: true }, effect).is_ok());
+        let unknown = || Err(Failure::local(Exit::NotFound, "WORKSPACE_NOT_FOUND", "", ""));
+        assert_eq!(confirm(&confirmation, unknown).unwrap_err().code(), Some("WORKSPACE_NOT_FOUND"));
+    }
 }

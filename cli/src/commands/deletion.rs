@@ -22,14 +22,7 @@ use crate::output::{print_failure, print_json};
 /// the first failure.
 pub fn run(context: &Context, command: &Delete) -> Result<Exit> {
     let addresses = command.names.iter().map(|name| parse_address(name)).collect::<Result<Vec<_>>>()?;
-    confirm_lines(&command.confirmation, || {
-        let effects = addresses.iter().filter_map(|address| match effect(context, address) {
-            // Of several workspaces, a missing one is reported in its place.
-            Err(failure) if addresses.len() > 1 && failure.code() == Some(Code::WorkspaceNotFound.as_str()) => None,
-            effect => Some(effect),
-        });
-        Ok(describe_deletions(&effects.collect::<Result<Vec<_>>>()?))
-    })?;
+    confirm_lines(&command.confirmation, || Ok(describe_deletions(&effects(context, &addresses)?)))?;
     if let [address] = addresses.as_slice() {
         return context.show(&delete(context, address)?);
     }
@@ -89,6 +82,24 @@ fn describe_deletions(effects: &[Effect]) -> Vec<String> {
             let rows = effects.iter().map(|effect| format!("  {}: {}", effect.workspace, removed(effect)));
             std::iter::once(first).chain(rows).chain([last]).collect()
         }
+    }
+}
+
+/// Returns what the deletion of workspaces removes. Of several, a missing one is reported in its place, unless all are missing.
+fn effects(context: &Context, addresses: &[Address]) -> Result<Vec<Effect>> {
+    let (mut effects, mut missing) = (Vec::new(), None);
+    for address in addresses {
+        match effect(context, address) {
+            Ok(effect) => effects.push(effect),
+            Err(failure) if failure.code() == Some(Code::WorkspaceNotFound.as_str()) => {
+                missing = missing.or(Some(failure));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match missing {
+        Some(failure) if effects.is_empty() => Err(failure),
+        _ => Ok(effects),
     }
 }
 
