@@ -82,15 +82,31 @@ impl Exit {
         self as u8
     }
 
-    /// Returns the table of all statuses, for the help.
+    /// Returns the table of all statuses, for the help. Further lines of a meaning are indented.
     pub fn table() -> String {
         Self::ALL.iter().fold("Exit status:".to_owned(), |mut table, (exit, meaning)| {
             // Writing to a string cannot fail.
-            let _ = write!(table, "\n  {:>3}  {meaning}", exit.number());
+            let _ = write!(table, "\n  {:>3} ", exit.number());
+            let mut width = INDENT - 1;
+            for word in meaning.split(' ') {
+                let length = word.chars().count() + 1;
+                if width + length > WIDTH {
+                    let _ = write!(table, "\n{:width$}", "", width = INDENT - 1);
+                    width = INDENT - 1;
+                }
+                let _ = write!(table, " {word}");
+                width += length;
+            }
             table
         })
     }
 }
+
+/// The column at which the meanings in the table of statuses begin.
+const INDENT: usize = 7;
+
+/// The number of columns of the table of statuses.
+const WIDTH: usize = 80;
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
@@ -137,6 +153,17 @@ mod tests {
     #[test]
     fn an_unknown_code_has_the_status_of_its_kind() {
         assert_eq!(Exit::of(&ErrorCode::Other("QUOTA_SPENT".into()), Kind::ResourceExhausted).number(), 7);
+    }
+
+    #[test]
+    fn the_table_fits_into_80_columns() {
+        let table = Exit::table();
+        for line in table.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        let (_, last) = table.split_once("\n  255  `exec`, ").unwrap();
+        assert!(last.contains("\n       otherwise its own") || last.contains("\n       its end"), "{table}");
+        assert!(table.contains("\n    0  success\n"), "{table}");
     }
 
     #[test]
