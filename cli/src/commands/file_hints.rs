@@ -120,7 +120,7 @@ pub(super) fn explain_slash(context: &Context, failure: Failure, target: &str) -
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use sandbox_snapshotter_client::model::json;
+    use sandbox_snapshotter_client::model::{Directory, Error, SandboxId, json};
     use serde_json::json;
 
     use super::*;
@@ -141,6 +141,19 @@ mod tests {
             "modifiedAt": "2026-11-20T05:00:00.000Z", "target": "there",
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn the_directory_of_a_sandbox_is_not_a_file_in_it() {
+        let (id, dir) = (SandboxId::parse("s").unwrap(), Directory::parse("/workspace").unwrap());
+        let message = |path| {
+            let error = Error::sandbox_file_not_found(&id, &dir, &FilePath::parse(path).unwrap());
+            error.message().to_owned()
+        };
+        for root in ["/", ".", ""] {
+            assert_eq!(message(root), "The directory \"/workspace\" of the sandbox \"s\" does not exist.", "{root}");
+        }
+        assert_eq!(message("src"), "\"/workspace\" of the sandbox \"s\" contains no \"src\".");
     }
 
     #[test]

@@ -45,9 +45,14 @@ impl Error {
 
     /// [`Code::FileNotFound`], for a path at which a sandbox has nothing.
     pub fn sandbox_file_not_found(id: &SandboxId, dir: &Directory, path: &FilePath) -> Self {
+        let place = place(id, dir);
+        let message = match path.normalized().as_str() {
+            "" => format!("The directory {place} does not exist."),
+            _ => format!("{place} contains no {:?}.", path.as_str()),
+        };
         Self::new(
             Code::FileNotFound,
-            format!("{} contains no {:?}.", place(id, dir), path.as_str()),
+            message,
             format!("List the files of its directory. Paths are relative to {:?}.", dir.as_str()),
         )
     }
