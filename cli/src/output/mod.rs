@@ -149,7 +149,7 @@ pub fn as_called(text: String) -> String {
 }
 
 fn with_program(text: &str, program: &str) -> String {
-    let begins = ["`", "| ", "&& "];
+    let begins = ["`", "| ", "&& ", "\n  "];
     begins.iter().fold(text.to_owned(), |text, begin| {
         text.replace(&format!("{begin}snapshotter "), &format!("{begin}{program} "))
     })
@@ -220,6 +220,10 @@ mod tests {
         assert_eq!(
             with_program(text, "npm run -s cli --"),
             "snapshotter: run `npm run -s cli -- ls @n`, or `tar c d | npm run -s cli -- exec @n tar x`."
+        );
+        assert_eq!(
+            with_program("To get them back:\n  snapshotter checkpoint restore @n undo\n", "npm run -s cli --"),
+            "To get them back:\n  npm run -s cli -- checkpoint restore @n undo\n"
         );
     }
 
