@@ -4,7 +4,7 @@
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`named`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
 //! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`patch`], [`tree`], [`tools`],
-//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`], [`loss`]: the text output of each answer
+//!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`], [`loss`], [`last_snapshot`]: the text output of each answer
 
 pub mod answer;
 pub mod changes;
@@ -15,6 +15,7 @@ pub mod exec;
 pub mod files;
 pub mod health;
 mod hooks;
+mod last_snapshot;
 pub mod loss;
 mod named;
 pub mod patch;

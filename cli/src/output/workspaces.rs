@@ -9,7 +9,6 @@ use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
 
 use serde::Deserialize;
 
-use super::Show;
 use super::hooks::{hook, hooks};
 use super::loss::{UNSAVED, loss_of};
 use super::named::with_target;
@@ -20,6 +19,7 @@ use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
 use super::snapshots::{names, next_page_hint};
 use super::table::{details, table, table_with_numbers};
+use super::{Show, last_snapshot};
 use crate::remediation::remediation_or;
 
 /// Returns when a workspace stops automatically. At its idle limit, it continues if files changed.
@@ -50,8 +50,7 @@ impl Show for WorkspaceDescription {
 
 /// Returns the details of a workspace.
 pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'static str, String)> {
-    let last = described.last_snapshot.as_ref();
-    let last = last.map(|last| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now)));
+    let [last, of_stop] = last_snapshot::rows(described.last_snapshot.as_ref(), described.last_saved_at, now);
     let problem = described.problem.as_ref();
     vec![
         ("workspace", described.name.to_string()),
@@ -82,9 +81,9 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
         ("may be lost", loss_of(described)),
         ("active", exact_time(described.active_at, now)),
         ("stops", stops(described, now)),
-        ("last saved", described.last_saved_at.map_or_else(String::new, |time| exact_time(time, now))),
         ("unsaved since", described.unsaved_since.map_or_else(String::new, |time| exact_time(time, now))),
-        ("last snapshot", last.unwrap_or_default()),
+        last,
+        of_stop,
         ("saved before", described.former_snapshot_id.as_ref().map_or_else(String::new, SnapshotId::to_string)),
         ("platform snapshot", platform_snapshot(described, now)),
         ("problem", problem.map_or_else(String::new, |problem| format!("{}: {}", problem.code, problem.message))),
@@ -208,7 +207,7 @@ impl Show for WorkspacePage {
     }
 }
 
-/// Formats when a workspace was last saved.
+/// Formats when the last snapshot of a workspace was taken.
 fn last_saved(entry: &WorkspaceEntry, now: Timestamp) -> String {
     let saved = entry.last_saved_at.map_or_else(|| "never".to_owned(), |time| relative_time(time, now));
     match entry {
@@ -240,7 +239,7 @@ impl Show for TurnEnded {
         details([
             ("state", self.state.to_string()),
             ("saves", self.save_due_at.map_or_else(|| "no".to_owned(), |time| exact_time(time, now))),
-            ("last saved", time(self.last_saved_at)),
+            ("last snapshot", time(self.last_saved_at)),
             ("unsaved since", time(self.unsaved_since)),
         ])
     }

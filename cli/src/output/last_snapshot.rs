@@ -1,0 +1,47 @@
+//! The last snapshot of a workspace in its details.
+
+use sandbox_snapshotter_client::model::Timestamp;
+use sandbox_snapshotter_client::model::named::answer::LastSnapshot;
+
+use super::render::{exact_time, size};
+
+/// Returns the details of the last snapshot, and of that of the last stop if it is an earlier one. `saved_at` is the time of the
+/// last snapshot of any kind.
+pub fn rows(
+    of_stop: Option<&LastSnapshot>,
+    saved_at: Option<Timestamp>,
+    now: Timestamp,
+) -> [(&'static str, String); 2] {
+    let text =
+        |last: &LastSnapshot| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now));
+    let stop = of_stop.map(text).unwrap_or_default();
+    match saved_at.filter(|saved| of_stop.is_none_or(|last| last.created_at < *saved)) {
+        Some(saved) => [("last snapshot", exact_time(saved, now)), ("at last stop", stop)],
+        None => [("last snapshot", stop), ("at last stop", String::new())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandbox_snapshotter_client::model::json;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_last_snapshot_is_that_of_the_last_stop_or_a_later_one() {
+        let time = |second: u8| Timestamp::try_from(format!("2026-11-20T05:00:0{second}.000Z")).unwrap();
+        let of_stop = json!({
+            "id": "snap-aaaaaaaaaaaaaaaa", "originId": "s", "dir": "/workspace", "sizeBytes": 5,
+            "createdAt": "2026-11-20T05:00:02.000Z",
+        });
+        let of_stop: LastSnapshot = json::from_value(&of_stop).unwrap();
+        let text = |of_stop, saved_at| rows(of_stop, saved_at, time(4)).map(|(_, text)| text);
+        let stop = "snap-aaaaaaaaaaaaaaaa, 5 B, 2026-11-20T05:00:02.000Z (2 s ago)";
+        assert_eq!(text(Some(&of_stop), Some(time(1))), [stop, ""]);
+        assert_eq!(text(Some(&of_stop), Some(time(2))), [stop, ""]);
+        assert_eq!(text(Some(&of_stop), Some(time(3))), ["2026-11-20T05:00:03.000Z (1 s ago)", stop]);
+        assert_eq!(text(None, Some(time(3))), ["2026-11-20T05:00:03.000Z (1 s ago)", ""]);
+        assert_eq!(text(None, None), ["", ""]);
+    }
+}
