@@ -107,6 +107,8 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         ..SnapshotRequest::of(context.sandbox(&command.target)?)
     };
     let taken = context.call_mutating("snapshot", &request).map_err(|failure| match parse_target(&command.target) {
+        // It starts only without files.
+        _ if failure.remediation().contains("allowEmpty") => failure,
         Ok(SandboxTarget::Named(address)) if failure.code() == Some(Code::SandboxNotRunning.as_str()) => failure
             .with_remediation(format!("Start the workspace first: `snapshotter workspace start {}`.", address.short())),
         _ => failure,

@@ -61,6 +61,15 @@ mod tests {
                 Error::nothing_to_fork(&address("default/m3")),
                 "with `snapshotter workspace start m3 --allow-empty`, which",
             ),
+            (
+                Error::start_unfinished(&id).of_lost_workspace(&address("default/m3")),
+                "Start the workspace with `snapshotter workspace start m3 --allow-empty`, which starts it without files",
+            ),
+            (
+                Error::workspace_not_running(&address("team/m3")).of_lost_workspace(&address("team/m3")),
+                "Start the workspace with `snapshotter workspace start team/m3 --allow-empty`, which starts it",
+            ),
+            (adopted.clone().of_lost_workspace(&address("default/m3")), "start m3 --on-diverged adopt` to continue"),
             (adopted, "with `snapshotter workspace start m3 --on-diverged adopt` to continue"),
             (Error::revive_of_workspace(&id, &address("default/m3")), "with `snapshotter workspace start m3`."),
             (Error::fork_not_searchable(&address("default/m3")), "`snapshotter workspace start m3` first, or omit"),

@@ -160,6 +160,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
     }
 
+    /// Returns whether the workspace has lost its files and has no snapshot, so that it starts only with `allowEmpty`.
+    pub(super) fn starts_only_empty(&self) -> Result<bool> {
+        let start = self.start_state()?;
+        Ok(start.first_started_at.is_some()
+            && self.sandbox_record()?.parent.is_none()
+            && self.newest_restorable(&start.dir)?.is_none()
+            && self.current_platform_snapshot(&start.dir)?.is_none())
+    }
+
     /// Returns the newest snapshot that the sandbox can start from: one of its own, or the snapshot that it was made
     /// from.
     pub async fn newest_snapshot(&self) -> Result<Option<NewestSnapshot>> {

@@ -31,6 +31,20 @@ impl Error {
         }
     }
 
+    /// As [`of_workspace`](Self::of_workspace), for a workspace that has lost its files and has no snapshot: it starts only with
+    /// `allowEmpty`.
+    #[must_use]
+    pub fn of_lost_workspace(self, address: &Address) -> Self {
+        let start = format!("{START} {:?}", address.short());
+        let error = self.of_workspace(address);
+        if !error.remediation().starts_with(&start) || error.remediation().contains("onDiverged") {
+            return error;
+        }
+        error.with_remediation(&format!(
+            "{start} with `allowEmpty: true`, which starts it without files: they are lost, and no snapshot has them."
+        ))
+    }
+
     /// Removes the option of captures from the remediation while a container starts.
     #[must_use]
     pub fn without_wake(self) -> Self {
