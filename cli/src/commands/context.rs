@@ -101,7 +101,7 @@ impl Context {
     pub fn exec_stream(&self, request: &ExecRequest, input: Option<impl Read>) -> Result<BodyReader<'static>> {
         let options = request.to_json();
         let stream = self.server.exec_stream(&options, input);
-        stream.map_err(|failure| self.suggest_workspace(failure, &options).of_target(self.target_of(&options)))
+        stream.map_err(|failure| self.explain_target(failure, &options))
     }
 
     /// Writes a file of a running sandbox, whose content is the input.
@@ -113,10 +113,14 @@ impl Context {
         }
         let _tracker = interrupt::track_call(Effect::Changes, None);
         let written = self.server.write_file(&options, content).and_then(Answer::of);
-        let written =
-            written.map_err(|failure| self.suggest_workspace(failure, &options).of_target(self.target_of(&options)))?;
+        let written = written.map_err(|failure| self.explain_target(failure, &options))?;
         self.warn_of_loss_in(&written.raw);
         Ok(written)
+    }
+
+    /// Adds the target of a call to its failure, and a suggestion for an unknown workspace.
+    pub(super) fn explain_target(&self, failure: Failure, options: &Value) -> Failure {
+        self.suggest_workspace(failure, options).of_target(self.target_of(options))
     }
 
     /// Warns of the start of a workspace or a sandbox for a call if files may be lost. In JSON mode, the answer has it.
