@@ -64,9 +64,11 @@ const LIST = `find . -mindepth 1 | cut -c3- | LC_ALL=C sort`;
 test('a directory is copied to a workspace and back, with modes and links', async () => {
   const copied = await cli.json('cp', local('src'), `@${NAME}:lib/src`);
   assert.deepEqual([copied.sandboxId, copied.path, copied.type], [sandbox, 'lib/src', 'directory']);
+  assert.deepEqual(copied.copied, { files: 5, sizeBytes: 3_000_004 });
   assert.equal(await run(`cd lib/src && ${LIST}`), LISTED);
   assert.equal(await run(`stat -c '%a %U' lib/src/-f`), '750 root\n');
   assert.deepEqual(await cli.json('cp', `@${NAME}:lib/src`, local('back')), {
+    copied: { files: 5, sizeBytes: 3_000_004 },
     output: local('back'),
     sandboxId: sandbox,
   });
@@ -100,11 +102,40 @@ test('a copy into an existing directory is in it, as with `cp -r`, in both direc
   assert.equal(await run('ls lib'), 'file\nsrc\n');
 });
 
+test('the copy of a directory prints how much it copied', async () => {
+  assert.equal(await cli.print('cp', local('src'), `@${NAME}:`), 'Copied 5 files, 3.0 MB, to src\n');
+  const [back, other] = [local('back'), local('other')];
+  assert.equal(await cli.print('cp', `@${NAME}:src`, back), `Copied 5 files, 3.0 MB, to ${back}\n`);
+  assert.equal(await cli.print('cp', `@${NAME}:src`, other, '--quiet'), `${other}\n`);
+});
+
 test('a file keeps its name in an existing directory, in both directions', async () => {
   await run('mkdir lib');
   mkdirSync(local('back'));
   assert.equal((await cli.json('cp', local('src/large'), `@${NAME}:lib`)).path, 'lib/large');
   assert.equal((await cli.json('cp', `@${NAME}:lib/large`, local('back'))).output, local('back/large'));
+});
+
+test('several sources are copied into a directory, also after one that fails', async () => {
+  writeFileSync(local('a.txt'), 'a');
+  const sources = [local('a.txt'), local('missing'), local('src')];
+  const { status, stdout } = await cli.run(['cp', ...sources, `@${NAME}:new/`, '--json']);
+  const { copies } = JSON.parse(stdout);
+  const of = ({ from, value, error }: any) => [from, value?.path ?? error.code];
+  assert.deepEqual(copies.map(of), [
+    [local('a.txt'), 'new/a.txt'],
+    [local('missing'), 'LOCAL_FILE_UNREADABLE'],
+    [local('src'), 'new/src'],
+  ]);
+  assert.equal(status, 1);
+  assert.deepEqual(await cli.code('cp', ...sources, `@${NAME}:other`), ['INVALID_USAGE', 2]);
+  assert.deepEqual(await cli.code('cp', local('a.txt'), '-', `@${NAME}:new`), ['INVALID_USAGE', 2]);
+  const back = [`@${NAME}:new/a.txt`, `@${NAME}:new/src`, local('back')];
+  assert.deepEqual(await cli.code('cp', ...back), ['INVALID_USAGE', 2]);
+  mkdirSync(local('back'));
+  const printed = await cli.print('cp', ...back, '--quiet');
+  assert.equal(printed, `${local('back/a.txt')}\n${local('back/src')}\n`);
+  assert.deepEqual(readdirSync(local('back')), ['a.txt', 'src']);
 });
 
 test('a source that ends with `/.` is copied without its name', async () => {

@@ -1,6 +1,6 @@
 //! The commands that copy files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -11,7 +11,7 @@ use super::secrets::Secrets;
 /// `cp`
 #[derive(Args)]
 #[command(override_usage = "\
-snapshotter cp [OPTIONS] <FROM> <TO>
+snapshotter cp [OPTIONS] <FROM>... <TO>
        snapshotter cp [OPTIONS] <SANDBOX|@NAME> <ID|LABEL> <PATH> <LOCAL>
        snapshotter cp [OPTIONS] --ref <FILE|-> <PATH> <LOCAL>")]
 #[command(after_help = "\
@@ -20,6 +20,7 @@ Examples:
   snapshotter cp @notebook:out/report.pdf .
   snapshotter cp ./src @notebook:
   snapshotter cp ./src/. @notebook:lib
+  snapshotter cp a.txt b.txt @notebook:lib/
   snapshotter cp agent-42 before-upgrade src/main.rs .
   snapshotter cp @notebook before-upgrade src ./src
   snapshotter cp agent-42 before-upgrade data.db - | sha256sum
@@ -29,9 +30,9 @@ As with `cp -r`, an existing directory gets the copy under the name of its
 source. A source that ends with /. is copied without its name.")]
 pub struct Cp {
     /// FROM and TO, one of which is SANDBOX:PATH or @NAME:PATH, for a file or a directory of a running sandbox or of a
-    /// workspace. For a snapshot: SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file
+    /// workspace. Several files or directories are copied into the directory TO. For a snapshot: SANDBOX or @NAME, ID or LABEL, PATH and LOCAL; with --ref, PATH and LOCAL. LOCAL is a file
     /// or a directory; - is the standard input or output, and gets a directory as a tar
-    #[arg(value_names = ["FROM", "TO"], num_args = 2..=4, required = true)]
+    #[arg(value_names = ["FROM", "TO"], num_args = 2.., required = true)]
     pub operands: Vec<String>,
     /// The ref of the snapshot in JSON: the output of `snapshot create --json`
     #[arg(long = "ref", id = "from_ref", value_name = "FILE|-")]
@@ -50,6 +51,9 @@ pub struct Cp {
     pub lineage_scope: LineageScope,
 }
 
+/// A copy between this machine and a running sandbox: the sandbox or workspace, the path in it, and the local file.
+pub type Between<'a> = (&'a str, &'a str, SandboxCopy<'a>);
+
 /// The direction of a copy, and the local file.
 #[derive(Clone, Copy)]
 pub enum SandboxCopy<'a> {
@@ -60,18 +64,25 @@ pub enum SandboxCopy<'a> {
 }
 
 impl Cp {
-    /// Returns what is copied between this machine and a running sandbox: the sandbox or workspace, the path in it, and the
-    /// local file. Returns `None` for a copy from a snapshot.
-    pub fn between(&self) -> Option<(&str, &str, SandboxCopy<'_>)> {
-        let [from, to] = self.operands.as_slice() else { return None };
-        if self.reference.is_some() {
+    /// Returns what is copied between this machine and running sandboxes, with the operand of each. Returns `None` for a copy from
+    /// a snapshot.
+    pub fn between(&self) -> Option<Vec<(&str, Between<'_>)>> {
+        let (to, sources) = self.operands.split_last()?;
+        if self.reference.is_some() || sources.is_empty() {
             return None;
         }
-        match (split_place(from), split_place(to)) {
-            (Some((target, path)), None) => Some((target, path, SandboxCopy::To(to))),
-            (None, Some((target, path))) => Some((target, path, SandboxCopy::From(from))),
-            _ => None,
+        let is_upload = split_place(to).is_some();
+        // For a snapshot, there are four operands too.
+        let may_be_snapshot = sources.len() == 3 && is_upload && !to.starts_with('@');
+        if may_be_snapshot && !sources.iter().all(|from| Path::new(from).exists()) {
+            return None;
         }
+        let copies = sources.iter().map(|from| match (split_place(from), split_place(to)) {
+            (Some((target, path)), None) => Some((from.as_str(), (target, path, SandboxCopy::To(to)))),
+            (None, Some((target, path))) => Some((from.as_str(), (target, path, SandboxCopy::From(from)))),
+            _ => None,
+        });
+        copies.collect()
     }
 
     /// Separates the selection of the snapshot, the path and the local file. Returns `None` for another number of operands.

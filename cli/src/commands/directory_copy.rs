@@ -1,5 +1,6 @@
 //! `cp` of directories between this machine and a running sandbox: `tar` in the sandbox packs or unpacks them.
 
+use std::fs;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::thread;
@@ -10,6 +11,7 @@ use sandbox_snapshotter_client::model::files::FilePath;
 use sandbox_snapshotter_client::model::request::{ExecRequest, SandboxFiles};
 
 use super::context::Context;
+use super::copied::Totals;
 use super::local_files::{Body, check_target_directory, unpack, unreadable, write_to_stdout};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -35,7 +37,7 @@ pub(super) fn download(
     path: &FilePath,
     target: &Path,
     force: bool,
-) -> Result<ExecExit> {
+) -> Result<(ExecExit, Totals)> {
     check_target_directory(target, force)?;
     let _tracker = interrupt::track_call(Effect::RunsCommand, None);
     let mut tar = pack(context, files, path)?;
@@ -47,8 +49,8 @@ pub(super) fn download(
 pub(super) fn print(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<ExecExit> {
     let _tracker = interrupt::track_call(Effect::RunsCommand, None);
     let mut tar = pack(context, files, path)?;
-    let written = write_to_stdout(&mut tar).map(|_| ());
-    tar.finish(written)
+    let written = write_to_stdout(&mut tar);
+    tar.finish(written).map(|(exit, ())| exit)
 }
 
 fn pack(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<CommandOutput> {
@@ -57,7 +59,13 @@ fn pack(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<Comm
 }
 
 /// Copies the files of a local directory to a directory of a sandbox, which is created.
-pub(super) fn upload(context: &Context, files: &SandboxFiles, source: &Path, path: &FilePath) -> Result<ExecExit> {
+pub(super) fn upload(
+    context: &Context,
+    files: &SandboxFiles,
+    source: &Path,
+    path: &FilePath,
+) -> Result<(ExecExit, Totals)> {
+    let totals = count_files(source).map_err(|error| unreadable(source, &error))?;
     let (reader, writer) = io::pipe().map_err(|error| unreadable(source, &error))?;
     let _tracker = interrupt::track_call(Effect::RunsCommand, None);
     let from = source.to_owned();
@@ -72,8 +80,25 @@ pub(super) fn upload(context: &Context, files: &SandboxFiles, source: &Path, pat
     match packing.join() {
         // The sandbox reads no more after a failure.
         Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(unreadable(source, &error)),
-        _ => unpacked,
+        _ => unpacked.map(|(exit, ())| (exit, totals)),
     }
+}
+
+/// Returns the totals of the files in a directory, without following links.
+fn count_files(directory: &Path) -> io::Result<Totals> {
+    let (mut totals, mut rest) = (Totals::default(), vec![directory.to_owned()]);
+    while let Some(directory) = rest.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            match metadata.file_type() {
+                kind if kind.is_dir() => rest.push(entry.path()),
+                kind if kind.is_file() => totals.add(metadata.len()),
+                _ => totals.add(0),
+            }
+        }
+    }
+    Ok(totals)
 }
 
 /// Returns a path as an operand of a command, which is no option. `/` alone is the directory of the workspace, in which the
@@ -173,7 +198,7 @@ impl CommandOutput {
 
     /// Returns the end of the command whose output was used with this outcome. What ended the command, or its answer,
     /// is the cause of what the use of the output failed with.
-    fn finish(mut self, used: Result<()>) -> Result<ExecExit> {
+    fn finish<T>(mut self, used: Result<T>) -> Result<(ExecExit, T)> {
         if used.is_ok() {
             // A tar ends before the output does. A failure of the rest is the end of the command.
             let _ = io::copy(&mut self, &mut io::sink());
@@ -181,7 +206,7 @@ impl CommandOutput {
         match self.end.take() {
             Some(Err(failure)) => Err(failure),
             Some(Ok(exit)) if exit.exit_code != 0 => Err(self.failed(&exit)),
-            Some(Ok(exit)) => used.map(|()| exit),
+            Some(Ok(exit)) => used.map(|used| (exit, used)),
             None => Err(used.err().unwrap_or_else(|| broken(&io::ErrorKind::UnexpectedEof.into()))),
         }
     }
@@ -225,6 +250,16 @@ mod tests {
     }
 
     #[test]
+    fn the_files_of_a_directory_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        for (name, size) in [("1", 3), ("a/2", 4), ("a/b/3", 5)] {
+            fs::write(folder.path().join(name), vec![0; size]).unwrap();
+        }
+        assert_eq!(count_files(folder.path()).unwrap(), Totals { files: 3, size_bytes: 12 });
+    }
+
+    #[test]
     fn an_answer_that_breaks_off_is_the_failure_of_the_copy_and_not_the_local_file() {
         let mut tar = CommandOutput {
             answer: Box::new(io::empty()),
@@ -233,7 +268,7 @@ mod tests {
             errors: Vec::new(),
             end: None,
         };
-        let unwritable = Err(Failure::invalid("LOCAL_FILE_UNWRITABLE", "", ""));
+        let unwritable = Err::<(), _>(Failure::invalid("LOCAL_FILE_UNWRITABLE", "", ""));
         assert!(tar.read(&mut [0]).is_err());
         assert_eq!(tar.finish(unwritable).unwrap_err().code(), Some("COPY_INCOMPLETE"));
     }

@@ -9,12 +9,13 @@ use sandbox_snapshotter_client::model::{Code, SecretsMode, Selection};
 use serde_json::{Value, json};
 
 use super::context::Context;
+use super::copied::Copied;
 use super::files::select;
 use super::local_files::{
-    Body, STDOUT, check_target_directory, check_target_file, directory_target, file_name, report, unpack, write_file,
+    Body, STDOUT, check_target_directory, check_target_file, directory_target, file_name, unpack, write_file,
     write_to_stdout,
 };
-use super::sandbox_copy;
+use super::{copies, sandbox_copy};
 use crate::args::download::{Cp, Export};
 use crate::args::files::{split_place, with_colon};
 use crate::exit::Exit;
@@ -25,8 +26,10 @@ use crate::quoting::shell_words;
 
 /// `cp`
 pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
-    if let Some((target, path, copy)) = command.between() {
-        return sandbox_copy::copy(context, &command, target, path, copy);
+    if let Some(between) = command.between() {
+        let [(_, copy)] = between.as_slice() else { return copies::run(context, &command, &between) };
+        let copied = sandbox_copy::copy(context, &command, *copy)?;
+        return copied.map_or(Ok(Exit::Done), |copied| copied.print(context));
     }
     let (operands, secrets) = (command.operands.clone(), command.secrets.map(Into::into));
     let Some((snapshot, path, local, force)) = command.split() else {
@@ -42,15 +45,15 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
         let download =
             if is_directory { open_tar(context, selection, path, secrets)? } else { context.download(&request)? };
         warn_of_left_out(&download);
-        return write_to_stdout(download.body);
+        return write_to_stdout(download.body).map(|()| Exit::Done);
     }
     if is_directory {
         let target = directory_target(&local, &path);
         check_target_directory(&target, force)?;
         let download = open_tar(context, selection, path, secrets)?;
         let source = describe(context, &download);
-        unpack(download.body, &target, force)?;
-        report(context, &source, &target, None)
+        let totals = unpack(download.body, &target, force)?;
+        Copied::local_directory(source, &target, totals).print(context)
     } else {
         let target = PathBuf::from(local);
         let target = if target.is_dir() { target.join(file_name(&path)?) } else { target };
@@ -58,7 +61,7 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
         let download = context.download(&request)?;
         let snapshot_id = download.snapshot_id.clone();
         let size = write_file(download.body, download.size_bytes, &target, force)?;
-        report(context, &json!({ "snapshotId": snapshot_id }), &target, Some(size))
+        Copied::local_file(json!({ "snapshotId": snapshot_id }), &target, size).print(context)
     }
 }
 
@@ -72,12 +75,17 @@ fn invalid_operands(operands: &[String]) -> Failure {
         return Failure::invalid("INVALID_USAGE", "Both FROM and TO are in the same sandbox.", remediation);
     }
     let (message, remediation) = match operands {
+        [sources @ .., _] if sources.len() > 1 && sources.iter().any(|from| split_place(from).is_some()) => (
+            "Several sources must all be on this machine, or all in a sandbox, and TO on the other side.".to_owned(),
+            "Copy from each side with a command of its own.".to_owned(),
+        ),
         [from, to] if split_place(from).is_some() && split_place(to).is_some() => (
             "Both FROM and TO are in a sandbox.".to_owned(),
             "Copy the file to this machine first, then from this machine.".to_owned(),
         ),
         [from, to] if to.starts_with('@') => {
-            let name = Path::new(from).file_name().and_then(|name| name.to_str()).unwrap_or("PATH");
+            let name = Path::new(from).file_name().and_then(|name| name.to_str());
+            let name = name.filter(|name| *name != STDOUT).unwrap_or("PATH");
             (format!("TO has no path: {to}."), format!("Write {}.", with_path(to, name)))
         }
         [from, _] if from.starts_with('@') => {
@@ -113,14 +121,14 @@ pub fn export(context: &Context, command: Export) -> Result<Exit> {
         let download = open_tar(context, selection, path.clone(), secrets)
             .map_err(|failure| explain_output(failure, &words, path.as_str()))?;
         warn_of_left_out(&download);
-        return write_to_stdout(download.body);
+        return write_to_stdout(download.body).map(|()| Exit::Done);
     }
     let target = PathBuf::from(output);
     check_target_file(&target, force)?;
     let download = open_tar(context, selection, path, secrets)?;
     let source = describe(context, &download);
     let size = write_file(download.body, download.size_bytes, &target, force)?;
-    report(context, &source, &target, Some(size))
+    Copied::local_file(source, &target, size).print(context)
 }
 
 /// Adds the option for the file to write to the failure of an export of a path that is not there: the path may be that file.
@@ -170,10 +178,40 @@ mod tests {
             (["@proj", "main.py"], "Write @proj:PATH."),
             (["main.py", "@proj/src"], "Write @proj:src; or @proj/src:main.py for a workspace of another tenant."),
             (["@proj/src/main.py", "."], "Write @proj:src/main.py."),
+            (["-", "@proj"], "Write @proj:PATH."),
             (["@a:x", "@b:x"], "Copy the file to this machine first, then from this machine."),
         ] {
             let Failure::Reported(report) = invalid_operands(&operands.map(str::to_owned)) else { panic!() };
             assert_eq!((report.code.as_str(), report.remediation.as_str()), ("INVALID_USAGE", expected));
+        }
+        let mixed = ["@a:x", "y", "."].map(str::to_owned);
+        let Failure::Reported(report) = invalid_operands(&mixed) else { panic!() };
+        assert_eq!(report.remediation, "Copy from each side with a command of its own.");
+    }
+
+    #[test]
+    fn several_sources_of_one_side_are_no_snapshot() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            cp: Cp,
+        }
+        let count = |words: &[&str]| {
+            let line = <Line as clap::Parser>::parse_from(std::iter::once(&"cp").chain(words));
+            line.cp.between().map(|between| between.len())
+        };
+        assert_eq!(count(&["a", "@n:b"]), Some(1));
+        assert_eq!(count(&["a", "b", "c", "@n:d/"]), Some(3));
+        assert_eq!(count(&["@n:a", "@m:b", "."]), Some(2));
+        let existing = env!("CARGO_MANIFEST_DIR");
+        assert_eq!(count(&[existing, existing, existing, "agent-42:d/"]), Some(3));
+        for other in [
+            &["agent-42", "before", "src", "agent-42:d"][..],
+            &["@n", "before", "src", "."],
+            &["a", "@n:b", "."],
+            &["a", "@n:b", "@n:c"],
+        ] {
+            assert_eq!(count(other), None, "{other:?}");
         }
     }
 }

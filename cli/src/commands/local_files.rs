@@ -5,15 +5,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf, is_separator};
 
 use sandbox_snapshotter_client::model::files::FilePath;
-use serde_json::Value;
 use tar::Archive;
 
-use super::context::Context;
+use super::copied::Totals;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::render::{self, lines};
-use crate::output::sanitize::{sanitize, sanitize_for_terminal};
-use crate::output::{is_terminal, print, print_bytes, print_json};
+use crate::output::{is_terminal, print_bytes};
 
 /// The operand for the standard output.
 pub(super) const STDOUT: &str = "-";
@@ -24,26 +21,7 @@ const BUFFER: usize = 64 << 10;
 /// The bytes of a download.
 pub(super) type Body = Box<dyn Read>;
 
-/// Prints what was written. `source` has the id of the snapshot or of the sandbox.
-pub(super) fn report(context: &Context, source: &Value, target: &Path, size: Option<u64>) -> Result<Exit> {
-    let target = target.display().to_string();
-    if context.output.json {
-        let mut document = source.clone();
-        if let Some(members) = document.as_object_mut() {
-            members.insert("output".to_owned(), target.into());
-            members.extend(size.map(|size| ("sizeBytes".to_owned(), size.into())));
-        }
-        print_json(&document)?;
-    } else if context.output.quiet {
-        print(&lines([sanitize(&target)]))?;
-    } else {
-        let size = size.map_or_else(String::new, |size| format!("  {}", render::size(size)));
-        print(&lines([format!("{}{size}", sanitize_for_terminal(&target))]))?;
-    }
-    Ok(Exit::Done)
-}
-
-pub(super) fn write_to_stdout(mut body: impl Read) -> Result<Exit> {
+pub(super) fn write_to_stdout(mut body: impl Read) -> Result<()> {
     if is_terminal() {
         let message = "A terminal would execute the control characters of the content.";
         return Err(Failure::invalid("INVALID_USAGE", message, "Redirect the standard output, or pass a file."));
@@ -52,7 +30,7 @@ pub(super) fn write_to_stdout(mut body: impl Read) -> Result<Exit> {
     loop {
         let length = body.read(&mut buffer).map_err(|error| broken(&error))?;
         if length == 0 {
-            return Ok(Exit::Done);
+            return Ok(());
         }
         print_bytes(buffer.get(..length).unwrap_or_default())?;
     }
@@ -95,11 +73,12 @@ fn copy_bytes(from: &mut impl Read, to: &mut File, path: &Path) -> Result<u64> {
 }
 
 /// Unpacks a tar into a directory. Refuses names that lead out of it, and does not write through symbolic links out of it.
-pub(super) fn unpack(tar: impl Read, target: &Path, force: bool) -> Result<()> {
+/// Returns the totals of its files.
+pub(super) fn unpack(tar: impl Read, target: &Path, force: bool) -> Result<Totals> {
     let mut archive = Archive::new(tar);
     archive.set_overwrite(force);
     fs::create_dir_all(target).map_err(|error| unwritable(target, &error))?;
-    let mut directories = Vec::new();
+    let (mut directories, mut totals) = (Vec::new(), Totals::default());
     for entry in archive.entries().map_err(|error| broken(&error))? {
         let mut entry = entry.map_err(|error| broken(&error))?;
         let kind = entry.header().entry_type();
@@ -109,10 +88,12 @@ pub(super) fn unpack(tar: impl Read, target: &Path, force: bool) -> Result<()> {
             directories.push(entry);
         } else if kind.is_file() || kind.is_symlink() || kind.is_hard_link() {
             unpack_entry(&mut entry, target)?;
+            totals.add(entry.size());
         }
     }
     directories.sort_by(|one, other| other.path_bytes().cmp(&one.path_bytes()));
-    directories.iter_mut().try_for_each(|directory| unpack_entry(directory, target))
+    directories.iter_mut().try_for_each(|directory| unpack_entry(directory, target))?;
+    Ok(totals)
 }
 
 fn unpack_entry(entry: &mut tar::Entry<'_, impl Read>, target: &Path) -> Result<()> {
@@ -245,14 +226,15 @@ mod tests {
         }
     }
 
-    fn code(result: Result<()>) -> Option<String> {
+    fn code<T>(result: Result<T>) -> Option<String> {
         result.err().and_then(|failure| failure.code().map(str::to_owned))
     }
 
     #[test]
     fn files_are_unpacked() {
         let folder = Folder::new();
-        unpack(Cursor::new(files(&["a", "b/c"])), &folder.target(), false).unwrap();
+        let totals = unpack(Cursor::new(files(&["a", "b/c"])), &folder.target(), false).unwrap();
+        assert_eq!(totals, Totals { files: 2, size_bytes: 2 });
         assert_eq!(fs::read(folder.target().join("b/c")).unwrap(), b"x");
     }
 

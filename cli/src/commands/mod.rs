@@ -4,6 +4,8 @@ mod background;
 mod checkpoint;
 mod confirm;
 mod context;
+mod copied;
+mod copies;
 mod deletion;
 mod diff;
 mod directory_copy;

@@ -13,18 +13,19 @@ use sandbox_snapshotter_client::model::request::{
 use serde_json::json;
 
 use super::context::Context;
+use super::copied::Copied;
 use super::directory_copy;
 use super::file_hints::{Place, explain};
 use super::files::{parse_path, sandbox_files};
 use super::local_files::{
-    STDOUT, check_target_file, directory_target, file_name, kept_name, report, unreadable, write_file, write_to_stdout,
+    STDOUT, check_target_file, directory_target, file_name, kept_name, unreadable, write_file, write_to_stdout,
 };
-use crate::args::download::{Cp, SandboxCopy};
+use crate::args::download::{Between, Cp, SandboxCopy};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
-/// Copies a file or a directory between this machine and a running sandbox or a workspace.
-pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: SandboxCopy<'_>) -> Result<Exit> {
+/// Copies a file or a directory between this machine and a running sandbox or a workspace. Returns `None` for the standard output.
+pub fn copy(context: &Context, command: &Cp, (target, path, copy): Between<'_>) -> Result<Option<Copied>> {
     let files = sandbox_files(context, target, &command.lineage_scope)?;
     let path = parse_path(path)?;
     match copy {
@@ -35,13 +36,19 @@ pub fn copy(context: &Context, command: &Cp, target: &str, path: &str, copy: San
             failure
         }),
         SandboxCopy::From(local) if local != STDOUT && Path::new(local).is_dir() => {
-            upload_directory(context, files, path, local, command.force)
+            upload_directory(context, files, path, local, command.force).map(Some)
         }
-        SandboxCopy::From(local) => upload(context, files, path, local, command.force),
+        SandboxCopy::From(local) => upload(context, files, path, local, command.force).map(Some),
     }
 }
 
-fn download(context: &Context, files: &SandboxFiles, path: &FilePath, local: &str, force: bool) -> Result<Exit> {
+fn download(
+    context: &Context,
+    files: &SandboxFiles,
+    path: &FilePath,
+    local: &str,
+    force: bool,
+) -> Result<Option<Copied>> {
     let request = ReadFileRequest::of(files.clone(), path.clone());
     let first = match context.call_read_only::<FileContent>("files/read", &request) {
         Ok(first) => first.value,
@@ -53,13 +60,13 @@ fn download(context: &Context, files: &SandboxFiles, path: &FilePath, local: &st
     let (id, size) = (first.file.location.sandbox_id.clone(), first.file.attributes.size_bytes);
     let body = RemoteFile::new(context, request, first)?;
     if local == STDOUT {
-        return write_to_stdout(body);
+        return write_to_stdout(body).map(|()| None);
     }
     let target = PathBuf::from(local);
     let target = if target.is_dir() { target.join(file_name(path)?) } else { target };
     check_target_file(&target, force)?;
     let size = write_file(body, Some(size), &target, force)?;
-    report(context, &json!({ "sandboxId": id }), &target, Some(size))
+    Ok(Some(Copied::local_file(json!({ "sandboxId": id }), &target, size)))
 }
 
 fn is_directory(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<bool> {
@@ -72,16 +79,16 @@ fn download_directory(
     path: &FilePath,
     local: &str,
     force: bool,
-) -> Result<Exit> {
+) -> Result<Option<Copied>> {
     if local == STDOUT {
         let end = directory_copy::print(context, files, path)?;
         context.warn_of_loss(end.started.as_ref());
-        return Ok(Exit::Done);
+        return Ok(None);
     }
     let target = directory_target(local, path);
-    let end = directory_copy::download(context, files, path, &target, force)?;
+    let (end, totals) = directory_copy::download(context, files, path, &target, force)?;
     context.warn_of_loss(end.started.as_ref());
-    report(context, &json!({ "sandboxId": end.sandbox_id }), &target, None)
+    Ok(Some(Copied::local_directory(json!({ "sandboxId": end.sandbox_id }), &target, totals)))
 }
 
 /// A file of a running sandbox, which is read part by part.
@@ -126,7 +133,13 @@ impl Read for RemoteFile<'_> {
 
 /// Copies a local directory to a path of the sandbox. It keeps its name in an existing directory, and if the path ends with a
 /// slash.
-fn upload_directory(context: &Context, files: SandboxFiles, path: FilePath, source: &str, force: bool) -> Result<Exit> {
+fn upload_directory(
+    context: &Context,
+    files: SandboxFiles,
+    path: FilePath,
+    source: &str,
+    force: bool,
+) -> Result<Copied> {
     let found = type_of(context, &files, &path)?;
     let is_into = found == Some(FileType::Directory) || path.as_str().ends_with('/');
     let (path, found) = match kept_name(source) {
@@ -145,10 +158,10 @@ fn upload_directory(context: &Context, files: SandboxFiles, path: FilePath, sour
     if !is_free {
         return Err(exists(&path));
     }
-    let end = directory_copy::upload(context, &files, Path::new(source), &path)?;
+    let (end, totals) = directory_copy::upload(context, &files, Path::new(source), &path)?;
     context.warn_of_loss(end.started.as_ref());
     let request = StatFileRequest { source: files.into(), path };
-    context.show(&context.call_read_only::<FileDescription>("files/stat", &request)?)
+    Ok(Copied::directory(context.call_read_only("files/stat", &request)?, totals))
 }
 
 fn is_empty(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<bool> {
@@ -156,7 +169,7 @@ fn is_empty(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<
     Ok(context.call_read_only::<FilePage>("files/list", &request)?.value.files.is_empty())
 }
 
-fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, force: bool) -> Result<Exit> {
+fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, force: bool) -> Result<Copied> {
     let source = Path::new(local);
     let (path, existing) = find_target(context, &files, path, source)?;
     if existing && !force {
@@ -170,7 +183,7 @@ fn upload(context: &Context, files: SandboxFiles, path: FilePath, local: &str, f
         request.mode = if existing { None } else { mode_of(&metadata) };
         context.write_file(&request, file)?
     };
-    context.show(&written)
+    Ok(Copied::file(written))
 }
 
 fn exists(path: &FilePath) -> Failure {
@@ -180,12 +193,12 @@ fn exists(path: &FilePath) -> Failure {
 }
 
 /// Returns the type of what is at a path of the sandbox; `None` if nothing is.
-fn type_of(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<Option<FileType>> {
+pub(super) fn type_of(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<Option<FileType>> {
     let request = StatFileRequest { source: files.clone().into(), path: path.clone() };
     match context.call_without_suggestions::<FileDescription>("files/stat", &request) {
         Ok(found) => Ok(Some(found.value.attributes.r#type)),
         Err(failure) if failure.code() == Some(Code::FileNotFound.as_str()) => Ok(None),
-        Err(failure) => Err(context.suggest_workspace(failure, &request.to_json())),
+        Err(failure) => Err(context.explain_target(failure, &request.to_json())),
     }
 }
 

@@ -1,0 +1,84 @@
+//! `cp` of several files or directories between this machine and running sandboxes.
+
+use std::path::Path;
+
+use sandbox_snapshotter_client::model::files::FileType;
+use serde_json::json;
+
+use super::context::Context;
+use super::files::{parse_path, sandbox_files};
+use super::local_files::STDOUT;
+use super::sandbox_copy::{self, type_of};
+use crate::args::download::{Between, Cp, SandboxCopy};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::output::{print_failure, print_json};
+
+/// Copies each source into the directory in order, also after another one failed. The exit status is that of the first failure.
+pub(super) fn run(context: &Context, command: &Cp, copies: &[(&str, Between<'_>)]) -> Result<Exit> {
+    for (_, copy) in copies {
+        check_source(*copy)?;
+    }
+    if let Some((_, copy)) = copies.first() {
+        check_directory(context, command, *copy)?;
+    }
+    let (mut exit, mut results) = (Exit::Done, Vec::new());
+    for (from, copy) in copies {
+        match sandbox_copy::copy(context, command, *copy) {
+            Ok(copied) => {
+                if let Some(copied) = copied {
+                    if !context.output.json {
+                        copied.print_text(context)?;
+                    }
+                    results.push(json!({ "from": from, "value": copied.document }));
+                }
+            }
+            Err(failure) => {
+                exit = if exit == Exit::Done { failure.exit() } else { exit };
+                if !context.output.json {
+                    print_failure(&failure);
+                }
+                if let Failure::Reported(report) = failure {
+                    results.push(json!({ "from": from, "error": report.to_json() }));
+                }
+            }
+        }
+    }
+    if context.output.json {
+        print_json(&json!({ "copies": results }))?;
+    }
+    Ok(exit)
+}
+
+fn check_source((_, _, copy): Between<'_>) -> Result<()> {
+    match copy {
+        SandboxCopy::From(STDOUT) => {
+            let message = "The standard input has no name, so it can't be one of several sources.";
+            Err(Failure::invalid("INVALID_USAGE", message, "Copy it with a command of its own."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Verifies that several sources have a directory to be copied into.
+fn check_directory(context: &Context, command: &Cp, (target, path, copy): Between<'_>) -> Result<()> {
+    let (to, is_directory, remediation) = match copy {
+        SandboxCopy::To(local) => {
+            (local.to_owned(), Path::new(local).is_dir(), "Create the directory first.".to_owned())
+        }
+        SandboxCopy::From(_) => {
+            let is_directory = path.is_empty() || path.ends_with('/') || {
+                let files = sandbox_files(context, target, &command.lineage_scope)?;
+                type_of(context, &files, &parse_path(path)?)? == Some(FileType::Directory)
+            };
+            let to = format!("{target}:{path}");
+            let remediation = format!("Pass `{to}/`, which creates the directory.");
+            (to, is_directory, remediation)
+        }
+    };
+    if is_directory {
+        return Ok(());
+    }
+    let message = format!("{to} is no directory, and several sources are copied into one.");
+    Err(Failure::invalid("INVALID_USAGE", message, remediation))
+}
