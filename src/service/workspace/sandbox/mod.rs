@@ -161,7 +161,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub fn of_own_workspace(&self, error: Error) -> Error {
         match self.ledger.sandbox() {
             Ok(Some(SandboxRecord { binding: Some(binding), .. })) if !binding.superseded => {
-                let is_lost = self.starts_only_empty().unwrap_or_default();
+                // In another container, there may be files.
+                let is_lost = error.code() != Code::SandboxReplaced && self.starts_only_empty().unwrap_or_default();
                 if is_lost { error.of_lost_workspace(&binding.address) } else { error.of_workspace(&binding.address) }
             }
             _ => error,
