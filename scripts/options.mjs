@@ -1,4 +1,5 @@
-// The options of `npm run demo`, `npm run dev` and `npm run pack`. They are checked before anything is installed or built.
+// The options of `npm run demo`, `npm run dev`, `npm run deploy` and `npm run pack`. They are checked before anything is installed or
+// built.
 
 import { parseArgs } from 'node:util';
 
@@ -29,6 +30,17 @@ ${RUNTIME}
 
 The environment variable PORT selects the port, by default 8787. The agent gets the next one.
 `,
+  deploy: `Usage: npm run deploy -- [options]
+
+Builds the Worker and the image of the sandboxes, and deploys them to your Cloudflare account.
+
+  --runtime <name>   container: deploys wrangler.container.toml, for new deployments
+                     sdk-0.12: deploys wrangler.toml
+  --config <path>    Deploys another configuration. Default: wrangler.toml
+  --dry-run          Builds and prints the bindings, and uploads nothing. Needs no account
+
+\`wrangler deploy\` gets all other options.
+`,
 };
 
 const string = /** @type {const} */ ({ type: 'string' });
@@ -41,6 +53,59 @@ const OPTIONS = {
 
 /** An option of each command. */
 const EXAMPLES = { demo: '--runtime <name>', dev: '--agent <path>' };
+
+/** The configuration that `npm run deploy -- --runtime` deploys for each runtime. */
+const CONFIGURATIONS = { 'sdk-0.12': 'wrangler.toml', container: 'wrangler.container.toml' };
+
+/** The options of `wrangler deploy` that select a configuration, and `--runtime`. wrangler checks the others. */
+const DEPLOY_OPTIONS = /** @type {const} */ ({
+  runtime: string,
+  config: { type: 'string', short: 'c' },
+  env: { type: 'string', short: 'e' },
+  'dry-run': { type: 'boolean' },
+  help,
+});
+
+/**
+ * Returns what the arguments of `npm run deploy` select, and the arguments for `wrangler deploy`. Prints the help and ends the
+ * process for `--help`; ends the process with status 2 if `--runtime` is invalid.
+ */
+export function parseDeployment(/** @type {string[]} */ args) {
+  const { values, tokens } = parseArgs({
+    args,
+    options: DEPLOY_OPTIONS,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  if (values.help) return end(HELP.deploy, 0);
+  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : undefined);
+  const runtime = values.runtime === undefined ? undefined : (text(values.runtime) ?? ''); // Without a value.
+  const selected = RUNTIMES.find((name) => name === runtime);
+  try {
+    check({ runtime });
+    if (selected !== undefined && values.config !== undefined)
+      throw new Error('--runtime selects a configuration. Pass --runtime or --config, not both.');
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    return end(`${message}\nOptions: npm run deploy -- --help\n`, 2);
+  }
+  const own = tokens.flatMap((token) =>
+    token.kind === 'option' && token.name === 'runtime'
+      ? [token.index, ...(token.inlineValue === false ? [token.index + 1] : [])]
+      : [],
+  );
+  const rest = args.filter((_, index) => !own.includes(index));
+  const config = selected === undefined ? [] : ['--config', CONFIGURATIONS[selected]];
+  return {
+    runtime: selected,
+    config: selected === undefined ? (text(values.config) ?? 'wrangler.toml') : CONFIGURATIONS[selected],
+    environment: text(values.env),
+    isDefault: selected === undefined && values.config === undefined,
+    isDryRun: values['dry-run'] === true,
+    args: [...config, ...rest],
+  };
+}
 
 /** The packages of `npm run pack`. */
 const PACKAGES = ['client', 'cli'];
@@ -105,7 +170,7 @@ export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @t
 /** The formats of the log of `npm run dev`. */
 const LOG_FORMATS = ['text', 'json'];
 
-function check(/** @type {{ runtime?: string, log?: string }} */ { runtime, log = 'text' }) {
+function check(/** @type {{ runtime?: string | undefined, log?: string }} */ { runtime, log = 'text' }) {
   if (!LOG_FORMATS.includes(log)) throw new Error(`--log must be text or json, got ${JSON.stringify(log)}.`);
   if (runtime !== undefined && !RUNTIMES.some((name) => name === runtime))
     throw new Error(`--runtime must be ${RUNTIMES.join(' or ')}, got ${JSON.stringify(runtime)}.`);

@@ -1,7 +1,7 @@
 // `npm run <command>`: installs and builds what the command needs, then runs it.
 
 import { build } from './build.mjs';
-import { parseOptions, parsePackages } from './options.mjs';
+import { parseDeployment, parseOptions, parsePackages } from './options.mjs';
 import { buildProgram, packClient, packProgram } from './pack.mjs';
 import {
   TESTED,
@@ -9,7 +9,6 @@ import {
   clientGenerators,
   inTarget,
   jq,
-  output,
   overlays,
   packages,
   run,
@@ -147,10 +146,9 @@ const commands = {
     }
   },
   deploy: () => {
+    parseDeployment(args);
     packages(); // wrangler runs `npm run build`.
-    const docker = output('docker', ['info', '--format', '{{.ServerVersion}}']) !== undefined;
-    const rollout = args.includes('--dry-run') && !docker ? ['--containers-rollout=none'] : [];
-    run('wrangler', ['deploy', ...args, ...rollout]);
+    run('node', ['scripts/deploy.ts', ...args]);
   },
 };
 

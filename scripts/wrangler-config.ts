@@ -16,15 +16,16 @@ export type { Config };
 /** The folder of the stored configurations. */
 const FOLDER = at('.local/configs');
 
-/** Returns the configuration in a wrangler.toml. */
-export async function readConfig(path: string): Promise<Config> {
+/** Returns the configuration in a wrangler.toml, or that of one of its environments. */
+export async function readConfig(path: string, environment?: string): Promise<Config> {
   const file = resolve(path);
   const version = readFileSync(at('package-lock.json'));
-  const key = createHash('sha256').update(file).update(readFileSync(file)).update(version).digest('hex');
+  const parts = [file, environment ?? '', readFileSync(file), version];
+  const key = parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex');
   const stored = join(FOLDER, `${key}.json`);
   if (existsSync(stored)) return JSON.parse(readFileSync(stored, 'utf8'));
   const { unstable_readConfig } = await import('wrangler');
-  const config = unstable_readConfig({ config: file }, { hideWarnings: true });
+  const config = unstable_readConfig({ config: file, env: environment }, { hideWarnings: true });
   mkdirSync(FOLDER, { recursive: true });
   const unfinished = join(FOLDER, randomUUID());
   writeFileSync(unfinished, JSON.stringify(config));

@@ -1,4 +1,4 @@
-// The options of `npm run demo` and `npm run dev`, which are checked before anything is built, and the output of `npm run setup`.
+// The options of `npm run demo`, `dev`, `deploy` and `pack`, which are checked before anything is built, and the output of `npm run setup`.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -18,6 +18,7 @@ async function run(...args: string[]) {
 for (const [command, option] of [
   ['demo', '--runtime'],
   ['dev', '--agent'],
+  ['deploy', '--runtime'],
 ] as const)
   test(`\`npm run ${command} -- --help\` names the options`, async () => {
     const { status, output } = await run(command, '--help');
@@ -29,6 +30,12 @@ for (const [command, option] of [
 for (const [args, message] of [
   [['dev', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
   [['demo', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
+  [['deploy', '--runtime', 'docker'], '--runtime must be sdk-0.12 or container, got "docker".'],
+  [['deploy', '--dry-run', '--runtime'], '--runtime must be sdk-0.12 or container, got "".'],
+  [
+    ['deploy', '--runtime', 'container', '-c', 'wrangler.toml'],
+    '--runtime selects a configuration. Pass --runtime or --config, not both.',
+  ],
   [['dev', '--log', 'xml'], '--log must be text or json, got "xml".'],
   [['dev', '--runtme', 'container'], "Unknown option '--runtme'"],
   [['demo', '--agent', 'wrangler.toml'], "Unknown option '--agent'"],

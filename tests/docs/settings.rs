@@ -8,6 +8,7 @@ use sandbox_snapshotter::cloudflare::deployment::VARS;
 use super::markdown::page;
 
 const WRANGLER: &str = include_str!("../../wrangler.toml");
+const WRANGLER_OF_CONTAINERS: &str = include_str!("../../wrangler.container.toml");
 const METRICS: &str = include_str!("../../src/cloudflare/metrics.rs");
 
 /// The names in the tables of `docs/configuration.md`.
@@ -43,10 +44,12 @@ fn every_binding_is_documented() {
 
 #[test]
 fn every_var_of_wrangler_toml_is_documented() {
-    let (_, vars) = WRANGLER.split_once("[vars]\n").expect("vars");
-    let (vars, _) = vars.split_once("\n[").expect("their end");
-    for (var, _) in vars.lines().filter_map(|line| line.split_once(" = ")) {
-        assert!(documented_settings().contains(var), "{var}");
+    for config in [WRANGLER, WRANGLER_OF_CONTAINERS] {
+        let (_, vars) = config.split_once("[vars]\n").expect("vars");
+        let (vars, _) = vars.split_once("\n[").expect("their end");
+        for (var, _) in vars.lines().filter_map(|line| line.split_once(" = ")) {
+            assert!(documented_settings().contains(var), "{var}");
+        }
     }
 }
 
