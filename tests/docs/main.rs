@@ -2,6 +2,7 @@
 // Helpers are no `#[test]` functions, so clippy's exceptions for tests don't cover them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod costs;
 mod errors;
 mod examples;
 mod limits;
