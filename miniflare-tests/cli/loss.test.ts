@@ -1,8 +1,10 @@
 // The command line with a workspace whose container was killed: each command that notices it warns that files may be lost.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, beforeEach, test } from 'node:test';
 
+import { at } from '../../scripts/setup.mjs';
 import { start, type Cli } from './cli.ts';
 import { type World } from '../world.ts';
 
@@ -113,4 +115,39 @@ test('the list, the description and `doctor` say so after a stop, until the next
   await cli.run(['workspace', 'start', NAME]);
   assert.doesNotMatch(await cli.print('workspace', 'list'), /may be lost/);
   assert.doesNotMatch(await cli.print('doctor'), /ended without a stop/);
+});
+
+test('`destroy` of the sandbox ends the container without a stop', async () => {
+  const { stdout } = await cli.run(['workspace', 'start', NAME, '--quiet']);
+  await world.sandbox(stdout.trim(), 'destroy');
+  assert.match(await cli.print('workspace', 'show', NAME), /^container +ended without a stop/m);
+  const { status, stderr } = await cli.run(['exec', `@${NAME}`, 'true']);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, RESTORED);
+});
+
+test('the commands of the page lose a file, and say so', async () => {
+  const page = readFileSync(at('docs/workspaces.md'), 'utf8');
+  const [, block = ''] = /To see what happens after a loss[^]+?^```sh\n([^]+?)^```/m.exec(page) ?? [];
+  const started = await start({ mode: 'container' });
+  await using _world = started.world;
+  await using container = started.cli;
+  const results = [];
+  for (const line of block.trim().split('\n')) results.push(await container.shell(line));
+  const [killed, shown, read] = results.slice(-3);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    [0, 0, 0, 0, 255, 0, 0],
+  );
+  assert.match(
+    killed?.stderr ?? '',
+    /^error\[OPERATION_INTERRUPTED\]: The container .+ ended while the command ran/,
+  );
+  assert.match(shown?.stdout ?? '', /^container +ended without a stop/m);
+  assert.equal(read?.stdout, 'saved\n');
+  assert.match(read?.stderr ?? '', RESTORED);
+  const ignored = await container.shell(
+    "snapshotter exec @lab 'kill -9 1'; snapshotter exec @lab 'cat notes.txt'",
+  );
+  assert.deepEqual([ignored.status, ignored.stdout], [0, 'saved\n']);
 });
