@@ -223,4 +223,25 @@ mod tests {
         }
         check(&help::command());
     }
+
+    #[test]
+    fn every_command_in_the_documentation_is_valid() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        let mut commands = Vec::new();
+        for page in ["cli.md", "workspaces.md", "usage.md"] {
+            let text = std::fs::read_to_string(root.join(page)).unwrap();
+            let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+            let lines = blocks.flat_map(str::lines).filter(|line| line.starts_with("snapshotter "));
+            commands.extend(lines.map(str::to_owned));
+        }
+        assert!(commands.len() >= 20, "{commands:?}");
+        for command in commands {
+            // The shell splits the words.
+            let script = format!("snapshotter() {{ printf '%s\\n' snapshotter \"$@\"; }}; {command}");
+            let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+            let words = String::from_utf8(output.stdout).unwrap();
+            let parsed = help::command().try_get_matches_from(words.lines());
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+        }
+    }
 }
