@@ -11,7 +11,7 @@ import { type World } from '../world.ts';
 const NAME = 'notebook';
 
 const RESTORED =
-  /^warning: the files were restored from snap-\w+, which was \d+ s old; changes that are in no snapshot may be lost\n$/;
+  /^warning: the files were restored from snap-\w+, which was \d+ (s|min) old; changes that are in no snapshot may be lost\n$/;
 
 const HAD_ENDED =
   /^warning: the container had ended before the stop; changes that are in no snapshot may be lost\n$/;
