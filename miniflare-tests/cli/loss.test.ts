@@ -83,12 +83,16 @@ test('an empty start of a workspace whose files are lost warns', async () => {
     await cli.print('workspace', 'show', 'unsaved'),
     /^container +ended .*; no snapshot has its files$/m,
   );
-  for (const source of ['-', import.meta.filename]) {
-    const { error } = await cli.failure('cp', source, '@unsaved:file');
-    assert.match(error.remediation, /`snapshotter workspace start unsaved --allow-empty`/);
-  }
   const { stderr } = await cli.run(['workspace', 'start', 'unsaved', '--allow-empty']);
   assert.equal(stderr, 'warning: changes that are in no snapshot may be lost\n');
+});
+
+test('a copy to a workspace whose files are lost names it in the advice', async () => {
+  await world.kill(await cli.id('workspace', 'create', 'lost'));
+  for (const source of ['-', import.meta.filename]) {
+    const { error } = await cli.failure('cp', source, '@lost:file');
+    assert.match(error.remediation, /`snapshotter workspace start lost --allow-empty`/);
+  }
 });
 
 test('the warnings are in the answer in JSON mode', async () => {
