@@ -77,9 +77,9 @@ impl Copied {
     /// Prints it.
     pub fn print(&self, context: &Context) -> Result<Exit> {
         if context.output.json {
-            print_json(&self.document)?
+            print_json(&self.document)?;
         } else {
-            self.print_text(context)?
+            self.print_text(context)?;
         }
         Ok(Exit::Done)
     }

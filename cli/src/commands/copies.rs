@@ -25,14 +25,14 @@ pub(super) fn run(context: &Context, command: &Cp, copies: &[(&str, Between<'_>)
     let (mut exit, mut results) = (Exit::Done, Vec::new());
     for (from, copy) in copies {
         match sandbox_copy::copy(context, command, *copy) {
-            Ok(copied) => {
-                if let Some(copied) = copied {
-                    if !context.output.json {
-                        copied.print_text(context)?;
-                    }
-                    results.push(json!({ "from": from, "value": copied.document }));
+            Ok(Some(done)) => {
+                if !context.output.json {
+                    done.print_text(context)?;
                 }
+                results.push(json!({ "from": from, "value": done.document }));
             }
+            // Nothing else than the standard output, which is refused for several sources.
+            Ok(None) => {}
             Err(failure) => {
                 exit = if exit == Exit::Done { failure.exit() } else { exit };
                 if !context.output.json {
