@@ -45,6 +45,7 @@ fn capture_of_workspace_without_files_and_snapshots_says_to_start_it_empty() {
     let unfinished = remediation(Code::SandboxStarting);
     assert!(unfinished.starts_with(expected), "{unfinished}");
     fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap();
+    fixture.world.advance_clock(MINUTE);
     capture(&fixture, &json!({})).unwrap();
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
     let restorable = remediation(Code::SandboxNotRunning);
