@@ -25,10 +25,10 @@ export async function readConfig(path: string, environment?: string): Promise<Co
   const stored = join(FOLDER, `${key}.json`);
   if (existsSync(stored)) return JSON.parse(readFileSync(stored, 'utf8'));
   const { unstable_readConfig } = await import('wrangler');
-  const config = unstable_readConfig({ config: file, env: environment }, { hideWarnings: true });
+  const text = JSON.stringify(unstable_readConfig({ config: file, env: environment }, { hideWarnings: true }));
   mkdirSync(FOLDER, { recursive: true });
   const unfinished = join(FOLDER, randomUUID());
-  writeFileSync(unfinished, JSON.stringify(config));
+  writeFileSync(unfinished, text);
   renameSync(unfinished, stored); // Other processes may store the same.
-  return config;
+  return JSON.parse(text);
 }
