@@ -11,6 +11,7 @@ use crate::model::answer::Check;
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::named::answer::HookRun;
 use crate::model::named::binding::DirectoryListing;
+use crate::model::required_container::Refusal;
 use crate::model::{ArchiveFormat, BackupId, BackupMetadata, BackupObjectKind, Error, Failure, Probe, SandboxId};
 use crate::service::calls::failures::{self, During};
 use crate::service::snapshot::verify;
@@ -97,7 +98,7 @@ pub fn hook(stdout: &str, name: &str) -> Result<Option<HookRun>, Failure> {
 pub fn checkpoint(
     stdout: &str,
     call: &CheckpointCall,
-) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+) -> Result<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>, Failure> {
     checkpoints::read_answer(stdout, call)
 }
 

@@ -5,6 +5,7 @@ use base64ct::{Base64, Encoding};
 use sandbox_snapshotter::fuzzing::checkpoint;
 use sandbox_snapshotter::model::checkpoint::RestoredCheckpoint;
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
+use sandbox_snapshotter::model::required_container::Refusal;
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName};
 
 use super::input;
@@ -38,7 +39,8 @@ pub fn read(data: &[u8]) {
     };
     match checkpoint(&stdout, &call) {
         Ok(Ok(outcome)) => check_outcome(&outcome, &call),
-        Ok(Err(refusal)) => check_refusal(&refusal),
+        Ok(Err(Refusal::Call(refusal))) => check_refusal(&refusal),
+        Ok(Err(Refusal::Container(_))) => {}
         Err(failure) => {
             assert!(failure.is_protocol());
             assert_short(&failure);

@@ -10,11 +10,12 @@ use super::sandbox_command::{COMMAND_TIMEOUT_MILLIS, NO_SESSION, WORKING_DIRECTO
 use super::sandbox_stubs::SandboxStubs;
 use super::{checkpoints, scripts, stub};
 use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::exec::OutputStream;
-use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand, ExecContainer};
+use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::{Directory, Failure, SandboxId};
 use crate::ports::{CallerCommands, RunningCommand};
 
@@ -30,28 +31,27 @@ impl CallerCommands for SandboxStubs {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        required: RequiredContainer,
+        required: &RequiredContainer,
         part: &FilePart,
-    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
-        let stdout = self.run(id, &scripts::write_file_part(dir, required, part), COMMAND_TIMEOUT_MILLIS).await?;
+    ) -> Result<Result<PartOutcome, Refusal<PartRefusal>>, Failure> {
+        let script = scripts::write_file_part(dir, required, part);
+        let stdout = self.run_in(id, &script, COMMAND_TIMEOUT_MILLIS, required.identity()).await?;
         scripts::read_part_outcome(&stdout).ok_or_else(|| unreadable("the output of a write"))
     }
 
     async fn run_command(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         command: &ContainerCommand,
     ) -> Result<CommandStream, Failure> {
         let millis = command.timeout_seconds.saturating_mul(1000).saturating_add(EXEC_MARGIN_MILLIS);
         // Only the class of the client reads the identity.
-        let options = match container {
-            ExecContainer::Identified(identity) => {
-                json!({ "cwd": WORKING_DIRECTORY, "timeout": millis, "expectedLastChange": identity })
-            }
-            _ => json!({ "cwd": WORKING_DIRECTORY, "timeout": millis }),
+        let options = match required.identity() {
+            Some(identity) => json!({ "cwd": WORKING_DIRECTORY, "timeout": millis, "expectedLastChange": identity }),
+            None => json!({ "cwd": WORKING_DIRECTORY, "timeout": millis }),
         };
-        let script = scripts::run_command(container, command);
+        let script = scripts::run_command(required, command);
         let arguments = stub::js_arguments(&[json!(script), json!(NO_SESSION), options])?;
         let sandbox = stub::get(&self.namespace, id.as_str())?;
         let stream = stub::call(&sandbox, "execStreamWithSessionToken", &arguments).await;
@@ -72,28 +72,29 @@ impl CallerCommands for SandboxStubs {
     async fn call_files(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &FileCall,
-    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        let output = self.output_of(id, container, &scripts::file_command(call), "a call about files").await?;
+    ) -> Result<Result<FileOutcome, Refusal<FileRefusal>>, Failure> {
+        let output = self.output_of(id, required, &scripts::file_command(call), "a call about files").await?;
         match output {
-            Err(refusal) => Ok(Err(FileRefusal::Container(refusal))),
-            Ok(output) => {
-                scripts::read_file_outcome(&output, call).ok_or_else(|| unreadable("the output of a call about files"))
-            }
+            Err(refusal) => Ok(Err(refusal.map(FileRefusal::Command))),
+            Ok(output) => scripts::read_file_outcome(&output, call)
+                .map(|outcome| outcome.map_err(Refusal::Call))
+                .ok_or_else(|| unreadable("the output of a call about files")),
         }
     }
 
     async fn call_background(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &BackgroundCall,
-    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
+    ) -> Result<Result<BackgroundOutcome, Refusal<BackgroundRefusal>>, Failure> {
         let what = "a call about background commands";
-        match self.output_of(id, container, &scripts::background_command(call), what).await? {
-            Err(refusal) => Ok(Err(BackgroundRefusal::Container(refusal))),
+        match self.output_of(id, required, &scripts::background_command(call), what).await? {
+            Err(refusal) => Ok(Err(refusal.map(BackgroundRefusal::Command))),
             Ok(output) => scripts::read_background_outcome(&output, call)
+                .map(|outcome| outcome.map_err(Refusal::Call))
                 .ok_or_else(|| unreadable("the output of a call about background commands")),
         }
     }
@@ -102,10 +103,11 @@ impl CallerCommands for SandboxStubs {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        required: RequiredContainer,
+        required: &RequiredContainer,
         call: &CheckpointCall,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-        let stdout = self.run(id, &checkpoints::command(dir, required, call), checkpoints::TIMEOUT_MILLIS).await?;
+    ) -> Result<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>, Failure> {
+        let script = checkpoints::command(dir, required, call);
+        let stdout = self.run_in(id, &script, checkpoints::TIMEOUT_MILLIS, required.identity()).await?;
         checkpoints::read_answer(&stdout, call)
     }
 }
@@ -115,11 +117,11 @@ impl SandboxStubs {
     async fn output_of(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         command: &ContainerCommand,
         what: &str,
-    ) -> Result<Result<Vec<u8>, CommandRefusal>, Failure> {
-        let mut running = self.run_command(id, container, command).await?;
+    ) -> Result<Result<Vec<u8>, Refusal<CommandRefusal>>, Failure> {
+        let mut running = self.run_command(id, required, command).await?;
         let mut output = Vec::new();
         while let Some(event) = running.next().await? {
             match event {

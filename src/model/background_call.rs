@@ -99,8 +99,8 @@ pub enum BackgroundOutcome {
 /// Why a call was refused. It changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BackgroundRefusal {
-    /// The container is not the expected one, or runs too many commands.
-    Container(CommandRefusal),
+    /// The command that carries out the call was refused.
+    Command(CommandRefusal),
     /// The sandbox runs the maximum number of background commands.
     TooMany,
     /// There is no command with the id.

@@ -6,16 +6,6 @@ use super::checkpoint::{
 };
 use super::sandbox::DirectoryContent;
 
-/// The container in which a call may run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequiredContainer {
-    /// A container that is at least this old, in milliseconds, and does not carry the note that it replaced another
-    /// container.
-    OlderThan(i64),
-    /// The ready container of a named workspace, by its container marker.
-    Ready,
-}
-
 /// A call about checkpoints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CheckpointCall {
@@ -74,15 +64,6 @@ pub enum CheckpointOutcome {
 /// Why a call was refused. No file was changed, except possibly with [`Failed`](Self::Failed).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointRefusal {
-    /// The container is too young: it may have replaced another one.
-    TooYoung {
-        /// How long it has been running, in milliseconds.
-        age_millis: i64,
-    },
-    /// The container carries the note that it replaced another one.
-    IsReplacement,
-    /// The container is not ready: no start of the workspace has returned it.
-    NotReady,
     /// The directory is missing, or is not a directory.
     NotADirectory(DirectoryContent),
     /// The directory belongs to the git repository of a parent directory.

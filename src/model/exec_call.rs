@@ -5,27 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::exec::OutputStream;
-use super::{ContainerIdentity, Directory, Runtime, SandboxId, Timestamp};
+use super::required_container::{Refusal, RequiredContainer};
+use super::{Directory, Runtime, SandboxId, Timestamp};
 
 /// The maximum number of commands of callers that run in a sandbox at the same time.
 pub const MAX_COMMANDS: usize = 16;
-
-/// The container in which a command may run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum ExecContainer {
-    /// The container with this identity. A class that reports identities refuses another one, and starts none.
-    Identified(ContainerIdentity),
-    /// The ready container of a named workspace.
-    Ready,
-    /// The ready container whose marker has this nonce.
-    Marked(String),
-    /// A container that is at least this old and does not carry the note that it replaced another container.
-    OlderThan {
-        /// The age, in milliseconds.
-        millis: i64,
-    },
-}
 
 /// The request to prepare a command in a sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +28,7 @@ pub struct PrepareExecRequest {
 #[serde(rename_all = "camelCase")]
 pub struct PreparedExec {
     /// The container that has the files of the sandbox.
-    pub container: ExecContainer,
+    pub container: RequiredContainer,
     /// The runtime of the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Runtime>,
@@ -118,7 +102,7 @@ pub enum CommandInput {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandEvent {
     /// The command did not run. It is the only event.
-    Refused(CommandRefusal),
+    Refused(Refusal<CommandRefusal>),
     /// The command runs. It is the first event.
     Started,
     /// A part of an output.
@@ -132,16 +116,9 @@ pub enum CommandEvent {
     },
 }
 
-/// Why a command did not run.
+/// Why a command did not run in the required container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandRefusal {
-    /// The container is too young: it may have replaced another one.
-    TooYoung {
-        /// How long it has been running, in milliseconds.
-        age_millis: i64,
-    },
-    /// Another container is running.
-    OtherContainer,
     /// The sandbox runs the maximum number of commands.
     TooMany,
     /// The working directory can't be entered.

@@ -150,8 +150,8 @@ pub enum FileOutcome {
 /// Why a call was refused. It changed nothing, except that directories may have been created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileRefusal {
-    /// The container is not the expected one, or runs too many commands.
-    Container(CommandRefusal),
+    /// The command that carries out the call was refused.
+    Command(CommandRefusal),
     /// Nothing is at the path.
     NotFound,
     /// The path is not that of a directory, or leads through something other than a directory.

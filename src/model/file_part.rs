@@ -54,15 +54,6 @@ pub enum PartOutcome {
 /// Why a part was refused. The place of the file was left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartRefusal {
-    /// The container is too young: it may have replaced another one.
-    TooYoung {
-        /// How long it has been running, in milliseconds.
-        age_millis: i64,
-    },
-    /// The container carries the note that it replaced another one.
-    IsReplacement,
-    /// The container is not ready: no start of the workspace has returned it.
-    NotReady,
     /// The directory is missing, or is not a directory.
     NotADirectory(DirectoryContent),
     /// Something on the path is no directory; or the path is a directory.

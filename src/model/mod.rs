@@ -20,6 +20,7 @@ pub mod freeze_call;
 pub mod mint;
 pub mod named;
 pub mod record;
+pub mod required_container;
 pub mod retention;
 pub mod sandbox;
 pub mod sandbox_bindings;

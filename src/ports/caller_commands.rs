@@ -4,10 +4,11 @@ use std::future::Future;
 
 use super::Ports;
 use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
-use crate::model::exec_call::{CommandEvent, ContainerCommand, ExecContainer};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
+use crate::model::exec_call::{CommandEvent, ContainerCommand};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::{Directory, Failure, Result, SandboxId};
 
 /// A command of a caller that runs in a container. Where it is dropped, the command continues.
@@ -30,22 +31,21 @@ pub trait CallerCommands {
     type Input;
 
     /// Writes a part of a file to the directory, or returns why the part was refused. Creates missing directories, and
-    /// follows no symbolic link. Starts the container if it is not running. Changes nothing in a container that does not
-    /// meet `required`.
+    /// follows no symbolic link. `required` is as for [`run_command`](Self::run_command).
     fn write_file_part(
         &self,
         id: &SandboxId,
         dir: &Directory,
-        required: RequiredContainer,
+        required: &RequiredContainer,
         part: &FilePart,
-    ) -> impl Future<Output = Result<Result<PartOutcome, PartRefusal>, Failure>>;
+    ) -> impl Future<Output = Result<Result<PartOutcome, Refusal<PartRefusal>>, Failure>>;
 
-    /// Runs a command of a caller, and returns its events. In another container than `container`, the command is refused:
-    /// one with an identity starts none, and the others start one if none is running.
+    /// Runs a command of a caller, and returns its events. Refuses the command in a container that does not
+    /// meet `required`. Starts the container if it is not running, unless `required` is an identity.
     fn run_command(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         command: &ContainerCommand,
     ) -> impl Future<Output = Result<Self::RunningCommand, Failure>>;
 
@@ -56,31 +56,31 @@ pub trait CallerCommands {
     /// is not running.
     fn kill_command(&self, id: &SandboxId, command_id: &str) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Starts, lists, reads or ends background commands, or returns why the call was refused. In another container than
-    /// `container`, it is refused as [`run_command`](Self::run_command) is.
+    /// Starts, lists, reads or ends background commands, or returns why the call was refused. `required` is as
+    /// for [`run_command`](Self::run_command).
     fn call_background(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &BackgroundCall,
-    ) -> impl Future<Output = Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure>>;
+    ) -> impl Future<Output = Result<Result<BackgroundOutcome, Refusal<BackgroundRefusal>>, Failure>>;
 
-    /// Reads or changes files, or returns why the call was refused. In another container than `container`, it is refused as
-    /// [`run_command`](Self::run_command) is.
+    /// Reads or changes files, or returns why the call was refused. `required` is as for
+    /// [`run_command`](Self::run_command).
     fn call_files(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &FileCall,
-    ) -> impl Future<Output = Result<Result<FileOutcome, FileRefusal>, Failure>>;
+    ) -> impl Future<Output = Result<Result<FileOutcome, Refusal<FileRefusal>>, Failure>>;
 
-    /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused. Starts
-    /// the container if it is not running. Changes nothing in a container that does not meet `required`.
+    /// Creates, lists, restores or compares checkpoints of the directory, or returns why the call was refused.
+    /// `required` is as for [`run_command`](Self::run_command).
     fn run_checkpoint(
         &self,
         id: &SandboxId,
         dir: &Directory,
-        required: RequiredContainer,
+        required: &RequiredContainer,
         call: &CheckpointCall,
-    ) -> impl Future<Output = Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure>>;
+    ) -> impl Future<Output = Result<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>, Failure>>;
 }

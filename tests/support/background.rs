@@ -8,7 +8,8 @@ use sandbox_snapshotter::model::background_call::{
     BackgroundAction, BackgroundCall, BackgroundOutcome, BackgroundRefusal, BackgroundStart, MAX_BACKGROUND,
 };
 use sandbox_snapshotter::model::exec::OutputStream;
-use sandbox_snapshotter::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, Program};
+use sandbox_snapshotter::model::exec_call::{CommandInput, ContainerCommand, Program};
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{Failure, SandboxId, Timestamp};
 
 use super::commands::{HookCall, run_default};
@@ -28,10 +29,10 @@ impl<S: Scheduler> World<S> {
     pub(super) async fn run_background_call(
         self: &Rc<Self>,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &BackgroundCall,
-    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
-        self.enter_exec_container(id, container).await?;
+    ) -> Result<Result<BackgroundOutcome, Refusal<BackgroundRefusal>>, Failure> {
+        self.enter_required_container(id, required).await?;
         let cwd = match &call.action {
             BackgroundAction::Start(start) => start.cwd.clone(),
             _ => None,
@@ -45,13 +46,14 @@ impl<S: Scheduler> World<S> {
             stdin: CommandInput::Text(String::new()),
             timeout_seconds: 1,
         };
-        if let Some(refusal) = self.refuse_command(id, container, &command) {
-            return Ok(Err(BackgroundRefusal::Container(refusal)));
+        if let Err(refusal) = self.check_command(id, required, &command) {
+            return Ok(Err(refusal.map(BackgroundRefusal::Command)));
         }
-        if let BackgroundAction::Start(start) = &call.action {
-            return Ok(self.start_background(id, call, start));
-        }
-        Ok(self.with_container(id, |container, now| container.call_background(&call.action, now)))
+        let outcome = match &call.action {
+            BackgroundAction::Start(start) => self.start_background(id, call, start),
+            action => self.with_container(id, |container, now| container.call_background(action, now)),
+        };
+        Ok(outcome.map_err(Refusal::Call))
     }
 
     fn start_background(

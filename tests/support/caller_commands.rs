@@ -3,12 +3,11 @@
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use sandbox_snapshotter::model::checkpoint_call::{
-    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
-};
-use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
+use sandbox_snapshotter::model::exec_call::ContainerCommand;
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{Directory, Failure, SandboxId};
 use sandbox_snapshotter::ports::CallerCommands;
 
@@ -23,22 +22,25 @@ impl<S: Scheduler> CallerCommands for Namespace<S> {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        required: RequiredContainer,
+        required: &RequiredContainer,
         part: &FilePart,
-    ) -> Result<Result<PartOutcome, PartRefusal>, Failure> {
-        let (dir, part) = (dir.clone(), part.clone());
-        let write = move |world: &Rc<World<S>>, id: &SandboxId| world.write_part(id, dir.as_str(), required, &part);
-        self.run_script(Method::WriteFilePart, id, write).await
+    ) -> Result<Result<PartOutcome, Refusal<PartRefusal>>, Failure> {
+        let (dir, part, own) = (dir.clone(), part.clone(), required.clone());
+        let write = move |world: &Rc<World<S>>, id: &SandboxId| {
+            world.check_container(id, &own).map_err(Refusal::Container)?;
+            world.with_container(id, |container, _| container.write_part(dir.as_str(), &part)).map_err(Refusal::Call)
+        };
+        self.run_expected_script(Method::WriteFilePart, id, required.identity(), write).await
     }
 
     async fn run_command(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         command: &ContainerCommand,
     ) -> Result<MemoryCommand<S>, Failure> {
-        let (container, command) = (container.clone(), command.clone());
-        let run = |world: Rc<World<S>>, id| async move { world.start_command(&id, &container, &command).await };
+        let (required, command) = (required.clone(), command.clone());
+        let run = |world: Rc<World<S>>, id| async move { world.start_command(&id, &required, &command).await };
         self.call(Method::RunCommand, id, run).await
     }
 
@@ -63,22 +65,22 @@ impl<S: Scheduler> CallerCommands for Namespace<S> {
     async fn call_background(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &BackgroundCall,
-    ) -> Result<Result<BackgroundOutcome, BackgroundRefusal>, Failure> {
-        let (container, call) = (container.clone(), call.clone());
-        let run = |world: Rc<World<S>>, id| async move { world.run_background_call(&id, &container, &call).await };
+    ) -> Result<Result<BackgroundOutcome, Refusal<BackgroundRefusal>>, Failure> {
+        let (required, call) = (required.clone(), call.clone());
+        let run = |world: Rc<World<S>>, id| async move { world.run_background_call(&id, &required, &call).await };
         self.call(Method::CallBackground, id, run).await
     }
 
     async fn call_files(
         &self,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &FileCall,
-    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        let (container, call) = (container.clone(), call.clone());
-        let run = |world: Rc<World<S>>, id| async move { world.run_file_call(&id, &container, &call).await };
+    ) -> Result<Result<FileOutcome, Refusal<FileRefusal>>, Failure> {
+        let (required, call) = (required.clone(), call.clone());
+        let run = |world: Rc<World<S>>, id| async move { world.run_file_call(&id, &required, &call).await };
         self.call(Method::CallFiles, id, run).await
     }
 
@@ -86,12 +88,14 @@ impl<S: Scheduler> CallerCommands for Namespace<S> {
         &self,
         id: &SandboxId,
         dir: &Directory,
-        required: RequiredContainer,
+        required: &RequiredContainer,
         call: &CheckpointCall,
-    ) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
-        let (dir, call) = (dir.clone(), call.clone());
-        let run =
-            move |world: &Rc<World<S>>, id: &SandboxId| world.run_checkpoint_call(id, dir.as_str(), required, &call);
-        self.run_script(Method::RunCheckpoint, id, run).await
+    ) -> Result<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>, Failure> {
+        let (dir, call, own) = (dir.clone(), call.clone(), required.clone());
+        let run = move |world: &Rc<World<S>>, id: &SandboxId| {
+            world.check_container(id, &own).map_err(Refusal::Container)?;
+            world.run_checkpoint_call(id, dir.as_str(), &call).map_err(Refusal::Call)
+        };
+        self.run_expected_script(Method::RunCheckpoint, id, required.identity(), run).await
     }
 }

@@ -7,11 +7,8 @@ use sandbox_snapshotter::model::checkpoint::{
     Checkpoint, CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint,
     RestoredCheckpoint,
 };
-use sandbox_snapshotter::model::checkpoint_call::{
-    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
-};
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
-use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::{CheckpointName, DirectoryContent, SandboxId, Timestamp};
 
 use super::containers::{Container, Files, is_under, sha256};
@@ -34,12 +31,10 @@ impl<S: Scheduler> World<S> {
         &self,
         id: &SandboxId,
         dir: &str,
-        required: RequiredContainer,
         call: &CheckpointCall,
     ) -> Result<CheckpointOutcome, CheckpointRefusal> {
         let refusal = self.checkpoint_refusal.borrow().clone();
         self.with_container(id, |container, now| {
-            container.verify_container(required, now)?;
             refusal.map_or(Ok(()), Err)?;
             let content = container.directory_content(dir);
             if !matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty) {
@@ -50,32 +45,13 @@ impl<S: Scheduler> World<S> {
     }
 }
 
-impl<S: Scheduler> World<S> {
-    /// Writes a part of a file. Its content must be text.
-    pub(super) fn write_part(
-        &self,
-        id: &SandboxId,
-        dir: &str,
-        required: RequiredContainer,
-        part: &FilePart,
-    ) -> Result<PartOutcome, PartRefusal> {
-        self.with_container(id, |container, now| {
-            container.verify_container(required, now).map_err(|refusal| match refusal {
-                CheckpointRefusal::TooYoung { age_millis } => PartRefusal::TooYoung { age_millis },
-                CheckpointRefusal::NotReady => PartRefusal::NotReady,
-                _ => PartRefusal::IsReplacement,
-            })?;
-            let content = container.directory_content(dir);
-            if !matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty) {
-                return Err(PartRefusal::NotADirectory(content));
-            }
-            container.write_part(dir, part)
-        })
-    }
-}
-
 impl<S: Scheduler> Container<S> {
-    fn write_part(&mut self, dir: &str, part: &FilePart) -> Result<PartOutcome, PartRefusal> {
+    /// Writes a part of a file. Its content must be text.
+    pub(super) fn write_part(&mut self, dir: &str, part: &FilePart) -> Result<PartOutcome, PartRefusal> {
+        let content = self.directory_content(dir);
+        if !matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty) {
+            return Err(PartRefusal::NotADirectory(content));
+        }
         let path = format!("{dir}/{}", part.path);
         let is_file_above = |file: &String| path.starts_with(&format!("{file}/"));
         if self.files.keys().any(is_file_above) || self.files.keys().any(|file| is_under(file, &path) && *file != path)
@@ -102,19 +78,6 @@ impl<S: Scheduler> Container<S> {
     /// Returns the number of checkpoints.
     pub fn checkpoint_count(&self) -> usize {
         self.checkpoints.len()
-    }
-
-    fn verify_container(&self, required: RequiredContainer, now: i64) -> Result<(), CheckpointRefusal> {
-        let age_millis = self.age_millis(now);
-        match required {
-            RequiredContainer::Ready if self.marker.as_ref().is_some_and(ContainerMarker::is_ready) => Ok(()),
-            RequiredContainer::Ready => Err(CheckpointRefusal::NotReady),
-            RequiredContainer::OlderThan(_) if self.is_replacement => Err(CheckpointRefusal::IsReplacement),
-            RequiredContainer::OlderThan(millis) if age_millis < millis => {
-                Err(CheckpointRefusal::TooYoung { age_millis })
-            }
-            RequiredContainer::OlderThan(_) => Ok(()),
-        }
     }
 
     fn find_checkpoint(&self, dir: &str, name: &CheckpointName) -> Result<(String, Files), CheckpointRefusal> {

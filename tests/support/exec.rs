@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use sandbox_snapshotter::model::exec::OutputStream;
 use sandbox_snapshotter::model::exec_call::{
-    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, Program,
+    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, MAX_COMMANDS, Program,
 };
 use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::required_container::{ContainerRefusal, Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{Failure, SandboxId};
 use sandbox_snapshotter::ports::RunningCommand;
 
@@ -43,12 +44,12 @@ impl<S: Scheduler> World<S> {
     pub(super) async fn start_command(
         self: &Rc<Self>,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         command: &ContainerCommand,
     ) -> Result<MemoryCommand<S>, Failure> {
-        let number = self.enter_exec_container(id, container).await?;
+        let number = self.enter_required_container(id, required).await?;
         let started = |container, events| MemoryCommand { world: Rc::clone(self), id: id.clone(), container, events };
-        if let Some(refusal) = self.refuse_command(id, container, command) {
+        if let Err(refusal) = self.check_command(id, required, command) {
             return Ok(started(None, [CommandEvent::Refused(refusal)].into()));
         }
         let env = self.with_sandbox(id, |sandbox, _| sandbox.env.clone()).into_iter().chain(command.env.clone());
@@ -75,52 +76,57 @@ impl<S: Scheduler> World<S> {
         Ok(started(Some(number), events))
     }
 
-    /// Enters the container in which a command runs, and returns its number. Starts one, unless it has an identity.
-    pub(super) async fn enter_exec_container(
+    /// Enters the container in which a script runs, and returns its number. Starts one, unless it has an identity.
+    pub(super) async fn enter_required_container(
         self: &Rc<Self>,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
     ) -> Result<u64, Failure> {
-        match container {
-            ExecContainer::Identified(identity) => {
-                let runtime = self.runtime.get();
-                let running = self.with_sandbox(id, |sandbox, now| sandbox.report_status(runtime, now).identity());
-                self.expect_container(id, |_| running == Some(*identity)).await
-            }
-            _ => self.enter_container(id).await,
+        match required.identity() {
+            Some(identity) => self.expect_container(id, |world| world.identity(id) == Some(identity)).await,
+            None => self.enter_container(id).await,
         }
     }
 
-    /// Returns why the script refuses to run a command.
-    pub(super) fn refuse_command(
-        &self,
-        id: &SandboxId,
-        required: &ExecContainer,
-        command: &ContainerCommand,
-    ) -> Option<CommandRefusal> {
+    /// Returns why the script refuses its container.
+    pub(super) fn check_container(&self, id: &SandboxId, required: &RequiredContainer) -> Result<(), ContainerRefusal> {
+        let refused = Err(ContainerRefusal::OtherContainer);
         self.with_container(id, |container, now| {
             let age_millis = container.age_millis(now);
-            let is_ready = container.marker.as_ref().is_some_and(ContainerMarker::is_ready);
             match required {
-                ExecContainer::Ready if !is_ready => return Some(CommandRefusal::OtherContainer),
-                ExecContainer::Marked(nonce) if container.marker != Some(ContainerMarker::Ready(nonce.clone())) => {
-                    return Some(CommandRefusal::OtherContainer);
+                RequiredContainer::Ready if !container.marker.as_ref().is_some_and(ContainerMarker::is_ready) => {
+                    refused
                 }
-                ExecContainer::OlderThan { .. } if container.is_replacement => {
-                    return Some(CommandRefusal::OtherContainer);
+                RequiredContainer::Marked(nonce) if container.marker != Some(ContainerMarker::Ready(nonce.clone())) => {
+                    refused
                 }
-                ExecContainer::OlderThan { millis } if age_millis < *millis => {
-                    return Some(CommandRefusal::TooYoung { age_millis });
+                RequiredContainer::OlderThan { .. } if container.is_replacement => refused,
+                RequiredContainer::OlderThan { millis } if age_millis < *millis => {
+                    Err(ContainerRefusal::TooYoung { age_millis })
                 }
-                _ => {}
+                _ => Ok(()),
             }
+        })
+    }
+
+    /// Returns why the script refuses to run a command.
+    pub(super) fn check_command(
+        &self,
+        id: &SandboxId,
+        required: &RequiredContainer,
+        command: &ContainerCommand,
+    ) -> Result<(), Refusal<CommandRefusal>> {
+        self.check_container(id, required).map_err(Refusal::Container)?;
+        self.with_container(id, |container, _| {
             if container.cancelled.remove(&command.id) {
-                return Some(CommandRefusal::Cancelled);
+                Err(CommandRefusal::Cancelled.into())
+            } else if container.commands >= MAX_COMMANDS {
+                Err(CommandRefusal::TooMany.into())
+            } else if command.cwd.as_deref() == Some("missing") {
+                Err(CommandRefusal::NoDirectory.into())
+            } else {
+                Ok(())
             }
-            if container.commands >= MAX_COMMANDS {
-                return Some(CommandRefusal::TooMany);
-            }
-            (command.cwd.as_deref() == Some("missing")).then_some(CommandRefusal::NoDirectory)
         })
     }
 }

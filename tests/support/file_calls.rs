@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use sandbox_snapshotter::model::archive::{Attributes, EntryKind, Name, NamedAttributes};
-use sandbox_snapshotter::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, Program};
+use sandbox_snapshotter::model::exec_call::{CommandInput, ContainerCommand, Program};
 use sandbox_snapshotter::model::file_call::{
     FileAction, FileCall, FileInput, FileOutcome, FileRefusal, ListingBytes, ListingPosition, Omitted,
 };
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{Failure, SandboxId};
 
 use super::containers::{is_under, sha256};
@@ -18,10 +19,10 @@ impl<S: Scheduler> World<S> {
     pub(super) async fn run_file_call(
         self: &Rc<Self>,
         id: &SandboxId,
-        container: &ExecContainer,
+        required: &RequiredContainer,
         call: &FileCall,
-    ) -> Result<Result<FileOutcome, FileRefusal>, Failure> {
-        self.enter_exec_container(id, container).await?;
+    ) -> Result<Result<FileOutcome, Refusal<FileRefusal>>, Failure> {
+        self.enter_required_container(id, required).await?;
         let command = ContainerCommand {
             id: call.id.clone(),
             program: Program::Argv(Vec::new()),
@@ -31,10 +32,10 @@ impl<S: Scheduler> World<S> {
             stdin: CommandInput::Text(String::new()),
             timeout_seconds: 1,
         };
-        if let Some(refusal) = self.refuse_command(id, container, &command) {
-            return Ok(Err(FileRefusal::Container(refusal)));
+        if let Err(refusal) = self.check_command(id, required, &command) {
+            return Ok(Err(refusal.map(FileRefusal::Command)));
         }
-        Ok(self.with_container(id, |container, now| container.call_files(call, now)))
+        Ok(self.with_container(id, |container, now| container.call_files(call, now)).map_err(Refusal::Call))
     }
 }
 

@@ -6,10 +6,11 @@ mod read;
 
 pub(crate) use read::read_answer;
 
-use super::scripts::{FILE_NAMES, shell_quote};
+use super::scripts::{FILE_NAMES, check_container, shell_quote};
 use crate::model::Directory;
 use crate::model::checkpoint::RestoredCheckpoint;
-use crate::model::checkpoint_call::{CheckpointCall, RequiredContainer};
+use crate::model::checkpoint_call::CheckpointCall;
+use crate::model::required_container::RequiredContainer;
 
 /// The time limit of the command, in milliseconds. The script ends before that, so that it can report why.
 pub(super) const TIMEOUT_MILLIS: u32 = 120_000;
@@ -21,7 +22,7 @@ const SCRIPT: &str = concat!(include_str!("restore.sh"), include_str!("list.sh")
 const AVERAGE_PATH_BYTES: usize = 200;
 
 /// Returns the command for a call.
-pub(super) fn command(dir: &Directory, required: RequiredContainer, call: &CheckpointCall) -> String {
+pub(super) fn command(dir: &Directory, required: &RequiredContainer, call: &CheckpointCall) -> String {
     let (op, name, message, limit) = match call {
         CheckpointCall::Create { name, description, .. } => ("create", name.as_str(), description.as_str(), 0),
         CheckpointCall::List { limit, .. } => ("list", "", "", *limit as usize),
@@ -40,14 +41,10 @@ pub(super) fn command(dir: &Directory, required: RequiredContainer, call: &Check
         _ => 0,
     };
     let prune = matches!(call, CheckpointCall::Restore { prune: true, .. });
-    let oldest = match required {
-        // The script counts in hundredths of a second.
-        RequiredContainer::OlderThan(millis) => (millis.max(0) / 10).to_string(),
-        RequiredContainer::Ready => String::new(),
-    };
     format!(
-        "{FILE_NAMES}op={op} dir={dir} name={name} message={message} after={after} limit={limit} expires={expires} \
-         prune={prune} oldest={oldest}\n{SCRIPT}",
+        "{FILE_NAMES}refusal=$(\n{check}) op={op} dir={dir} name={name} message={message} after={after} limit={limit} expires={expires} \
+         prune={prune}\n{SCRIPT}",
+        check = check_container(required),
         dir = shell_quote(dir.as_str()),
         name = shell_quote(name),
         message = shell_quote(message),
@@ -71,9 +68,9 @@ mod tests {
         let dir = Directory::parse("/workspace/it's $(here)").unwrap();
         let description = CheckpointDescription::parse("it's\n`odd`").unwrap();
         let create = CheckpointCall::Create { name: name(), description, expiration_seconds: 60 };
-        let command = command(&dir, RequiredContainer::OlderThan(1234), &create);
+        let command = command(&dir, &RequiredContainer::OlderThan { millis: 1234 }, &create);
         let (_, arguments) = command.split_once("op=create ").unwrap();
-        let expected = "dir='/workspace/it'\\''s $(here)' name='s1' message='it'\\''s\n`odd`' after='' limit=0 expires=60 prune= oldest=123\n";
+        let expected = "dir='/workspace/it'\\''s $(here)' name='s1' message='it'\\''s\n`odd`' after='' limit=0 expires=60 prune=\n";
         assert!(arguments.starts_with(expected), "{arguments}");
     }
 
@@ -81,17 +78,7 @@ mod tests {
     fn list_command_starts_after_the_time_and_name_of_the_cursor() {
         let dir = Directory::parse("/workspace").unwrap();
         let after = Some(CheckpointCursor { micros: 1_795_150_800_123_456, name: name() });
-        let command = command(&dir, RequiredContainer::Ready, &CheckpointCall::List { after, limit: 7 });
-        assert!(command.contains(" after='1795150800123456 s1' limit=7 expires=0 prune= oldest=\n"), "{command}");
-    }
-
-    #[test]
-    fn ready_container_may_have_any_age() {
-        let dir = Directory::parse("/workspace").unwrap();
-        let call = CheckpointCall::Diff { name: name(), max_bytes: 7 };
-        assert!(command(&dir, RequiredContainer::Ready, &call).contains(" limit=7 expires=0 prune= oldest=\n"));
-        assert!(
-            command(&dir, RequiredContainer::OlderThan(-5), &call).contains(" limit=7 expires=0 prune= oldest=0\n")
-        );
+        let command = command(&dir, &RequiredContainer::Ready, &CheckpointCall::List { after, limit: 7 });
+        assert!(command.contains(" after='1795150800123456 s1' limit=7 expires=0 prune=\n"), "{command}");
     }
 }

@@ -3,17 +3,19 @@
 use base64ct::{Base64, Encoding};
 
 use super::commits::{read_commit_id, read_commits};
+use crate::cloudflare::scripts::read_container_refusal;
 use crate::model::checkpoint::{
     CheckpointCursor, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
+use crate::model::required_container::Refusal;
 use crate::model::{DirectoryContent, Failure};
 
 /// Parses the outcome of a call from the standard output of the script.
 pub(crate) fn read_answer(
     stdout: &str,
     call: &CheckpointCall,
-) -> Result<Result<CheckpointOutcome, CheckpointRefusal>, Failure> {
+) -> Result<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>, Failure> {
     let unexpected = || Failure::protocol("the sandbox", "the output of the checkpoint script can't be read");
     let answer = Base64::decode_vec(stdout.trim()).map_err(|_| unexpected())?;
     let mut fields = Fields(&answer);
@@ -21,7 +23,10 @@ pub(crate) fn read_answer(
     Ok(outcome)
 }
 
-fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<CheckpointOutcome, CheckpointRefusal>> {
+fn read_outcome(
+    fields: &mut Fields,
+    call: &CheckpointCall,
+) -> Option<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>> {
     use CheckpointCall::{Create, Delete, Diff, List, Restore};
     let outcome = match (fields.text()?.as_str(), call) {
         ("created", Create { .. }) => {
@@ -66,18 +71,14 @@ fn read_outcome(fields: &mut Fields, call: &CheckpointCall) -> Option<Result<Che
                 truncated: !is_whole,
             })
         }
-        (word, _) => return read_refusal(word, fields).map(Err),
+        ("container", _) => return Some(Err(Refusal::Container(read_container_refusal(&fields.text()?)?))),
+        (word, _) => return read_refusal(word, fields).map(|refusal| Err(refusal.into())),
     };
     Some(Ok(outcome))
 }
 
 fn read_refusal(word: &str, fields: &mut Fields) -> Option<CheckpointRefusal> {
     Some(match word {
-        "young" => {
-            CheckpointRefusal::TooYoung { age_millis: fields.text()?.trim().parse::<i64>().ok()?.checked_mul(10)? }
-        }
-        "replaced" => CheckpointRefusal::IsReplacement,
-        "not-ready" => CheckpointRefusal::NotReady,
         "directory" => CheckpointRefusal::NotADirectory(match fields.text()?.as_str() {
             "missing" => DirectoryContent::Missing,
             "link" => DirectoryContent::Symlink,

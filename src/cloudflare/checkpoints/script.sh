@@ -8,7 +8,7 @@
 #   limit    the maximum size, in bytes, of a diff or of the paths that a restore changed; of a list, in checkpoints
 #   expires  after how many seconds a new checkpoint expires; 0 for never
 #   prune    whether a restore removes empty directories; empty if not
-#   oldest   the minimum age of the container, in 1/100 s; empty where the container must carry a marker instead
+#   refusal  why the container is not the required one; empty if it is
 #
 # It prints one line of base64: fields that end in a null byte. The first field is the outcome.
 #
@@ -46,23 +46,6 @@ failed() {
 write_failed() { refuse failed "$before" "$work can't be written; the disk may be full"; }
 
 expired() { refuse failed "$before" "it was still running after $SECONDS s, and was terminated"; }
-
-# Refuses a container that was started for this call, or that cold-started without its files.
-check_container() {
-  local up stat now=
-  if [ -z "$oldest" ]; then
-    [ -f "$marker" ] && IFS= read -r now <"$marker"
-    [[ $now == 'ready '* ]] || refuse not-ready
-    return
-  fi
-  [ ! -e "$replaced_note" ] || refuse replaced
-  read -r up _ </proc/uptime
-  read -r stat </proc/1/stat
-  # shellcheck disable=SC2086
-  set -- ${stat##*) }
-  up=$((10#${up/./} - ${20}))
-  [ "$up" -ge "$oldest" ] || refuse young "$up"
-}
 
 enter_directory() {
   [ -e "$dir" ] || [ -L "$dir" ] || refuse directory missing
@@ -358,7 +341,7 @@ compare() {
 
 main() {
   trap expired TERM
-  check_container
+  [ -z "$refusal" ] || refuse container "$refusal"
   enter_directory
   [ "$op" = list ] || lock_checkpoints
   find_repository

@@ -6,10 +6,11 @@
 
 use base64ct::{Base64, Encoding};
 
-use super::{FILE_NAMES, READ_AGE, READ_MARKER, shell_quote};
+use super::required_container::check_container;
+use super::{FILE_NAMES, shell_quote};
 use crate::model::Directory;
-use crate::model::exec_call::{CommandInput, ContainerCommand, ExecContainer, MAX_COMMANDS, Program};
-use crate::model::named::ContainerMarker;
+use crate::model::exec_call::{CommandInput, ContainerCommand, MAX_COMMANDS, Program};
+use crate::model::required_container::RequiredContainer;
 
 /// The begin of the lines of the script. No encoded output contains the character.
 pub(super) const LINE: char = '→';
@@ -53,12 +54,12 @@ while kill -0 "$our_out" || kill -0 "$our_err"; do
 done
 "#;
 
-/// Runs a command of a caller in the expected container. Kills it at its time limit, and when the script gets SIGTERM from
+/// Runs a command of a caller in the required container. Kills it at its time limit, and when the script gets SIGTERM from
 /// [`kill_command`], with all processes of its group.
 ///
 /// The locks end with the script, so that no lost answer leaves a slot in use. Variables have names that no command uses.
 /// The command gets none of the script's files.
-pub(in crate::cloudflare) fn run_command(container: &ExecContainer, command: &ContainerCommand) -> String {
+pub(in crate::cloudflare) fn run_command(required: &RequiredContainer, command: &ContainerCommand) -> String {
     let ContainerCommand { id, program, dir, cwd, env, stdin, timeout_seconds: limit } = command;
     format!(
         r#"exec 3>&1 4>&2 >/dev/null 2>&1; unset EXECIGNORE
@@ -93,7 +94,7 @@ case $our_code in 124 | 137 | 143)
   fi
 esac
 {AWAIT_READERS}say exit $our_code $our_over"#,
-        check = check_container(container),
+        check = check_container(required),
         enter = enter(dir, cwd.as_deref().unwrap_or(".")),
         input = open_input(stdin),
         words = words(program, env.iter()),
@@ -154,25 +155,6 @@ fn open_input(input: &CommandInput) -> String {
     }
 }
 
-/// Returns the commands that print why the container is not the expected one.
-fn check_container(container: &ExecContainer) -> String {
-    match container {
-        ExecContainer::Identified(_) => String::new(),
-        ExecContainer::Ready => format!("{READ_MARKER}[[ $now == 'ready '* ]] || echo other\n"),
-        ExecContainer::Marked(nonce) => {
-            let marker = ContainerMarker::Ready(nonce.clone());
-            format!("{READ_MARKER}[ \"$now\" = {} ] || echo other\n", shell_quote(&marker.to_string()))
-        }
-        // The script counts in hundredths of a second.
-        ExecContainer::OlderThan { millis } => format!(
-            r#"if [ -e "$replaced_note" ]; then echo other; exit; fi
-{READ_AGE}age=$((10#${{up/./}} - start)); [ "$age" -ge {} ] || echo young "$age"
-"#,
-            millis.max(&0) / 10
-        ),
-    }
-}
-
 /// Kills a command of a caller, or prevents that it starts. Prints `done`.
 pub(in crate::cloudflare) fn kill_command(id: &str) -> String {
     format!(
@@ -206,14 +188,15 @@ mod tests {
 
     #[test]
     fn script_quotes_each_argument_as_one_word() {
-        let script = run_command(&ExecContainer::Ready, &command(Program::Shell("echo 'it'\n$x".into())));
+        let script = run_command(&RequiredContainer::Ready, &command(Program::Shell("echo 'it'\n$x".into())));
         let quoted = r"set -- 'env' 'A=it'\''s $(x)' 'bash' '-c' '--' 'echo '\''it'\''";
         let timeout = "timeout -k 5 7 \"$@\" <&9";
         assert!(script.contains(&format!("{quoted}\n$x'\n{timeout}")), "{script}");
         assert!(script.contains(r"cd -- '/workspace/it'\''s' && cd -- '.' || refuse directory"), "{script}");
         let argv = Program::Argv(vec!["a b".into(), "-n".into()]);
         assert!(
-            run_command(&ExecContainer::Ready, &command(argv)).contains("set -- 'env' 'A=it'\\''s $(x)' 'a b' '-n'\n")
+            run_command(&RequiredContainer::Ready, &command(argv))
+                .contains("set -- 'env' 'A=it'\\''s $(x)' 'a b' '-n'\n")
         );
     }
 
@@ -244,9 +227,9 @@ mod tests {
         let script = |container| run_command(&container, &command(Program::Argv(vec!["true".into()])));
         let written = "set -C; echo $$ >\"$our_file\"";
         for (container, check) in [
-            (ExecContainer::Ready, "[[ $now == 'ready '* ]] || echo other\n"),
-            (ExecContainer::Marked("n".into()), "[ \"$now\" = 'ready n' ] || echo other\n"),
-            (ExecContainer::OlderThan { millis: 1234 }, "[ \"$age\" -ge 123 ] || echo young \"$age\"\n"),
+            (RequiredContainer::Ready, "[[ $now == 'ready '* ]] || echo other\n"),
+            (RequiredContainer::Marked("n".into()), "[ \"$now\" = 'ready n' ] || echo other\n"),
+            (RequiredContainer::OlderThan { millis: 1234 }, "[ \"$age\" -ge 123 ] || echo young \"$age\"\n"),
         ] {
             let script = script(container);
             assert!(script.find(check).unwrap() < script.find(written).unwrap(), "{script}");

@@ -3,9 +3,11 @@
 use base64ct::{Base64, Encoding};
 
 use super::exec::LINE;
+use super::required_container::read_container_refusal;
 use crate::model::Failure;
 use crate::model::exec::OutputStream;
 use crate::model::exec_call::{CommandEvent, CommandRefusal};
+use crate::model::required_container::Refusal;
 
 /// The maximum length of a line of the script, or of a line of Base64, in bytes. The script prints shorter ones, and programs
 /// in the container may print any.
@@ -52,15 +54,10 @@ fn read_line(line: &str) -> Option<CommandEvent> {
     Some(match words.as_slice() {
         ["started"] => CommandEvent::Started,
         ["exit", code, over] => CommandEvent::Ended { exit_code: code.parse().ok()?, timed_out: *over == "1" },
-        ["young", age] => {
-            let age_millis = age.parse::<i64>().ok()?.checked_mul(10)?;
-            CommandEvent::Refused(CommandRefusal::TooYoung { age_millis })
-        }
-        ["other"] => CommandEvent::Refused(CommandRefusal::OtherContainer),
-        ["busy"] => CommandEvent::Refused(CommandRefusal::TooMany),
-        ["directory"] => CommandEvent::Refused(CommandRefusal::NoDirectory),
-        ["cancelled"] => CommandEvent::Refused(CommandRefusal::Cancelled),
-        _ => return None,
+        ["busy"] => CommandEvent::Refused(CommandRefusal::TooMany.into()),
+        ["directory"] => CommandEvent::Refused(CommandRefusal::NoDirectory.into()),
+        ["cancelled"] => CommandEvent::Refused(CommandRefusal::Cancelled.into()),
+        _ => CommandEvent::Refused(Refusal::Container(read_container_refusal(line)?)),
     })
 }
 
@@ -143,6 +140,7 @@ impl OutputReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::required_container::ContainerRefusal;
 
     /// Reads parts of the standard output, and returns all events, with adjacent outputs joined.
     fn read<'a>(parts: impl IntoIterator<Item = &'a str>) -> Result<Vec<CommandEvent>, Failure> {
@@ -183,11 +181,11 @@ mod tests {
     #[test]
     fn refusals_are_read() {
         for (line, refusal) in [
-            ("young 123", CommandRefusal::TooYoung { age_millis: 1230 }),
-            ("other", CommandRefusal::OtherContainer),
-            ("busy", CommandRefusal::TooMany),
-            ("directory", CommandRefusal::NoDirectory),
-            ("cancelled", CommandRefusal::Cancelled),
+            ("young 123", Refusal::Container(ContainerRefusal::TooYoung { age_millis: 1230 })),
+            ("other", Refusal::Container(ContainerRefusal::OtherContainer)),
+            ("busy", CommandRefusal::TooMany.into()),
+            ("directory", CommandRefusal::NoDirectory.into()),
+            ("cancelled", CommandRefusal::Cancelled.into()),
         ] {
             assert_eq!(read([format!("→bytes\n→{line}\n").as_str()]), Ok(vec![CommandEvent::Refused(refusal)]));
         }

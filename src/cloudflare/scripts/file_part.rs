@@ -2,22 +2,11 @@
 
 use base64ct::{Base64, Encoding};
 
+use super::required_container::{check_container, read_container_refusal};
 use super::{FILE_NAMES, dir_vars, shell_quote};
-use crate::model::checkpoint_call::RequiredContainer;
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::{Directory, DirectoryContent};
-
-/// Refuses a container that was started for this call, or that cold-started without its files.
-const CHECK_CONTAINER: &str = r#"if [ -z "$oldest" ]; then
-  now=; [ -f "$marker" ] && IFS= read -r now <"$marker"
-  case $now in 'ready '*) ;; *) echo not-ready; exit ;; esac
-else
-  if [ -e "$replaced_note" ]; then echo replaced; exit; fi
-  read -r up _ </proc/uptime; read -r stat </proc/1/stat; set -- ${stat##*) }
-  up=$((10#${up/./} - ${20}))
-  if [ "$up" -lt "$oldest" ]; then echo "young $up"; exit; fi
-fi
-"#;
 
 /// Goes to the directory of the file. Creates missing directories, and follows no symbolic link.
 const ENTER_PARENT: &str = r#"if [ ! -e "$d" ] && [ ! -L "$d" ]; then echo "directory missing"; exit; fi
@@ -42,12 +31,7 @@ const PART_PREFIX: &str = ".sandbox-snapshotter-part-";
 ///
 /// A link fails where something is in the place, and a rename replaces it: both are atomic. An incomplete file of an
 /// earlier call is removed.
-pub(in crate::cloudflare) fn write_file_part(dir: &Directory, required: RequiredContainer, part: &FilePart) -> String {
-    let oldest = match required {
-        // The script counts in hundredths of a second.
-        RequiredContainer::OlderThan(millis) => (millis.max(0) / 10).to_string(),
-        RequiredContainer::Ready => String::new(),
-    };
+pub(in crate::cloudflare) fn write_file_part(dir: &Directory, required: &RequiredContainer, part: &FilePart) -> String {
     let overwrite = part.end.is_some_and(|end| end.overwrite);
     let begin = if part.offset == 0 {
         format!("rm -f -- ./{PART_PREFIX}* 2>/dev/null; (umask 077; : >\"$tmp\") 2>/dev/null\n")
@@ -79,14 +63,17 @@ size=$(stat -c %s -- "$tmp" 2>/dev/null); [ "$size" = {size} ] || fail "it has $
         },
     );
     format!(
-        r#"{FILE_NAMES}{dir} path={path} tmp=./{PART_PREFIX}{token} oldest={oldest}
+        r#"{FILE_NAMES}{dir} path={path} tmp=./{PART_PREFIX}{token}
 fail() {{ rm -f -- "$tmp"; err=$1; echo "failed ${{err:0:500}}"; exit; }}
-{CHECK_CONTAINER}{ENTER_PARENT}{begin}size=$(stat -c %s -- "$tmp" 2>/dev/null); [ "$size" = {offset} ] || fail "the incomplete file has ${{size:-no}} bytes instead of {offset}"
+refusal=$(
+{check}); if [ -n "$refusal" ]; then echo "$refusal"; exit; fi
+{ENTER_PARENT}{begin}size=$(stat -c %s -- "$tmp" 2>/dev/null); [ "$size" = {offset} ] || fail "the incomplete file has ${{size:-no}} bytes instead of {offset}"
 err=$(base64 -d 2>&1 >>"$tmp" <<'PART'
 {content}
 PART
 ) || fail "$err"
 {end}"#,
+        check = check_container(required),
         dir = dir_vars(dir),
         path = shell_quote(part.path.as_str()),
         token = part.token,
@@ -96,16 +83,16 @@ PART
 }
 
 /// Parses the output of [`write_file_part`].
-pub(crate) fn read_part_outcome(stdout: &str) -> Option<Result<PartOutcome, PartRefusal>> {
+pub(crate) fn read_part_outcome(stdout: &str) -> Option<Result<PartOutcome, Refusal<PartRefusal>>> {
     let stdout = stdout.trim_end();
+    if let Some(refusal) = read_container_refusal(stdout) {
+        return Some(Err(Refusal::Container(refusal)));
+    }
     let (word, rest) = stdout.split_once(' ').unwrap_or((stdout, ""));
-    Some(Err(match word {
+    Some(Err(Refusal::Call(match word {
         "stored" => return Some(Ok(PartOutcome::Stored)),
         "placed" => return Some(Ok(PartOutcome::Placed)),
         "exists" => return Some(Ok(PartOutcome::Exists)),
-        "young" => PartRefusal::TooYoung { age_millis: rest.parse::<i64>().ok()?.checked_mul(10)? },
-        "replaced" => PartRefusal::IsReplacement,
-        "not-ready" => PartRefusal::NotReady,
         "directory" => PartRefusal::NotADirectory(match rest {
             "missing" => DirectoryContent::Missing,
             "link" => DirectoryContent::Symlink,
@@ -115,7 +102,7 @@ pub(crate) fn read_part_outcome(stdout: &str) -> Option<Result<PartOutcome, Part
         "blocked" => PartRefusal::Blocked,
         "failed" => PartRefusal::Failed(rest.chars().filter(|letter| !letter.is_control()).take(500).collect()),
         _ => return None,
-    }))
+    })))
 }
 
 #[cfg(test)]
@@ -123,6 +110,7 @@ mod tests {
     use super::*;
     use crate::model::file_part::FileEnd;
     use crate::model::files::FilePath;
+    use crate::model::required_container::ContainerRefusal;
 
     fn part(bytes: Vec<u8>, end: Option<FileEnd>) -> FilePart {
         FilePart { path: FilePath::parse("it's/$(x)").unwrap(), token: "a1".into(), offset: 0, bytes, end }
@@ -135,22 +123,25 @@ mod tests {
         let end =
             FileEnd { size: u64::MAX, mode: 0o7777, uid: u32::MAX, gid: u32::MAX, mtime: i64::MIN, overwrite: true };
         let part = FilePart { path, ..part(vec![0; FilePart::MAX_BYTES as usize], Some(end)) };
-        let command = write_file_part(&dir, RequiredContainer::OlderThan(i64::MAX), &part);
+        let command = write_file_part(&dir, &RequiredContainer::OlderThan { millis: i64::MAX }, &part);
         assert!(command.len() < 120 * 1024, "{}", command.len());
     }
 
     #[test]
     fn path_is_one_word() {
         let dir = Directory::parse("/workspace").unwrap();
-        let command = write_file_part(&dir, RequiredContainer::Ready, &part(b"x".to_vec(), None));
+        let command = write_file_part(&dir, &RequiredContainer::Ready, &part(b"x".to_vec(), None));
         assert!(command.contains(r" path='it'\''s/$(x)' tmp="), "{command}");
     }
 
     #[test]
     fn outcome_is_a_word_with_its_details() {
         assert_eq!(read_part_outcome("stored\n"), Some(Ok(PartOutcome::Stored)));
-        assert_eq!(read_part_outcome("young 12\n"), Some(Err(PartRefusal::TooYoung { age_millis: 120 })));
-        assert_eq!(read_part_outcome("failed no\tspace\n"), Some(Err(PartRefusal::Failed("nospace".into()))));
+        assert_eq!(
+            read_part_outcome("young 12\n"),
+            Some(Err(Refusal::Container(ContainerRefusal::TooYoung { age_millis: 120 })))
+        );
+        assert_eq!(read_part_outcome("failed no\tspace\n"), Some(Err(PartRefusal::Failed("nospace".into()).into())));
         for odd in ["", "young x\n", "directory\n", "sh: not found\n"] {
             assert_eq!(read_part_outcome(odd), None, "{odd:?}");
         }

@@ -11,6 +11,7 @@
 //! - [`file_part`]: a part of a file of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`freeze`]: the commands that freeze files during a capture
+//! - [`required_container`]: the check of the container at the begin of each call
 //! - [`secrets`]: the search for files with secrets
 //! - [`hook`]: a command of the application
 //! - [`exec`]: a command of a caller; [`exec_output`]: its output
@@ -31,6 +32,7 @@ mod files;
 mod freeze;
 mod hook;
 mod input;
+mod required_container;
 mod secrets;
 
 pub(crate) use arrival::read_arrival;
@@ -55,6 +57,7 @@ pub(crate) use hook::read_hook;
 pub(super) use hook::run_hook;
 pub(crate) use input::read_joined;
 pub(super) use input::{input_interrupted, input_part, join_input, remove_input};
+pub(super) use required_container::{check_container, read_container_refusal};
 pub(super) use secrets::find_secrets;
 pub(crate) use secrets::read_secrets;
 

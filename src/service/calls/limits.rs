@@ -17,9 +17,9 @@ use futures_util::future::{Either, select};
 
 pub use self::session::TimeLimitedSession;
 use crate::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer};
+use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::exclude::IgnoredNames;
-use crate::model::exec_call::{ContainerCommand, ExecContainer};
+use crate::model::exec_call::ContainerCommand;
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::freeze::{Freeze, FreezeReport};
@@ -30,6 +30,7 @@ use crate::model::named::binding::{DirectoryListing, RestoreBegun};
 use crate::model::named::platform_snapshot::StoredDisk;
 use crate::model::named::settings::Hook;
 use crate::model::request::ExecRequest;
+use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::secret_search::{FoundSecrets, SecretSearch};
 use crate::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerUpdate, Probe, Provenance,
@@ -250,21 +251,21 @@ impl<S: Sandboxes, C: Clock> CallerCommands for TimeLimited<S, C> {
     limit! {
         write_file_part(
             dir: &Directory,
-            required: RequiredContainer,
+            required: &RequiredContainer,
             part: &FilePart,
-        ) -> Result<PartOutcome, PartRefusal>, CallKind::Command;
-        run_command(container: &ExecContainer, command: &ContainerCommand) -> S::RunningCommand, CallKind::Command;
+        ) -> Result<PartOutcome, Refusal<PartRefusal>>, CallKind::Command;
+        run_command(required: &RequiredContainer, command: &ContainerCommand) -> S::RunningCommand, CallKind::Command;
         write_input(path: &str, input: S::Input) -> (), CallKind::Exec(ExecRequest::MAX_TIMEOUT);
         kill_command(command_id: &str) -> (), CallKind::Command;
         call_background(
-            container: &ExecContainer,
+            required: &RequiredContainer,
             call: &BackgroundCall,
-        ) -> Result<BackgroundOutcome, BackgroundRefusal>, CallKind::Exec(call.wait_seconds());
-        call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>, CallKind::Walk;
+        ) -> Result<BackgroundOutcome, Refusal<BackgroundRefusal>>, CallKind::Exec(call.wait_seconds());
+        call_files(required: &RequiredContainer, call: &FileCall) -> Result<FileOutcome, Refusal<FileRefusal>>, CallKind::Walk;
         run_checkpoint(
             dir: &Directory,
-            required: RequiredContainer,
+            required: &RequiredContainer,
             call: &CheckpointCall,
-        ) -> Result<CheckpointOutcome, CheckpointRefusal>, CallKind::Checkpoint;
+        ) -> Result<CheckpointOutcome, Refusal<CheckpointRefusal>>, CallKind::Checkpoint;
     }
 }

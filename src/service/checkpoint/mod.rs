@@ -20,6 +20,7 @@ use crate::model::request::{
     CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
+use crate::model::required_container::RequiredContainer;
 use crate::model::{Error, Result};
 use crate::ports::{CallerCommands, Ports};
 
@@ -110,7 +111,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let snapshotter = self.in_runtime(location.runtime)?;
         let blocks_captures = matches!(call, CheckpointCall::Restore { .. });
         let work = async move |snapshotter: Self| {
-            let outcome = snapshotter.run_in_container(&dir, async |required| {
+            let outcome = snapshotter.run_in_container(async |required: &RequiredContainer| {
                 let sent = snapshotter.sandboxes()?.run_checkpoint(&snapshotter.id, &dir, required, &call).await;
                 sent.map_err(snapshotter.failed(During::Checkpoint))
             });

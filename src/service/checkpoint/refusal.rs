@@ -11,13 +11,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) fn refusal_error(&self, dir: &Directory, call: &CheckpointCall, refusal: CheckpointRefusal) -> Error {
         let id = &*self.id;
         match refusal {
-            CheckpointRefusal::TooYoung { .. } | CheckpointRefusal::IsReplacement => {
-                Error::container_replaced(id, "was replaced")
-            }
-            CheckpointRefusal::NotReady => Error::container_replaced(
-                id,
-                "is not ready: its start did not finish, or it cold-started without the workspace's files",
-            ),
             CheckpointRefusal::NotADirectory(DirectoryContent::Symlink) => Error::symlinked_directory(id, dir),
             CheckpointRefusal::NotADirectory(content) => {
                 identity::check_directory(dir, content).err().unwrap_or_else(Error::internal)

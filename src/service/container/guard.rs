@@ -1,59 +1,116 @@
-//! Container guard: runs calls that change files only in the container that has the sandbox's files.
+//! Container guard: runs calls only in the container that has the sandbox's files.
 //!
-//! A command starts a new, empty container when none is running. So the script first compares the age of its container
-//! with the age that the Worker requires, and writes nothing in a container that is too young. The script cannot
-//! distinguish a container in its first seconds from one that started for the command itself: the Worker then compares
-//! the age that it reports (see `container`), and sends the command again.
+//! A command starts a new, empty container where none is running. So its script first checks the container, and does
+//! nothing in another one than the required one:
+//!
+//! | the sandbox                            | the container is recognized by                         |
+//! | -------------------------------------- | ------------------------------------------------------ |
+//! | belongs to a named workspace           | a ready marker, which only its starts write            |
+//! | is of a class that reports identities  | its identity, from its first capture on                |
+//! | was captured or restored before        | the recorded marker                                    |
+//! | is new to the ledger                   | its age: it ran before this Worker observed it         |
+//!
+//! The script cannot distinguish a container in its first seconds from one that started for the command itself: the ledger
+//! then measures the age of the container, and the command is sent again.
 
-use crate::model::checkpoint_call::{CheckpointRefusal, RequiredContainer};
-use crate::model::file_part::PartRefusal;
 use crate::model::record::ContainerObservation;
-use crate::model::{Code, ContainerIdentity, Directory, Error, Result, Timestamp};
+use crate::model::required_container::{ContainerRefusal, Refusal, RequiredContainer};
+use crate::model::{Code, Error, Result};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::container::identity::{AGE_RESOLUTION_MILLIS, MAX_AGE_MEASUREMENTS};
+use crate::service::container::identity::NOT_OWN;
 use crate::service::container::unverified::ActiveProbe;
+
+/// What is wrong with a container of a named workspace without a ready marker.
+const NOT_READY: &str = "is not ready: its start did not finish, or it cold-started without the workspace's files";
 
 /// The longest time from the start of a container until a command runs in it, in milliseconds.
 const MAX_START_MILLIS: i64 = 20_000;
 
-/// Why the script refused a call.
-pub(in crate::service) trait Refusal {
-    /// Returns the age of a container that is too young, in milliseconds.
-    fn too_young(&self) -> Option<i64>;
-}
-
-impl Refusal for CheckpointRefusal {
-    fn too_young(&self) -> Option<i64> {
-        if let Self::TooYoung { age_millis } = self { Some(*age_millis) } else { None }
+/// Makes a call in the required container. `verify_age` verifies that the running container is old enough, and
+/// `flag_other` records that another one is running, and returns the error about it.
+///
+/// # Errors
+/// [`Code::SandboxReplaced`]
+pub(in crate::service) async fn call_in_container<T, R>(
+    mut required: RequiredContainer,
+    mut call: impl AsyncFnMut(&RequiredContainer) -> Result<Result<T, Refusal<R>>>,
+    verify_age: impl AsyncFn() -> Result<()>,
+    flag_other: impl AsyncFn() -> Result<Error>,
+) -> Result<Result<T, R>> {
+    if let RequiredContainer::OlderThan { millis } = &mut required {
+        *millis = millis.saturating_add(MAX_START_MILLIS);
     }
-}
-
-impl Refusal for PartRefusal {
-    fn too_young(&self) -> Option<i64> {
-        if let Self::TooYoung { age_millis } = self { Some(*age_millis) } else { None }
+    let mut is_old_enough = false;
+    loop {
+        match call(&required).await? {
+            Ok(done) => return Ok(Ok(done)),
+            Err(Refusal::Call(refusal)) => return Ok(Err(refusal)),
+            // The age of the container only grows, so the next attempt can require this one.
+            Err(Refusal::Container(ContainerRefusal::TooYoung { age_millis })) if !is_old_enough => {
+                verify_age().await?;
+                is_old_enough = true;
+                required = RequiredContainer::OlderThan { millis: age_millis };
+            }
+            Err(Refusal::Container(_)) => return Err(flag_other().await?),
+        }
     }
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Sends a call to the sandbox, which must be running with its files in place.
-    pub(in crate::service) async fn run_in_container<T, R: Refusal>(
+    /// Returns in which container of the sandbox a call may run, and the observation of that container if its age decides.
+    /// The sandbox must be running with its files in place.
+    ///
+    /// # Errors
+    /// [`Code::SandboxNotRunning`], [`Code::SandboxStarting`], [`Code::SandboxReplaced`]
+    pub(in crate::service) async fn required_container(
         &self,
-        dir: &Directory,
-        send: impl AsyncFn(RequiredContainer) -> Result<Result<T, R>>,
-    ) -> Result<Result<T, R>> {
+    ) -> Result<(RequiredContainer, Option<ContainerObservation>)> {
         let since = self.now();
         let status = self.running_status().await?;
         self.ensure_not_restoring()?;
-        if self.sandbox_record()?.binding.is_some() {
-            return send(RequiredContainer::Ready).await;
+        let sandbox = self.sandbox_record()?;
+        if sandbox.binding.is_some() {
+            return Ok((RequiredContainer::Ready, None));
         }
+        // Restores leave only a marker.
+        let is_identified = sandbox.container.is_some() || sandbox.marker.is_none();
+        if let Some(identity) = status.identity().filter(|_| is_identified) {
+            self.verify_accepted(&ContainerObservation::new(status, since))?;
+            if sandbox.container.is_some_and(|own| own != identity) {
+                return Err(Error::container_replaced(&self.id, NOT_OWN));
+            }
+            return Ok((RequiredContainer::Identified(identity), None));
+        }
+        if let Some(nonce) = sandbox.marker {
+            return Ok((RequiredContainer::Marked(nonce), None));
+        }
+        let since = self.accepted_before(since)?;
+        let millis = self.now().millis_since(since);
+        Ok((RequiredContainer::OlderThan { millis }, Some(ContainerObservation::new(status, since))))
+    }
+
+    /// Makes a call in the container that has the files of the sandbox.
+    ///
+    /// # Errors
+    /// Those of [`required_container`](Self::required_container)
+    pub(in crate::service) async fn run_in_container<T, R>(
+        &self,
+        call: impl AsyncFn(&RequiredContainer) -> Result<Result<T, Refusal<R>>>,
+    ) -> Result<Result<T, R>> {
+        let (required, observation) = self.required_container().await?;
+        let flag_other = async || self.flag_other_container().await;
+        let Some(observation) = observation else {
+            return call_in_container(required, call, async || Ok(()), flag_other).await;
+        };
+        // The call may start another container.
         let probe = ActiveProbe::begin(self)?;
-        self.verify_accepted(&ContainerObservation::new(status, since))?;
-        let since = self.mark_unverified(status.identity())?.min(since);
-        let outcome = self.run_in_older_container(&send, since, status.identity()).await;
+        self.mark_unverified(None)?;
+        let dir = &self.config.default_dir;
+        let verify_age = async || self.verify_started_before(dir, observation.observed_at).await;
+        let outcome = call_in_container(required, call, verify_age, flag_other).await;
         if !matches!(&outcome, Err(error) if error.code() == Code::SandboxReplaced) {
-            self.verify_unchanged(dir, &ContainerObservation::new(status, since)).await?;
+            self.verify_unchanged(dir, &observation).await?;
         }
         // Without an answer, the container stays unverified until the alarm verifies it. The alarm also retries what
         // fails here.
@@ -62,27 +119,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(answer)
     }
 
-    /// Sends a call to a container that started before `since`.
-    async fn run_in_older_container<T, R: Refusal>(
-        &self,
-        send: &impl AsyncFn(RequiredContainer) -> Result<Result<T, R>>,
-        since: Timestamp,
-        container: Option<ContainerIdentity>,
-    ) -> Result<Result<T, R>> {
-        let elapsed = || self.now().millis_since(since);
-        let mut required_age = elapsed() + MAX_START_MILLIS;
-        for _ in 0..MAX_AGE_MEASUREMENTS {
-            let elapsed_at_start = elapsed();
-            let answer = send(RequiredContainer::OlderThan(required_age)).await?;
-            let Some(age_millis) = answer.as_ref().err().and_then(Refusal::too_young) else { return Ok(answer) };
-            if age_millis < elapsed_at_start {
-                return Err(self.flag_replaced(container).await);
-            }
-            if age_millis >= elapsed() + AGE_RESOLUTION_MILLIS {
-                // The container started before `since`. Its age only grows, so the next attempt can require this one.
-                required_age = age_millis;
-            }
-        }
-        Err(Error::container_replaced(&self.id, "may have been replaced"))
+    /// Records that a call found another container than the required one, and returns the error about it.
+    pub(in crate::service) async fn flag_other_container(&self) -> Result<Error> {
+        let sandbox = self.sandbox_record()?;
+        // The next call recognizes a container by its marker.
+        Ok(if sandbox.binding.is_some() {
+            Error::container_replaced(&self.id, NOT_READY)
+        } else if sandbox.marker.is_some() {
+            Error::container_replaced(&self.id, NOT_OWN)
+        } else {
+            self.flag_replaced(None).await
+        })
     }
 }

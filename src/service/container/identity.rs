@@ -30,6 +30,9 @@ pub(in crate::service) const MAX_AGE_MEASUREMENTS: u32 = 3;
 /// second.
 pub(in crate::service) const AGE_RESOLUTION_MILLIS: i64 = 10;
 
+/// What is wrong with a container that has another identity or marker than the recorded one.
+pub(super) const NOT_OWN: &str = "is not the one that was captured or restored";
+
 /// The age of a container, compared to a point in time.
 pub(super) enum Age {
     /// The container was started before; with the result of the probe.
@@ -136,7 +139,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             })
             .await?;
         if !marker.matches(probe.marker.as_ref()) {
-            return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
+            return Err(Error::container_replaced(&self.id, NOT_OWN));
         }
         check_directory(dir, probe.directory_content)
     }
@@ -188,7 +191,15 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Some(container) = observation.identity() {
             return Err(self.flag_replaced(Some(container)).await);
         }
-        match self.compare_age(None, dir, observation.observed_at).await? {
+        self.verify_started_before(dir, observation.observed_at).await
+    }
+
+    /// Verifies that the container that runs now was started before `since`.
+    ///
+    /// # Errors
+    /// [`Code::SandboxReplaced`] if it was not, or if that is not known.
+    pub(in crate::service) async fn verify_started_before(&self, dir: &Directory, since: Timestamp) -> Result<()> {
+        match self.compare_age(None, dir, since).await? {
             Age::Older(_) => Ok(()),
             Age::Younger => Err(self.flag_replaced(None).await),
             Age::Unclear => Err(Error::container_replaced(&self.id, "may have been replaced")),

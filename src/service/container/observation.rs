@@ -12,7 +12,7 @@
 //! the capture. That one probe covers the time before, during and after the capture; an earlier probe could start a
 //! container, as a capture can.
 
-use super::identity::{self, AGE_RESOLUTION_MILLIS, Age, ContainerExpectation, MAX_AGE_MEASUREMENTS};
+use super::identity::{self, AGE_RESOLUTION_MILLIS, Age, ContainerExpectation, MAX_AGE_MEASUREMENTS, NOT_OWN};
 use crate::model::answer::SnapshotState;
 use crate::model::named::ContainerMarker;
 use crate::model::record::{
@@ -74,9 +74,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// # Errors
     /// [`Code::SandboxReplaced`] when the container started later, or when its age is too close to decide.
     pub(in crate::service) async fn mark_container(&self, progress: &CaptureInProgress) -> Result<String> {
-        let since = self
-            .unverified_since()?
-            .map_or(progress.observation.observed_at, |since| since.min(progress.observation.observed_at));
+        let since = self.accepted_before(progress.observation.observed_at)?;
         // Where an earlier version captured the sandbox, the container must have run at that time.
         let since = self.legacy_capture_began_at()?.map_or(since, |first_capture| first_capture.min(since));
         for _ in 0..MAX_AGE_MEASUREMENTS {
@@ -96,7 +94,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 MarkerOutcome::OtherMarker(Some(ContainerMarker::Ready(nonce))) => nonce,
                 MarkerOutcome::TooYoung => return Err(self.flag_replaced(None).await),
                 MarkerOutcome::OtherMarker(_) => {
-                    return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
+                    return Err(Error::container_replaced(&self.id, NOT_OWN));
                 }
             };
             if progress.verification == Verification::Done || age_millis >= elapsed_at_answer + AGE_RESOLUTION_MILLIS {
@@ -253,7 +251,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let observation = observed?;
         if identity.is_some() && sandbox.container.is_some() {
-            return Err(Error::container_replaced(&self.id, "is not the one that was captured or restored"));
+            return Err(Error::container_replaced(&self.id, NOT_OWN));
         }
         match &sandbox.marker {
             Some(marker) => {
@@ -262,7 +260,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             None if self.legacy_capture_began_at()?.is_some() => {
                 Ok(ObservedContainer::own(observation, Verification::DueUnverified, None))
             }
-            None => Err(Error::container_replaced(&self.id, "is not the one that was captured or restored")),
+            None => Err(Error::container_replaced(&self.id, NOT_OWN)),
         }
     }
 
@@ -383,9 +381,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if self.sandbox_record()?.binding.is_some() {
             return Ok(ContainerExpectation::ReadyBefore(observed_at));
         }
-        Ok(ContainerExpectation::StartedBefore(
-            self.unverified_since()?.map_or(observed_at, |since| since.min(observed_at)),
-        ))
+        Ok(ContainerExpectation::StartedBefore(self.accepted_before(observed_at)?))
     }
 }
 

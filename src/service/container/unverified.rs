@@ -63,9 +63,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.save_unverified(since, container)
     }
 
-    /// Returns the time of [`unverified`](Self::unverified).
-    pub(super) fn unverified_since(&self) -> Result<Option<Timestamp>> {
-        Ok(self.unverified()?.map(|(since, _)| since))
+    /// Returns the time before which a container that was observed at `observed_at` must have started to be accepted.
+    pub(super) fn accepted_before(&self, observed_at: Timestamp) -> Result<Timestamp> {
+        Ok(self.unverified()?.map_or(observed_at, |(since, _)| since.min(observed_at)))
     }
 
     /// Returns the time before which a container must have started to be accepted, and the only container that is, if it has

@@ -5,14 +5,13 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 
-use crate::model::exec_call::{CommandRefusal, ExecContainer, ObservedForExec, PrepareExecRequest, PreparedExec};
+use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ReviveRequest, SandboxSelection, SandboxTarget};
+use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::{Code, Error, Result, SandboxId};
 use crate::ports::{Background, NamedWorkspaceClient, Ports, SandboxLedgerClient};
-
-/// The longest time from the start of a container until a command runs in it, in milliseconds.
-const MAX_START_MILLIS: i64 = 20_000;
+use crate::service::container::guard::call_in_container;
 
 /// The sandbox that something is to run in.
 pub(in crate::service) struct Destination {
@@ -78,47 +77,27 @@ pub(in crate::service) async fn prepare<P: Ports>(
     ports.sandbox_ledgers()?.prepare_exec(id, &request).await
 }
 
-/// Attempts to run something in the container of `prepared`. Returns a refusal that is not about the container.
+/// Makes a call in the container of `prepared`.
 ///
 /// # Errors
 /// [`Code::SandboxReplaced`]
-pub(in crate::service) async fn in_container<P: Ports, T>(
+pub(in crate::service) async fn in_container<P: Ports, T, R>(
     ports: &Rc<P>,
     id: &SandboxId,
     prepared: &PreparedExec,
-    mut attempt: impl AsyncFnMut(&ExecContainer) -> Result<Result<T, CommandRefusal>>,
-) -> Result<Result<T, CommandRefusal>> {
+    call: impl AsyncFnMut(&RequiredContainer) -> Result<Result<T, Refusal<R>>>,
+) -> Result<Result<T, R>> {
     let ledgers = ports.sandbox_ledgers()?;
-    let mut container = match &prepared.container {
-        ExecContainer::OlderThan { millis } => {
-            ExecContainer::OlderThan { millis: millis.saturating_add(MAX_START_MILLIS) }
-        }
-        container => container.clone(),
+    let verify_age = async || match prepared.observed {
+        Some(observed) => ledgers.confirm_exec(id, observed).await,
+        None => Ok(()),
     };
-    let mut observed = prepared.observed;
-    loop {
-        let refusal = match attempt(&container).await? {
-            Ok(done) => {
-                if let Some(observed) = prepared.observed {
-                    confirm_in_background(ports, id.clone(), ObservedForExec { runs: true, ..observed });
-                }
-                return Ok(Ok(done));
-            }
-            Err(refusal) => refusal,
-        };
-        match (refusal, observed.take()) {
-            // The script cannot distinguish a container in its first seconds from one that started for the command. The
-            // age of the observed one only grows, so the next attempt can require this one.
-            (CommandRefusal::TooYoung { age_millis }, Some(observed)) => {
-                ledgers.confirm_exec(id, observed).await?;
-                container = ExecContainer::OlderThan { millis: age_millis };
-            }
-            (CommandRefusal::TooYoung { .. } | CommandRefusal::OtherContainer, _) => {
-                return Err(ledgers.flag_replaced(id).await?);
-            }
-            (refusal, _) => return Ok(Err(refusal)),
-        }
+    let flag_other = async || ledgers.flag_replaced(id).await;
+    let outcome = call_in_container(prepared.container.clone(), call, verify_age, flag_other).await?;
+    if let (Some(observed), Ok(_)) = (prepared.observed, &outcome) {
+        confirm_in_background(ports, id.clone(), ObservedForExec { runs: true, ..observed });
     }
+    Ok(outcome)
 }
 
 /// Has the ledger of a sandbox verify the container of a command that runs. The alarm repeats what fails here.

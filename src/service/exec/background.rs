@@ -10,12 +10,13 @@ use crate::model::background_call::{
     BackgroundAction, BackgroundCall, BackgroundOutcome, BackgroundRefusal, BackgroundStart, MAX_BACKGROUND, OutputPart,
 };
 use crate::model::exec::StartedForExec;
-use crate::model::exec_call::{ExecContainer, PreparedExec, Program};
+use crate::model::exec_call::{PreparedExec, Program};
 use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{
     CommandOutputRequest, EndCommandRequest, SandboxSelection, SandboxTarget, StartCommandRequest,
 };
+use crate::model::required_container::RequiredContainer;
 use crate::model::{Code, Error, Result, SandboxId, ShortId};
 use crate::ports::{CallerCommands, NamedWorkspaceClient, Ports};
 use crate::service::calls::failures::{During, from_sandbox};
@@ -125,16 +126,11 @@ async fn call<P: Ports>(
     let sandboxes = ports.sandboxes(prepared.runtime)?;
     let call_id = CommandId::parse(draw_random(&**ports, ShortId::from_random)?.as_str())?;
     let call = BackgroundCall { id: call_id, dir: prepared.dir.clone(), action };
-    let attempt = async |container: &ExecContainer| {
-        let outcome = sandboxes.call_background(id, container, &call).await;
-        Ok(match outcome.map_err(|failure| from_sandbox(failure, id, During::Exec))? {
-            Err(BackgroundRefusal::Container(refusal)) => Err(refusal),
-            outcome => Ok(outcome),
-        })
+    let attempt = async |required: &RequiredContainer| {
+        let outcome = sandboxes.call_background(id, required, &call).await;
+        outcome.map_err(|failure| from_sandbox(failure, id, During::Exec))
     };
-    let outcome = in_container(ports, id, prepared, attempt).await?;
-    let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, workspace, working_directory(&call)))?;
-    outcome.map_err(|refusal| error_of(&refusal, id, &call.action))
+    in_container(ports, id, prepared, attempt).await?.map_err(|refusal| error_of(&refusal, id, workspace, &call))
 }
 
 /// Returns the working directory of a call, for errors.
@@ -145,14 +141,20 @@ fn working_directory(call: &BackgroundCall) -> &str {
     }
 }
 
-fn error_of(refusal: &BackgroundRefusal, id: &SandboxId, action: &BackgroundAction) -> Error {
-    match (refusal, action) {
+fn error_of(
+    refusal: &BackgroundRefusal,
+    id: &SandboxId,
+    workspace: Option<&WorkspaceName>,
+    call: &BackgroundCall,
+) -> Error {
+    match (refusal, &call.action) {
+        (BackgroundRefusal::Command(refusal), _) => refusal_error(refusal, id, workspace, working_directory(call)),
         (BackgroundRefusal::TooMany, _) => Error::too_many_background_commands(id, MAX_BACKGROUND),
         (BackgroundRefusal::Failed(output), _) => Error::background_command_failed(id, output),
         (
             BackgroundRefusal::NotFound,
             BackgroundAction::Read(OutputPart { command_id, .. }) | BackgroundAction::End { command_id, .. },
         ) => Error::command_not_found(id, command_id),
-        (BackgroundRefusal::NotFound | BackgroundRefusal::Container(_), _) => Error::internal(),
+        (BackgroundRefusal::NotFound, _) => Error::internal(),
     }
 }

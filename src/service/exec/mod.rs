@@ -28,11 +28,12 @@ use super::calls::failures::{During, from_sandbox};
 use super::{CancellationToken, draw_random};
 use crate::model::exec::{CollectedOutput, ExecEvent, ExecResult};
 use crate::model::exec_call::{
-    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecContainer, MAX_COMMANDS, PreparedExec, Program,
+    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, MAX_COMMANDS, PreparedExec, Program,
 };
 use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ExecRequest, ReviveRequest, SandboxTarget};
+use crate::model::required_container::RequiredContainer;
 use crate::model::{Error, Result, SandboxId, ShortId};
 use crate::ports::{CallerCommands, InputOf, Ports, RunningCommand};
 
@@ -102,9 +103,9 @@ async fn start_in<P: Ports>(
         sandboxes.write_input(&id, &path, input).await.map_err(failed)?;
         command.stdin = CommandInput::File(path);
     }
-    let attempt = async |container: &ExecContainer| {
+    let attempt = async |required: &RequiredContainer| {
         let guard = KillGuard::new(ports, prepared.runtime, &id, &command.id, abort.clone());
-        let mut running = sandboxes.run_command(&id, container, &command).await.map_err(failed)?;
+        let mut running = sandboxes.run_command(&id, required, &command).await.map_err(failed)?;
         match running.next().await.map_err(failed)? {
             Some(CommandEvent::Started) => Ok(Ok((running, guard))),
             Some(CommandEvent::Refused(refusal)) => {
@@ -129,7 +130,7 @@ async fn start_in<P: Ports>(
     }
 }
 
-/// Returns the error of a command that was refused in the expected container of a sandbox, or of the workspace
+/// Returns the error of a command that was refused in the required container of a sandbox, or of the workspace
 /// `workspace`.
 pub(super) fn refusal_error(
     refusal: &CommandRefusal,
@@ -141,7 +142,6 @@ pub(super) fn refusal_error(
         CommandRefusal::TooMany => Error::too_many_commands(id, MAX_COMMANDS),
         CommandRefusal::NoDirectory => Error::cwd_not_found(id, workspace, cwd),
         CommandRefusal::Cancelled => Error::exec_cancelled(),
-        CommandRefusal::TooYoung { .. } | CommandRefusal::OtherContainer => Error::internal(),
     }
 }
 

@@ -15,16 +15,16 @@ use crate::model::archive::{
     compare_paths,
 };
 use crate::model::diff::{DiffCursor, ListingPosition, SnapshotDiff};
-use crate::model::exec_call::{ExecContainer, PreparedExec};
-use crate::model::file_call::{FileAction, FileCall, FileOutcome, FileRefusal, ListingBytes, Omitted};
+use crate::model::exec_call::PreparedExec;
+use crate::model::file_call::{FileAction, FileCall, FileOutcome, ListingBytes, Omitted};
 use crate::model::files::FilePath;
 use crate::model::request::{DiffRequest, FileSource, NestedFiles, NestedSelection, SandboxFiles, SandboxTarget};
+use crate::model::required_container::RequiredContainer;
 use crate::model::{Code, Directory, Error, Result, SandboxId, ShortId};
 use crate::ports::{BackupStore, CallerCommands, NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::{During, from_sandbox, from_storage};
 use crate::service::calls::retry::retry;
 use crate::service::exec::attempts::{in_container, prepare};
-use crate::service::exec::refusal_error;
 use crate::service::{CancellationToken, draw_random};
 
 /// The maximum size of the paths in a command, in bytes. A command has at most 128 KiB, and contains them in Base64.
@@ -165,15 +165,11 @@ impl<'a, P: Ports> Running<'a, P> {
         let sandboxes = ports.sandboxes(prepared.runtime)?;
         let call_id = draw_random(&***ports, ShortId::from_random)?.as_str().to_owned();
         let call = FileCall { id: call_id, dir: dir.clone(), path: FilePath::root().normalized(), action };
-        let attempt = async |container: &ExecContainer| {
-            let outcome = sandboxes.call_files(id, container, &call).await;
-            Ok(match outcome.map_err(|failure| from_sandbox(failure, id, During::Files))? {
-                Err(FileRefusal::Container(refusal)) => Err(refusal),
-                outcome => Ok(outcome),
-            })
+        let attempt = async |required: &RequiredContainer| {
+            let outcome = sandboxes.call_files(id, required, &call).await;
+            outcome.map_err(|failure| from_sandbox(failure, id, During::Files))
         };
         let outcome = in_container(ports, id, prepared, attempt).await?;
-        let outcome = outcome.map_err(|refusal| refusal_error(&refusal, id, None, dir.as_str()))?;
         outcome.map_err(|refusal| error_of(refusal, id, dir, &FilePath::root(), &call.action))
     }
 }

@@ -4,7 +4,6 @@
 use std::rc::Rc;
 
 use super::{to_attributes, to_page};
-use crate::model::exec_call::ExecContainer;
 use crate::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
 use crate::model::files::{FileContent, FileCursor, FileDescription, FileLocation, FilePage, FilePath, RemovedFile};
 use crate::model::named::messages::ResumedWorkspace;
@@ -12,6 +11,7 @@ use crate::model::request::{
     FileSource, ListFilesRequest, MakeDirectoryRequest, MoveFileRequest, ReadFileRequest, RemoveFileRequest,
     SandboxFiles, StatFileRequest, WriteFileRequest,
 };
+use crate::model::required_container::RequiredContainer;
 use crate::model::{Directory, Error, Result, SandboxId, ShortId};
 use crate::ports::{CallerCommands, InputOf, Ports};
 use crate::service::calls::failures::{During, from_sandbox};
@@ -178,15 +178,8 @@ async fn call_in<P: Ports>(
         *content = FileInput::File(file);
     }
     let call = FileCall { id: call_id, dir: dir.clone(), path: resolved, action };
-    let attempt = async |container: &ExecContainer| {
-        Ok(match sandboxes.call_files(&id, container, &call).await.map_err(failed)? {
-            Err(FileRefusal::Container(refusal)) => Err(refusal),
-            outcome => Ok(outcome),
-        })
-    };
-    let outcome = in_container(ports, &id, &prepared, attempt).await?;
-    let outcome = outcome.map_err(|refusal| refusal_error(&refusal, &id, None, dir.as_str()))?;
-    match outcome {
+    let attempt = async |required: &RequiredContainer| sandboxes.call_files(&id, required, &call).await.map_err(failed);
+    match in_container(ports, &id, &prepared, attempt).await? {
         Ok(outcome) => Ok((FileLocation { snapshot_id: None, sandbox_id: Some(id), started }, outcome)),
         Err(refusal) => Err(error_of(refusal, &id, &dir, path, &call.action)),
     }
@@ -202,7 +195,7 @@ pub(super) fn error_of(
 ) -> Error {
     let to = if let FileAction::Move { to, .. } = action { to } else { path };
     match refusal {
-        FileRefusal::Container(_) => Error::internal(),
+        FileRefusal::Command(refusal) => refusal_error(&refusal, id, None, dir.as_str()),
         FileRefusal::NotFound => Error::sandbox_file_not_found(id, dir, path),
         FileRefusal::NotADirectory => Error::sandbox_file_not_a_directory(id, dir, path),
         FileRefusal::NewPathBlocked => Error::sandbox_file_not_a_directory(id, dir, to),

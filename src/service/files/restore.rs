@@ -5,6 +5,7 @@ use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, Outc
 use crate::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
 use crate::model::files::{FilePath, RestoredFiles};
 use crate::model::request::RestoreFilesRequest;
+use crate::model::required_container::RequiredContainer;
 use crate::model::{Directory, Error, Result};
 use crate::ports::{CallerCommands, Ports, SandboxLedgerClient};
 use crate::service::calls::failures::During;
@@ -113,18 +114,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     async fn send_part(&self, dir: &Directory, part: &FilePart) -> Result<PartOutcome> {
-        let send = async |required| {
+        let send = async |required: &RequiredContainer| {
             let sent = self.sandboxes()?.write_file_part(&self.id, dir, required, part).await;
             sent.map_err(self.failed(During::Files))
         };
-        self.run_in_container(dir, send).await?.map_err(|refusal| match refusal {
-            PartRefusal::TooYoung { .. } | PartRefusal::IsReplacement => {
-                Error::container_replaced(&self.id, "was replaced")
-            }
-            PartRefusal::NotReady => Error::container_replaced(
-                &self.id,
-                "is not ready: its start did not finish, or it cold-started without the workspace's files",
-            ),
+        self.run_in_container(send).await?.map_err(|refusal| match refusal {
             PartRefusal::NotADirectory(content) => {
                 identity::check_directory(dir, content).err().unwrap_or_else(Error::internal)
             }

@@ -7,15 +7,13 @@ use sandbox_snapshotter::model::background_call::{
     BackgroundAction, BackgroundCall, BackgroundOutcome, BackgroundRefusal, BackgroundStart, OutputPart,
 };
 use sandbox_snapshotter::model::exec::OutputStream;
-use sandbox_snapshotter::model::exec_call::{CommandRefusal, ExecContainer, Program};
+use sandbox_snapshotter::model::exec_call::Program;
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{ChangeCursor, SandboxId};
 use sandbox_snapshotter::ports::{CallerCommands, Sandboxes};
 
 use super::Case;
-use super::world::{World, work_dir};
-
-/// Any container without the note of a replacement.
-const ANY_CONTAINER: ExecContainer = ExecContainer::OlderThan { millis: 0 };
+use super::world::{ANY_CONTAINER, World, work_dir};
 
 /// A command that runs until it is ended.
 const ENDLESS: &str = "serve=1; exec sleep 600";
@@ -49,9 +47,9 @@ async fn call(
     id: &SandboxId,
     command_id: &str,
     action: BackgroundAction,
-) -> Result<BackgroundOutcome, BackgroundRefusal> {
+) -> Result<BackgroundOutcome, Refusal<BackgroundRefusal>> {
     let call = call_of(command_id, action);
-    world.sandboxes().call_background(id, &ANY_CONTAINER, &call).await.unwrap()
+    world.sandboxes().call_background(id, ANY_CONTAINER, &call).await.unwrap()
 }
 
 async fn start(world: &impl World, id: &SandboxId, command_id: &str, line: &str) -> BackgroundCommand {
@@ -101,20 +99,16 @@ async fn running_background_command_is_a_use_of_the_container(world: &impl World
 async fn unknown_background_command_is_not_found(world: &impl World) {
     let id = world.sandbox("agent");
     start(world, &id, "c1", "true").await;
-    assert_eq!(call(world, &id, "e1", end_of("c2")).await, Err(BackgroundRefusal::NotFound));
+    assert_eq!(call(world, &id, "e1", end_of("c2")).await, Err(BackgroundRefusal::NotFound.into()));
 }
 
 async fn background_command_is_refused_in_another_container(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/file", "").await;
     let call = call_of("c1", start_of("echo x >/workspace/intruder"));
-    for container in [ExecContainer::Ready, ExecContainer::OlderThan { millis: 1_000_000_000_000 }] {
+    for container in [RequiredContainer::Ready, RequiredContainer::OlderThan { millis: 1_000_000_000_000 }] {
         let refused = world.sandboxes().call_background(&id, &container, &call).await.unwrap();
-        let is_refused = matches!(
-            refused,
-            Err(BackgroundRefusal::Container(CommandRefusal::OtherContainer | CommandRefusal::TooYoung { .. }))
-        );
-        assert!(is_refused, "{refused:?}");
+        assert!(matches!(refused, Err(Refusal::Container(_))), "{refused:?}");
     }
     assert_eq!(world.read_file(&id, "/workspace/intruder").await, None);
 }

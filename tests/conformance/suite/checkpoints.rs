@@ -1,20 +1,16 @@
 //! Checkpoints in the container of a sandbox.
 
 use sandbox_snapshotter::model::checkpoint::CheckpointCursor;
-use sandbox_snapshotter::model::checkpoint_call::{
-    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
-};
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use sandbox_snapshotter::model::named::ContainerMarker;
+use sandbox_snapshotter::model::required_container::{ContainerRefusal, Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{CheckpointDescription, CheckpointName, Directory, DirectoryContent, SandboxId};
 use sandbox_snapshotter::ports::{CallerCommands, Sandboxes};
 
 use super::Case;
 use super::markers::put_marker;
 use super::sandboxes::probe;
-use super::world::{World, work_dir};
-
-/// Any container without the note of a replacement.
-const ANY_CONTAINER: RequiredContainer = RequiredContainer::OlderThan(0);
+use super::world::{ANY_CONTAINER, World, work_dir};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
@@ -57,9 +53,9 @@ fn diff() -> CheckpointCall {
 async fn run_call(
     world: &impl World,
     id: &SandboxId,
-    required: RequiredContainer,
+    required: &RequiredContainer,
     call: &CheckpointCall,
-) -> Result<CheckpointOutcome, CheckpointRefusal> {
+) -> Result<CheckpointOutcome, Refusal<CheckpointRefusal>> {
     world.sandboxes().run_checkpoint(id, &work_dir(), required, call).await.unwrap()
 }
 
@@ -67,12 +63,12 @@ async fn run_call(
 async fn assert_refused(
     world: &impl World,
     id: &SandboxId,
-    required: RequiredContainer,
-    expected: impl Fn(&CheckpointRefusal) -> bool,
+    required: &RequiredContainer,
+    expected: impl Fn(&ContainerRefusal) -> bool,
 ) {
     for call in [create(), LIST_ALL, restore(), diff(), delete()] {
-        let refusal = run_call(world, id, required, &call).await.unwrap_err();
-        assert!(expected(&refusal), "{call:?}: {refusal:?}");
+        let refusal = world.sandboxes().run_checkpoint(id, &work_dir(), required, &call).await.unwrap().unwrap_err();
+        assert!(matches!(&refusal, Refusal::Container(refusal) if expected(refusal)), "{call:?}: {refusal:?}");
     }
     assert_eq!(probe(world, id, "/workspace").await.directory_content, DirectoryContent::Empty);
 }
@@ -154,14 +150,14 @@ async fn deleted_checkpoint_is_gone(world: &impl World) {
         };
         assert_eq!((deleted.removed, deleted.commit), (commit.is_some(), commit));
     }
-    assert_eq!(run_call(world, &id, ANY_CONTAINER, &restore()).await, Err(CheckpointRefusal::NotFound));
+    assert_eq!(run_call(world, &id, ANY_CONTAINER, &restore()).await, Err(CheckpointRefusal::NotFound.into()));
 }
 
 async fn missing_checkpoint_is_not_found(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/file", "first").await;
     for call in [restore(), diff()] {
-        assert_eq!(run_call(world, &id, ANY_CONTAINER, &call).await, Err(CheckpointRefusal::NotFound));
+        assert_eq!(run_call(world, &id, ANY_CONTAINER, &call).await, Err(CheckpointRefusal::NotFound.into()));
     }
 }
 
@@ -173,7 +169,7 @@ async fn path_without_a_directory_is_refused(world: &impl World) {
     {
         let dir = Directory::parse(dir).unwrap();
         let answer = world.sandboxes().run_checkpoint(&id, &dir, ANY_CONTAINER, &create()).await.unwrap();
-        assert_eq!(answer, Err(CheckpointRefusal::NotADirectory(content)));
+        assert_eq!(answer, Err(CheckpointRefusal::NotADirectory(content).into()));
     }
 }
 
@@ -181,24 +177,24 @@ async fn container_that_is_too_young_is_refused(world: &impl World) {
     let id = world.sandbox("agent");
     let age = probe(world, &id, "/workspace").await.age_millis;
     let hour_older = age + 3_600_000;
-    let reports_age = |refusal: &CheckpointRefusal| matches!(refusal, CheckpointRefusal::TooYoung { age_millis } if (age..hour_older).contains(age_millis));
-    assert_refused(world, &id, RequiredContainer::OlderThan(hour_older), reports_age).await;
-    run_call(world, &id, RequiredContainer::OlderThan(age), &create()).await.unwrap();
+    let reports_age = |refusal: &ContainerRefusal| matches!(refusal, ContainerRefusal::TooYoung { age_millis } if (age..hour_older).contains(age_millis));
+    assert_refused(world, &id, &RequiredContainer::OlderThan { millis: hour_older }, reports_age).await;
+    run_call(world, &id, &RequiredContainer::OlderThan { millis: age }, &create()).await.unwrap();
 }
 
 async fn replacement_container_is_refused(world: &impl World) {
     let id = world.sandbox("agent");
     world.sandboxes().set_replaced_note(&id, true).await.unwrap();
-    assert_refused(world, &id, ANY_CONTAINER, |refusal| *refusal == CheckpointRefusal::IsReplacement).await;
+    assert_refused(world, &id, ANY_CONTAINER, |refusal| *refusal == ContainerRefusal::OtherContainer).await;
 }
 
 async fn container_without_a_ready_marker_is_refused(world: &impl World) {
     let id = world.sandbox("agent");
-    let is_not_ready = |refusal: &CheckpointRefusal| *refusal == CheckpointRefusal::NotReady;
-    assert_refused(world, &id, RequiredContainer::Ready, is_not_ready).await;
+    let is_not_ready = |refusal: &ContainerRefusal| *refusal == ContainerRefusal::OtherContainer;
+    assert_refused(world, &id, &RequiredContainer::Ready, is_not_ready).await;
     let [restoring, ready] = [ContainerMarker::Restoring("a".into()), ContainerMarker::Ready("a".into())];
     assert!(put_marker(world, &id, None, &restoring).await);
-    assert_refused(world, &id, RequiredContainer::Ready, is_not_ready).await;
+    assert_refused(world, &id, &RequiredContainer::Ready, is_not_ready).await;
     assert!(put_marker(world, &id, Some(&restoring), &ready).await);
-    run_call(world, &id, RequiredContainer::Ready, &create()).await.unwrap();
+    run_call(world, &id, &RequiredContainer::Ready, &create()).await.unwrap();
 }

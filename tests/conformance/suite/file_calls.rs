@@ -2,16 +2,13 @@
 
 use sandbox_snapshotter::model::SandboxId;
 use sandbox_snapshotter::model::archive::EntryKind;
-use sandbox_snapshotter::model::exec_call::{CommandRefusal, ExecContainer};
 use sandbox_snapshotter::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::files::FilePath;
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::ports::CallerCommands;
 
 use super::Case;
-use super::world::{World, work_dir};
-
-/// Any container without the note of a replacement.
-const ANY_CONTAINER: ExecContainer = ExecContainer::OlderThan { millis: 0 };
+use super::world::{ANY_CONTAINER, World, work_dir};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
@@ -24,10 +21,15 @@ pub fn cases<W: World>() -> Vec<Case<W>> {
     ]
 }
 
-async fn call(world: &impl World, id: &SandboxId, path: &str, action: FileAction) -> Result<FileOutcome, FileRefusal> {
+async fn call(
+    world: &impl World,
+    id: &SandboxId,
+    path: &str,
+    action: FileAction,
+) -> Result<FileOutcome, Refusal<FileRefusal>> {
     let path = FilePath::parse(path).unwrap();
     let call = FileCall { id: "call".into(), dir: work_dir(), path, action };
-    world.sandboxes().call_files(id, &ANY_CONTAINER, &call).await.unwrap()
+    world.sandboxes().call_files(id, ANY_CONTAINER, &call).await.unwrap()
 }
 
 async fn write(
@@ -36,7 +38,7 @@ async fn write(
     path: &str,
     content: &str,
     if_match: Option<String>,
-) -> Result<Option<String>, FileRefusal> {
+) -> Result<Option<String>, Refusal<FileRefusal>> {
     let action = FileAction::Write { content: FileInput::Bytes(content.into()), mode: None, if_match };
     match call(world, id, path, action).await? {
         FileOutcome::Entry(_, etag) => Ok(etag),
@@ -62,8 +64,8 @@ async fn file_with_another_etag_is_not_written(world: &impl World) {
     let id = world.sandbox("agent");
     let etag = write(world, &id, "file", "first", None).await.unwrap();
     write(world, &id, "file", "second", etag.clone()).await.unwrap();
-    assert_eq!(write(world, &id, "file", "third", etag.clone()).await, Err(FileRefusal::Changed));
-    assert_eq!(write(world, &id, "missing", "third", etag).await, Err(FileRefusal::Changed));
+    assert_eq!(write(world, &id, "file", "third", etag.clone()).await, Err(FileRefusal::Changed.into()));
+    assert_eq!(write(world, &id, "missing", "third", etag).await, Err(FileRefusal::Changed.into()));
     assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("second"));
 }
 
@@ -90,17 +92,17 @@ async fn moved_file_replaces_another_only_on_request(world: &impl World) {
     world.write_file(&id, "/workspace/old", "old").await;
     world.write_file(&id, "/workspace/new", "new").await;
     let to_old = |overwrite| FileAction::Move { to: FilePath::parse("old").unwrap(), overwrite };
-    assert_eq!(call(world, &id, "new", to_old(false)).await, Err(FileRefusal::Exists));
+    assert_eq!(call(world, &id, "new", to_old(false)).await, Err(FileRefusal::Exists.into()));
     call(world, &id, "new", to_old(true)).await.unwrap();
     assert_eq!(world.read_file(&id, "/workspace/old").await.as_deref(), Some("new"));
-    assert_eq!(call(world, &id, "new", FileAction::Stat).await, Err(FileRefusal::NotFound));
+    assert_eq!(call(world, &id, "new", FileAction::Stat).await, Err(FileRefusal::NotFound.into()));
 }
 
 async fn directory_is_removed_with_its_files_on_request(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/a/b", "b").await;
     let remove = |recursive| FileAction::Remove { recursive };
-    assert_eq!(call(world, &id, "a", remove(false)).await, Err(FileRefusal::NotEmpty));
+    assert_eq!(call(world, &id, "a", remove(false)).await, Err(FileRefusal::NotEmpty.into()));
     assert_eq!(call(world, &id, "a", remove(true)).await, Ok(FileOutcome::Removed(true)));
     assert_eq!(call(world, &id, "a", remove(true)).await, Ok(FileOutcome::Removed(false)));
 }
@@ -111,13 +113,9 @@ async fn call_is_refused_in_another_container(world: &impl World) {
     let content = FileInput::Bytes(b"old".to_vec());
     let action = FileAction::Write { content, mode: None, if_match: None };
     let call = FileCall { id: "call".into(), dir: work_dir(), path: FilePath::parse("file").unwrap(), action };
-    for container in [ExecContainer::Ready, ExecContainer::OlderThan { millis: 1_000_000_000_000 }] {
+    for container in [RequiredContainer::Ready, RequiredContainer::OlderThan { millis: 1_000_000_000_000 }] {
         let refused = world.sandboxes().call_files(&id, &container, &call).await.unwrap();
-        let is_refused = matches!(
-            refused,
-            Err(FileRefusal::Container(CommandRefusal::OtherContainer | CommandRefusal::TooYoung { .. }))
-        );
-        assert!(is_refused, "{refused:?}");
+        assert!(matches!(refused, Err(Refusal::Container(_))), "{refused:?}");
     }
     assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("newer"));
 }

@@ -1,16 +1,13 @@
 //! The parts of files that are written to the container of a sandbox.
 
-use sandbox_snapshotter::model::checkpoint_call::RequiredContainer;
 use sandbox_snapshotter::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::files::FilePath;
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{Directory, DirectoryContent, SandboxId};
 use sandbox_snapshotter::ports::CallerCommands;
 
 use super::Case;
-use super::world::{World, work_dir};
-
-/// Any container without the note of a replacement.
-const ANY_CONTAINER: RequiredContainer = RequiredContainer::OlderThan(0);
+use super::world::{ANY_CONTAINER, World, work_dir};
 
 pub fn cases<W: World>() -> Vec<Case<W>> {
     vec![
@@ -28,7 +25,7 @@ fn part(path: &str, offset: u64, bytes: &str, size: Option<u64>, overwrite: bool
     FilePart { path: FilePath::parse(path).unwrap(), token: "token".into(), offset, bytes: bytes.into(), end }
 }
 
-async fn write(world: &impl World, id: &SandboxId, part: FilePart) -> Result<PartOutcome, PartRefusal> {
+async fn write(world: &impl World, id: &SandboxId, part: FilePart) -> Result<PartOutcome, Refusal<PartRefusal>> {
     world.sandboxes().write_file_part(id, &work_dir(), ANY_CONTAINER, &part).await.unwrap()
 }
 
@@ -57,7 +54,11 @@ async fn place_below_a_file_or_of_a_directory_is_blocked(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/a/b", "b").await;
     for path in ["a/b/c", "a"] {
-        assert_eq!(write(world, &id, part(path, 0, "x", Some(1), true)).await, Err(PartRefusal::Blocked), "{path}");
+        assert_eq!(
+            write(world, &id, part(path, 0, "x", Some(1), true)).await,
+            Err(PartRefusal::Blocked.into()),
+            "{path}"
+        );
     }
     assert_eq!(world.read_file(&id, "/workspace/a/b").await.as_deref(), Some("b"));
 }
@@ -67,7 +68,7 @@ async fn incomplete_file_of_another_size_is_refused(world: &impl World) {
     world.write_file(&id, "/workspace/file", "newer").await;
     for part in [part("file", 3, "x", Some(4), true), part("file", 0, "x", Some(4), true)] {
         let refused = write(world, &id, part).await;
-        assert!(matches!(refused, Err(PartRefusal::Failed(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Refusal::Call(PartRefusal::Failed(_)))), "{refused:?}");
     }
     assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("newer"));
 }
@@ -78,16 +79,16 @@ async fn part_for_a_missing_directory_is_refused(world: &impl World) {
     let missing = Directory::parse("/workspace/missing").unwrap();
     let part = part("file", 0, "x", Some(1), true);
     let refused = world.sandboxes().write_file_part(&id, &missing, ANY_CONTAINER, &part).await.unwrap();
-    assert_eq!(refused, Err(PartRefusal::NotADirectory(DirectoryContent::Missing)));
+    assert_eq!(refused, Err(PartRefusal::NotADirectory(DirectoryContent::Missing).into()));
 }
 
 async fn part_for_a_container_that_is_too_young_or_not_ready_is_refused(world: &impl World) {
     let id = world.sandbox("agent");
     world.write_file(&id, "/workspace/file", "newer").await;
     let part = part("file", 0, "old", Some(3), true);
-    let young = RequiredContainer::OlderThan(1_000_000_000_000);
-    for (required, expected) in [(young, "TooYoung"), (RequiredContainer::Ready, "NotReady")] {
-        let refused = world.sandboxes().write_file_part(&id, &work_dir(), required, &part).await.unwrap();
+    let young = RequiredContainer::OlderThan { millis: 1_000_000_000_000 };
+    for (required, expected) in [(young, "TooYoung"), (RequiredContainer::Ready, "OtherContainer")] {
+        let refused = world.sandboxes().write_file_part(&id, &work_dir(), &required, &part).await.unwrap();
         assert!(format!("{refused:?}").contains(expected), "{refused:?}");
     }
     assert_eq!(world.read_file(&id, "/workspace/file").await.as_deref(), Some("newer"));

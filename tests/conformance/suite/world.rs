@@ -1,5 +1,6 @@
 //! The environment of the cases: the ports, and actions of the application that bypass the ports.
 
+use sandbox_snapshotter::model::required_container::RequiredContainer;
 use sandbox_snapshotter::model::{BackupHandle, BackupOptions, Directory, SandboxId, SnapshotId};
 use sandbox_snapshotter::ports::{BackupStore, Clock, Entropy, SandboxLedgerClient, SandboxSession, Sandboxes};
 
@@ -26,6 +27,9 @@ pub trait World {
     /// Returns an id that the sandbox's ledger minted, of a snapshot that was taken and deleted.
     async fn mint_snapshot_id(&self, id: &SandboxId) -> SnapshotId;
 }
+
+/// Any container without the note of a replacement.
+pub const ANY_CONTAINER: &RequiredContainer = &RequiredContainer::OlderThan { millis: 0 };
 
 /// The directory that the cases use.
 pub fn work_dir() -> Directory {

@@ -93,6 +93,15 @@ fn container_already_known_as_replaced_is_refused() {
 }
 
 #[test]
+fn container_that_replaced_the_captured_one_long_ago_is_refused() {
+    for operation in OPERATIONS {
+        let (fixture, _) = Fixture::with_diverged_sandbox();
+        fixture.checkpoint(operation).expect_code(Code::SandboxReplaced);
+        assert_eq!(fixture.world.checkpoint_count("agent-42"), 0);
+    }
+}
+
+#[test]
 fn interrupted_call_leaves_the_container_unverified() {
     let fixture = Fixture::with_checkpoint();
     fixture.world.end_container_unnoticed("agent-42");
@@ -117,7 +126,7 @@ fn age_of_a_young_container_is_measured_first() {
             fixture.run(Operation::CreateCheckpoint, &json!({ "sandboxId": "agent-42", "name": "before" })).unwrap();
             fixture.world.reset_calls();
             fixture.checkpoint(operation).unwrap();
-            let calls = [Method::Status, Method::RunCheckpoint, Method::RunCheckpoint, Method::Status];
+            let calls = [Method::Status, Method::RunCheckpoint, Method::Probe, Method::RunCheckpoint, Method::Status];
             assert_eq!(fixture.world.calls_about("agent-42"), calls);
         }
     }

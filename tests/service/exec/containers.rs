@@ -53,6 +53,21 @@ fn young_container_that_was_replaced_runs_no_command() {
 }
 
 #[test]
+fn young_container_that_an_interrupted_command_started_runs_no_command() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.end_container_unnoticed("agent-42");
+    let gate = fixture.world.after(Method::RunCommand).nth(1).block();
+    let call = fixture.begin(Operation::Exec, &json!({ "sandboxId": "agent-42", "command": "true" }));
+    assert!(gate.is_reached());
+    drop(call);
+    fixture.crash_worker();
+    fixture.world.clear_faults();
+    fixture.world.advance_clock(5000);
+    fixture.exec("agent-42", "true").expect_code(Code::SandboxReplaced);
+    assert!(fixture.world.hook_calls().is_empty());
+}
+
+#[test]
 fn container_of_a_command_is_verified_when_it_runs() {
     let fixture = Fixture::with_sandbox();
     fixture.exec("agent-42", "true").unwrap();

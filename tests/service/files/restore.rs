@@ -76,6 +76,13 @@ fn container_that_replaced_another_is_unchanged() {
 }
 
 #[test]
+fn container_that_replaced_the_captured_one_long_ago_is_unchanged() {
+    let (fixture, snapshot) = Fixture::with_diverged_sandbox();
+    fixture.run(Operation::RestoreFiles, &overwriting(&snapshot, &["notes.txt"])).expect_code(Code::SandboxReplaced);
+    assert_eq!(content(&fixture, FILE).as_deref(), Some("second"));
+}
+
+#[test]
 fn nothing_is_written_unless_all_paths_are_regular_files() {
     let fixture = Fixture::with_sandbox();
     fixture.world.write_file("agent-42", "/workspace/src/a", "a");

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutcome, BackgroundRefusal};
-use sandbox_snapshotter::model::checkpoint_call::{
-    CheckpointCall, CheckpointOutcome, CheckpointRefusal, RequiredContainer,
-};
+use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use sandbox_snapshotter::model::exclude::IgnoredNames;
-use sandbox_snapshotter::model::exec_call::{ContainerCommand, ExecContainer};
+use sandbox_snapshotter::model::exec_call::ContainerCommand;
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
@@ -18,6 +16,7 @@ use sandbox_snapshotter::model::named::answer::HookRun;
 use sandbox_snapshotter::model::named::binding::{DirectoryListing, RestoreBegun};
 use sandbox_snapshotter::model::named::platform_snapshot::StoredDisk;
 use sandbox_snapshotter::model::named::settings::Hook;
+use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::secret_search::{FoundSecrets, SecretSearch};
 use sandbox_snapshotter::model::{
     Arrival, BackupHandle, ChangeCursor, ContainerIdentity, Directory, Failure, MarkerOutcome, MarkerUpdate, Probe,
@@ -251,23 +250,23 @@ impl CallerCommands for PlantedSandboxes {
     type Input = <MemorySandboxes as CallerCommands>::Input;
 
     pass_on! {
-        run_command(container: &ExecContainer, command: &ContainerCommand) -> Self::RunningCommand;
+        run_command(required: &RequiredContainer, command: &ContainerCommand) -> Self::RunningCommand;
         write_input(path: &str, input: Self::Input) -> ();
         kill_command(command_id: &str) -> ();
         call_background(
-            container: &ExecContainer,
+            required: &RequiredContainer,
             call: &BackgroundCall
-        ) -> Result<BackgroundOutcome, BackgroundRefusal>;
-        call_files(container: &ExecContainer, call: &FileCall) -> Result<FileOutcome, FileRefusal>;
+        ) -> Result<BackgroundOutcome, Refusal<BackgroundRefusal>>;
+        call_files(required: &RequiredContainer, call: &FileCall) -> Result<FileOutcome, Refusal<FileRefusal>>;
         write_file_part(
             dir: &Directory,
-            required: RequiredContainer,
+            required: &RequiredContainer,
             part: &FilePart
-        ) -> Result<PartOutcome, PartRefusal>;
+        ) -> Result<PartOutcome, Refusal<PartRefusal>>;
         run_checkpoint(
             dir: &Directory,
-            required: RequiredContainer,
+            required: &RequiredContainer,
             call: &CheckpointCall
-        ) -> Result<CheckpointOutcome, CheckpointRefusal>;
+        ) -> Result<CheckpointOutcome, Refusal<CheckpointRefusal>>;
     }
 }

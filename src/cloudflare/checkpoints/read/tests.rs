@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::checkpoint::Checkpoint;
+use crate::model::required_container::ContainerRefusal;
 use crate::model::{CheckpointDescription, CheckpointName, Timestamp};
 
 const ID: &str = "9a3f0c6e4b2e0a7a88f1de20b36d2b4c1e5a9b77";
@@ -20,7 +21,10 @@ fn diff(max_bytes: u32) -> CheckpointCall {
     CheckpointCall::Diff { name: name(), max_bytes }
 }
 
-fn read(answer: impl AsRef<[u8]>, call: &CheckpointCall) -> Option<Result<CheckpointOutcome, CheckpointRefusal>> {
+fn read(
+    answer: impl AsRef<[u8]>,
+    call: &CheckpointCall,
+) -> Option<Result<CheckpointOutcome, Refusal<CheckpointRefusal>>> {
     read_answer(&format!("{}\n", Base64::encode_string(answer.as_ref())), call).ok()
 }
 
@@ -200,10 +204,13 @@ fn diff_with_invalid_utf_8_is_not_longer_than_its_limit() {
 
 #[test]
 fn every_refusal_of_the_script_is_read() {
+    for (words, refusal) in
+        [("young 123", ContainerRefusal::TooYoung { age_millis: 1230 }), ("other", ContainerRefusal::OtherContainer)]
+    {
+        let answer = format!("container\0{words}\0");
+        assert_eq!(read(answer, &diff(1)), Some(Err(Refusal::Container(refusal))));
+    }
     for (answer, refusal) in [
-        ("young\x00123\0", CheckpointRefusal::TooYoung { age_millis: 1230 }),
-        ("replaced\0", CheckpointRefusal::IsReplacement),
-        ("not-ready\0", CheckpointRefusal::NotReady),
         ("directory\0missing\0", CheckpointRefusal::NotADirectory(DirectoryContent::Missing)),
         ("directory\0other\0", CheckpointRefusal::NotADirectory(DirectoryContent::NotDirectory)),
         ("directory\0link\0", CheckpointRefusal::NotADirectory(DirectoryContent::Symlink)),
@@ -219,13 +226,15 @@ fn every_refusal_of_the_script_is_read() {
         ("failed\0\0error\nfatal\n\0", CheckpointRefusal::Failed { output: "error; fatal".into(), before: None }),
         ("failed\0id\0x\0", CheckpointRefusal::Failed { output: "x".into(), before: Some("id".into()) }),
     ] {
-        assert_eq!(read(answer, &diff(1)), Some(Err(refusal)), "{answer:?}");
+        assert_eq!(read(answer, &diff(1)), Some(Err(refusal.into())), "{answer:?}");
     }
 }
 
 #[test]
 fn unexpected_or_malformed_output_is_not_read() {
-    for answer in ["", "odd\0", "listed\0", "young\0x\0", "compared\0x\x001\0", "directory\0odd\0", "failed\0"] {
+    for answer in
+        ["", "odd\0", "listed\0", "container\0young x\0", "compared\0x\x001\0", "directory\0odd\0", "failed\0"]
+    {
         assert_eq!(read(answer, &diff(1)), None, "{answer:?}");
     }
     for stdout in ["", "?", "bash: base64: not found"] {
