@@ -130,6 +130,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         retry(&*self.ports, &CancellationToken::never(), work).await
     }
 
+    /// Runs `work` to completion, even if the caller disconnects.
+    async fn run_to_completion<T: 'static>(&self, work: impl Future<Output = Result<T>> + 'static) -> Result<T> {
+        run_to_completion(&*self.ports, work).await
+    }
+
     /// Returns the conversion of failures of this sandbox to errors.
     fn failed(&self, during: During) -> impl Fn(Failure) -> Error + Copy {
         move |failure| from_sandbox(failure, &self.id, during)

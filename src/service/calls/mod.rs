@@ -2,6 +2,7 @@
 //!
 //! - [`call_context`]: the correlation id and the side effects of a call, for the log
 //! - [`cancellation`]: cancellation by the caller
+//! - [`completion`]: work that continues when its caller disconnects
 //! - [`idempotency`]: returns the same answer to the same call
 //! - [`queue`]: limits how many calls may wait for a resource
 //! - [`limits`]: the time limit of each call to a sandbox
@@ -10,6 +11,7 @@
 
 pub mod call_context;
 pub mod cancellation;
+pub(super) mod completion;
 pub(crate) mod failures;
 pub(super) mod idempotency;
 pub mod limits;

@@ -42,23 +42,22 @@ mod transition;
 mod update;
 
 use std::cell::{Cell, RefCell};
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
+use super::calls::completion::run_to_completion;
 use super::calls::queue::{Permit, Queue};
 use super::{CancellationToken, Config};
 use crate::model::named::answer::{StartedWorkspace, WorkspaceDescription};
 use crate::model::named::{Address, NamedRecord, State};
 use crate::model::request::{CreateRequest, GetOrCreateRequest, LineageScope, StartRequest, StopRequest};
 use crate::model::{Code, Error, Result, Selection, Selector, Timestamp};
-use crate::ports::{Background, Clock, Ports, SandboxLedgerClient, WorkspaceStore};
+use crate::ports::{Clock, Ports, SandboxLedgerClient, WorkspaceStore};
 
 /// How long the description of a workspace waits for the status of its sandbox.
 const MAX_STATUS_WAIT: Duration = Duration::from_secs(5);
@@ -271,15 +270,14 @@ impl<P: Ports> NamedWorkspace<P> {
         operation: impl FnOnce(Self, CancellationToken) -> F,
     ) -> Result<T> {
         abort.check()?;
-        let (sender, outcome) = oneshot::channel();
-        let work = AssertUnwindSafe(operation(self.clone(), abort.clone())).catch_unwind().map(|outcome| {
+        let operation = operation(self.clone(), abort.clone());
+        let work = async move {
+            let outcome = operation.await;
             drop(permit);
-            // If this fails, the caller no longer waits.
-            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
-        });
-        self.ports.background().run(work.boxed_local());
-        match select(outcome, abort.cancelled().boxed_local()).await {
-            Either::Left((outcome, _)) => outcome.unwrap_or_else(|_| Err(Error::internal())),
+            outcome
+        };
+        match select(pin!(run_to_completion(&*self.ports, work)), abort.cancelled().boxed_local()).await {
+            Either::Left((outcome, _)) => outcome,
             Either::Right(((), _)) => Err(Error::wait_cancelled()),
         }
     }

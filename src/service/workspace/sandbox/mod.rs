@@ -48,15 +48,10 @@ mod unresponsive;
 use self::condition::SandboxCondition;
 pub(super) use self::ensure_running::ensured_running;
 
-use std::panic::AssertUnwindSafe;
-
-use futures_channel::oneshot;
-use futures_util::FutureExt;
-
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::record::{SandboxRecord, StartState};
 use crate::model::{Code, Error, PendingTask, Result};
-use crate::ports::{Background, Ledger, Ports};
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::tasks::backoff::Backoff;
 
@@ -119,20 +114,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.update_start(|start| start.call_unconfirmed = true)?;
         }
         outcome
-    }
-
-    /// Runs `work` to completion, even if the caller disconnects, because a partial result has no use.
-    pub(in crate::service) async fn run_to_completion<T: 'static>(
-        &self,
-        work: impl Future<Output = Result<T>> + 'static,
-    ) -> Result<T> {
-        let (sender, outcome) = oneshot::channel();
-        let work = AssertUnwindSafe(work).catch_unwind().map(|outcome| {
-            // If this fails, the caller no longer waits.
-            let _ = sender.send(outcome.unwrap_or_else(|_| Err(Error::internal())));
-        });
-        self.ports.background().run(work.boxed_local());
-        outcome.await.unwrap_or_else(|_| Err(Error::internal()))
     }
 
     /// Verifies that no later version of the workspace's record started or ended the sandbox. Otherwise the caller of
