@@ -11,6 +11,19 @@ use super::{Directory, Runtime, SandboxId, Timestamp};
 /// The maximum number of commands of callers that run in a sandbox at the same time.
 pub const MAX_COMMANDS: usize = 16;
 
+/// What is to run in a sandbox. An error about a sandbox that is not running depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ExecPurpose {
+    /// A command, or a call about files.
+    #[default]
+    Command,
+    /// A call about background commands that were started before.
+    BackgroundCommands,
+    /// A comparison of the files with a snapshot.
+    Diff,
+}
+
 /// The request to prepare a command in a sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,6 +34,9 @@ pub struct PrepareExecRequest {
     /// A sandbox in whose lineage the sandbox must be; any lineage if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage_scope: Option<SandboxId>,
+    /// What is to run.
+    #[serde(default)]
+    pub purpose: ExecPurpose,
 }
 
 /// The sandbox in which a command is to run, as its ledger knows it.

@@ -47,6 +47,7 @@ pub use self::health::health;
 pub use self::retention::sweep::sweep;
 pub use self::usage::usage;
 
+use self::calls::completion::run_to_completion;
 use self::calls::failures::{During, from_sandbox};
 use self::calls::retry::retry;
 use self::in_process::InProcessState;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Chain, Cursor, IsTerminal, Read};
 use std::slice;
 
-use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
 use sandbox_snapshotter_client::model::exec::{
     CollectedOutput, ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream,
@@ -20,7 +19,7 @@ use crate::args::duration::DurationArg;
 use crate::args::exec::Exec;
 use crate::args::help;
 use crate::exit::Exit;
-use crate::failure::{Failure, FailureReport, Result};
+use crate::failure::{Failure, Result};
 use crate::interrupt::{self, Effect};
 use crate::output::answer::Answer;
 use crate::output::sanitize::sanitize_for_terminal;
@@ -39,7 +38,7 @@ pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Resu
     let code = run_command(context, command, limit);
     let code = code.map_err(|failure| match failure.exit() {
         Exit::Invalid => failure,
-        _ => explain_interruption(failure).with_exit(Exit::NotRun),
+        _ => failure.with_exit(Exit::NotRun),
     })?;
     std::process::exit(code);
 }
@@ -238,21 +237,6 @@ fn read_events(
     }
 }
 
-/// Replaces the remediation for a command whose container ended.
-fn explain_interruption(failure: Failure) -> Failure {
-    let is_api_text = |report: &FailureReport| report.remediation.contains("`revive: true`");
-    let is_meant = matches!(&failure, Failure::Reported(report) if is_api_text(report));
-    if !is_meant || failure.code() != Some(Code::OperationInterrupted.as_str()) {
-        return failure;
-    }
-    failure.with_remediation(
-        "If the container ended, the files that are in no snapshot are gone. If a second run of the command does no harm, \
-         run it again: a workspace is started first with the files of its newest snapshot, a sandbox only with \
-         `--revive`. A warning then says whether files may be lost."
-            .to_owned(),
-    )
-}
-
 fn answer_lost(why: &str) -> Failure {
     Failure::transient(
         Exit::NotRun,
@@ -266,7 +250,7 @@ fn answer_lost(why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use sandbox_snapshotter_client::model::{Error, SandboxId};
+    use sandbox_snapshotter_client::model::SandboxId;
 
     use super::*;
 
@@ -311,29 +295,6 @@ mod tests {
         for accepted in [&["sleep 3"][..], &["npm", "--json"], &["my program", "--verbose"], &["my program", "x"], &[]]
         {
             assert!(check(accepted).is_ok(), "{accepted:?}");
-        }
-    }
-
-    #[test]
-    fn the_remediation_of_an_interrupted_command_has_the_options_of_this_program() {
-        let interrupted = client::Error::from(Error::exec_interrupted(&SandboxId::parse("agent-42").unwrap()));
-        let Failure::Reported(report) = explain_interruption(interrupted.into()) else { panic!() };
-        assert!(report.remediation.contains("`--revive`"), "{report:?}");
-        assert!(!report.remediation.contains("`name`") && !report.remediation.contains("revive: true"), "{report:?}");
-    }
-
-    #[test]
-    fn a_command_that_a_stop_or_a_deletion_ended_is_not_reported_as_interrupted() {
-        use sandbox_snapshotter_client::model::named::{Address, WorkspaceName};
-        let (id, name) = (SandboxId::parse("s-1").unwrap(), WorkspaceName::parse("web").unwrap());
-        let address = Address::in_default_tenant(name);
-        for (error, expected) in [
-            (Error::exec_stopped(&id, &address), "The snapshot of the stop"),
-            (Error::exec_deleted(&id, &address), "`snapshotter workspace create`"),
-        ] {
-            let Failure::Reported(report) = explain_interruption(client::Error::from(error).into()) else { panic!() };
-            assert!(report.remediation.contains(expected), "{report:?}");
-            assert!(!report.remediation.contains("`--revive`"), "{report:?}");
         }
     }
 

@@ -73,7 +73,7 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 19] = [
+const COMMANDS: [(&str, &str); 20] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
     ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
@@ -82,6 +82,12 @@ const COMMANDS: [(&str, &str); 19] = [
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
     ("`image: null`", "`--default-image`"),
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
+    (
+        "run it again: by the `name` of its workspace, which is started first with the files of its newest snapshot, or else \
+         with `revive: true`. `started` in the answer says what was restored, and whether files may be lost.",
+        "run it again: a workspace is started first with the files of its newest snapshot, a sandbox only with `--revive`. A \
+         warning then says whether files may be lost.",
+    ),
     ("Pass the `name` of its workspace,", "Pass @NAME for its workspace,"),
     ("Otherwise pass `revive: true` to restore", "Otherwise use `snapshotter revive SANDBOX` to restore"),
     ("Pass `revive: true` to restore", "Use `snapshotter revive SANDBOX` to restore"),
@@ -221,6 +227,10 @@ mod tests {
                 "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`, and take a snapshot",
             ),
             (Error::commands_not_running(&id), "With @NAME, `snapshotter exec --detach` starts the workspace first."),
+            (
+                Error::exec_interrupted(&id),
+                "a sandbox only with `--revive`. A warning then says whether files may be lost.",
+            ),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
             (Error::nothing_restorable(&id), "Use `snapshotter workspace start NAME --allow-empty` to start"),
             (

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 
-use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
+use crate::model::exec_call::{ExecPurpose, ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ReviveRequest, SandboxSelection, SandboxTarget};
 use crate::model::required_container::{Refusal, RequiredContainer};
@@ -70,10 +70,11 @@ pub(in crate::service) async fn prepare<P: Ports>(
     ports: &P,
     id: &SandboxId,
     selection: &SandboxSelection,
+    purpose: ExecPurpose,
 ) -> Result<PreparedExec> {
     let scope = &selection.lineage_scope;
     let lineage_scope = scope.sandbox_id.clone().filter(|_| !scope.allow_cross_lineage);
-    let request = PrepareExecRequest { runtime: selection.runtime, lineage_scope };
+    let request = PrepareExecRequest { runtime: selection.runtime, lineage_scope, purpose };
     ports.sandbox_ledgers()?.prepare_exec(id, &request).await
 }
 

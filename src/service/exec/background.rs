@@ -10,7 +10,7 @@ use crate::model::background_call::{
     BackgroundAction, BackgroundCall, BackgroundOutcome, BackgroundRefusal, BackgroundStart, MAX_BACKGROUND, OutputPart,
 };
 use crate::model::exec::StartedForExec;
-use crate::model::exec_call::{PreparedExec, Program};
+use crate::model::exec_call::{ExecPurpose, PreparedExec, Program};
 use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{
@@ -35,7 +35,7 @@ async fn start_in<P: Ports>(
     found: ResumedWorkspace,
 ) -> Result<CommandDescription> {
     let ResumedWorkspace { sandbox_id: id, mut env, started } = found;
-    let prepared = prepare(&**ports, &id, &request.selection).await?;
+    let prepared = prepare(&**ports, &id, &request.selection, ExecPurpose::Command).await?;
     env.extend(request.env.clone().unwrap_or_default());
     let start = BackgroundStart {
         program: Program::of(request.command.as_ref(), &request.argv),
@@ -108,10 +108,7 @@ async fn call_running<P: Ports>(
         }
         SandboxTarget::Sandbox(id) => id,
     };
-    let prepared = prepare(&**ports, &id, selection).await.map_err(|error| {
-        // That of a former sandbox says so.
-        if error.is_exec_not_running(&id) { Error::commands_not_running(&id) } else { error }
-    })?;
+    let prepared = prepare(&**ports, &id, selection, ExecPurpose::BackgroundCommands).await?;
     let outcome = call(ports, &id, selection.name.as_ref(), &prepared, action).await?;
     Ok((id, outcome))
 }

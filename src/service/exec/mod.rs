@@ -28,7 +28,7 @@ use super::calls::failures::{During, from_sandbox};
 use super::{CancellationToken, draw_random};
 use crate::model::exec::{CollectedOutput, ExecEvent, ExecResult};
 use crate::model::exec_call::{
-    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, MAX_COMMANDS, PreparedExec, Program,
+    CommandEvent, CommandInput, CommandRefusal, ContainerCommand, ExecPurpose, MAX_COMMANDS, PreparedExec, Program,
 };
 use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
@@ -94,7 +94,7 @@ async fn start_in<P: Ports>(
     abort: &CancellationToken,
 ) -> Result<Execution<P>> {
     let ResumedWorkspace { sandbox_id: id, env, started } = sandbox;
-    let prepared = attempts::prepare(&**ports, &id, &request.selection).await?;
+    let prepared = attempts::prepare(&**ports, &id, &request.selection, ExecPurpose::Command).await?;
     let sandboxes = ports.sandboxes(prepared.runtime)?;
     let failed = |failure| from_sandbox(failure, &id, During::Exec);
     let mut command = container_command(&**ports, request, &prepared, env)?;

@@ -1,7 +1,7 @@
 //! The container in which a command may run, as the ledger of the sandbox knows it (see
 //! [`guard`](crate::service::container::guard)).
 
-use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
+use crate::model::exec_call::{ExecPurpose, ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::record::ContainerObservation;
 use crate::model::request::LineageScope;
 use crate::model::{Code, Error, Result, SandboxStatus, Status};
@@ -20,7 +20,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.ensure_not_decommissioned()?;
         let this = self.in_runtime(request.runtime)?;
         let required = this.required_container().await;
-        let (container, observation) = required.map_err(|error| this.adapt_exec_error(error))?;
+        let (container, observation) = required.map_err(|error| this.adapt_not_running(error, request.purpose))?;
         let mut observed = None;
         if let Some(ContainerObservation { last_change, observed_at, .. }) = observation {
             // The command may start another container. Until the container is verified, only an older one is accepted.
@@ -60,18 +60,30 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.flag_other_container().await.map(|error| self.adapt_exec_error(error))
     }
 
-    /// Returns a container error with a remediation that fits commands.
-    fn adapt_exec_error(&self, error: Error) -> Error {
-        let binding = || self.sandbox_record().ok()?.binding;
-        match (error.code(), binding()) {
-            (Code::SandboxNotRunning, Some(binding)) if binding.superseded => error,
-            (Code::SandboxNotRunning, Some(binding)) => Error::exec_not_running(&self.id)
+    /// Returns a container error that fits what is to run.
+    fn adapt_not_running(&self, error: Error, purpose: ExecPurpose) -> Error {
+        if error.code() != Code::SandboxNotRunning {
+            return self.adapt_exec_error(error);
+        }
+        match (self.sandbox_record().ok().and_then(|sandbox| sandbox.binding), purpose) {
+            // The error names the workspace.
+            (Some(binding), _) if binding.superseded => error,
+            (_, ExecPurpose::BackgroundCommands) => Error::commands_not_running(&self.id),
+            (_, ExecPurpose::Diff) => Error::diff_not_running(&self.id),
+            (Some(binding), ExecPurpose::Command) => Error::exec_not_running(&self.id)
                 .with_remediation("Start the workspace, or name it in place of the sandbox: then the call starts it.")
                 .of_workspace(&binding.address),
-            (Code::SandboxNotRunning, None) => Error::exec_not_running(&self.id),
-            (Code::SandboxStarting, _) => self.of_own_workspace(error.without_wake()),
-            (Code::SandboxReplaced, Some(_)) => self.of_own_workspace(error),
-            (Code::SandboxReplaced, None) => {
+            (None, ExecPurpose::Command) => Error::exec_not_running(&self.id),
+        }
+    }
+
+    /// Returns a container error with a remediation that fits commands.
+    fn adapt_exec_error(&self, error: Error) -> Error {
+        let is_bound = || self.sandbox_record().is_ok_and(|sandbox| sandbox.binding.is_some());
+        match error.code() {
+            Code::SandboxStarting => self.of_own_workspace(error.without_wake()),
+            Code::SandboxReplaced if is_bound() => self.of_own_workspace(error),
+            Code::SandboxReplaced => {
                 error.with_remediation("Pass `revive: true` to restore the newest snapshot of the sandbox first.")
             }
             _ => error,

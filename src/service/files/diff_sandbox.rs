@@ -15,7 +15,7 @@ use crate::model::archive::{
     compare_paths,
 };
 use crate::model::diff::{DiffCursor, ListingPosition, SnapshotDiff};
-use crate::model::exec_call::PreparedExec;
+use crate::model::exec_call::{ExecPurpose, PreparedExec};
 use crate::model::file_call::{FileAction, FileCall, FileOutcome, ListingBytes, Omitted};
 use crate::model::files::FilePath;
 use crate::model::request::{DiffRequest, FileSource, NestedFiles, NestedSelection, SandboxFiles, SandboxTarget};
@@ -102,25 +102,19 @@ impl<'a, P: Ports> Running<'a, P> {
     /// Returns the selected sandbox, which must be running, and of the lineage of the snapshot.
     async fn find(ports: &'a Rc<P>, files: SandboxFiles, snapshot: &LocatedSnapshot) -> Result<Self> {
         let SandboxFiles { selection, dir } = files;
-        let target = selection.target()?;
-        let id = match &target {
-            SandboxTarget::Named(address) => ports.named_workspaces()?.active_sandbox(address).await,
-            SandboxTarget::Sandbox(id) => Ok(id.clone()),
+        let id = match selection.target()? {
+            SandboxTarget::Named(address) => {
+                let active = ports.named_workspaces()?.active_sandbox(&address).await;
+                active.map_err(|error| match error.code() {
+                    Code::SandboxNotRunning => {
+                        error.with_remediation("Start the workspace first.").of_workspace(&address)
+                    }
+                    _ => error,
+                })?
+            }
+            SandboxTarget::Sandbox(id) => id,
         };
-        let not_running = |error: Error, id: Option<&SandboxId>| match (error.code(), id) {
-            // The error about a former sandbox says so.
-            (_, Some(id)) if error.is_exec_not_running(id) => Error::diff_not_running(id),
-            (Code::SandboxNotRunning, None) => match &target {
-                SandboxTarget::Named(address) => {
-                    error.with_remediation("Start the workspace first.").of_workspace(address)
-                }
-                SandboxTarget::Sandbox(_) => error,
-            },
-            _ => error,
-        };
-        let id = id.map_err(|error| not_running(error, None))?;
-        let prepared = prepare(&**ports, &id, &selection).await;
-        let prepared = prepared.map_err(|error| not_running(error, Some(&id)))?;
+        let prepared = prepare(&**ports, &id, &selection, ExecPurpose::Diff).await?;
         let root_id = ports.sandbox_ledgers()?.root_id(&id).await;
         let root_id = root_id.map_err(|failure| from_storage(failure, "reading the lineage of the sandbox"))?;
         if root_id != snapshot.root_id && !selection.lineage_scope.allow_cross_lineage {

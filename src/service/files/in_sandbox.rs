@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::{to_attributes, to_page};
+use crate::model::exec_call::ExecPurpose;
 use crate::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
 use crate::model::files::{FileContent, FileCursor, FileDescription, FileLocation, FilePage, FilePath, RemovedFile};
 use crate::model::named::messages::ResumedWorkspace;
@@ -163,7 +164,7 @@ async fn call_in<P: Ports>(
     input: Option<InputOf<P>>,
 ) -> Result<(FileLocation, FileOutcome)> {
     let ResumedWorkspace { sandbox_id: id, started, .. } = found;
-    let prepared = prepare(&**ports, &id, &files.selection).await?;
+    let prepared = prepare(&**ports, &id, &files.selection, ExecPurpose::Command).await?;
     let dir = files.dir.clone().unwrap_or_else(|| prepared.dir.clone());
     let resolved = resolve(path, &dir, &action)?;
     if let FileAction::Move { to, overwrite } = &action {

@@ -66,11 +66,6 @@ impl Error {
         )
     }
 
-    /// Whether the error is that of [`exec_not_running`](Self::exec_not_running), and not that about a former sandbox of a workspace.
-    pub fn is_exec_not_running(&self, id: &SandboxId) -> bool {
-        self.message() == Self::exec_not_running(id).message()
-    }
-
     /// [`Code::SandboxBusy`], when the sandbox runs the maximum number of commands.
     pub fn too_many_commands(id: &SandboxId, most: usize) -> Self {
         Self::busy(&format!("{most} commands have been running in the sandbox {:?} for 10 seconds.", id.as_str()))
