@@ -21,7 +21,7 @@ use crate::model::{Error, SandboxId, SnapshotId};
 const MAX_CONCURRENT_RESTORES: usize = 128;
 
 /// The work in progress.
-pub(super) struct InProcessState {
+pub(super) struct SandboxInProcessState {
     /// The captures of the sandbox.
     pub coalescer: Rc<SnapshotCoalescer>,
     /// The recovery of what an earlier instance of this object left.
@@ -80,7 +80,7 @@ pub(super) enum WorkKey {
     Release(SnapshotId),
 }
 
-impl Default for InProcessState {
+impl Default for SandboxInProcessState {
     fn default() -> Self {
         Self {
             coalescer: Rc::default(),
@@ -100,7 +100,7 @@ impl Default for InProcessState {
     }
 }
 
-impl InProcessState {
+impl SandboxInProcessState {
     /// Leases the work. Returns `None` if it is leased already.
     pub fn try_acquire(self: &Rc<Self>, work: WorkKey) -> Option<WorkLease> {
         let mut leased = self.leased.borrow_mut();
@@ -134,7 +134,7 @@ impl InProcessState {
 
 /// The lease of work, released on drop.
 pub(super) struct WorkLease {
-    state: Rc<InProcessState>,
+    state: Rc<SandboxInProcessState>,
     key: WorkKey,
 }
 
@@ -146,7 +146,7 @@ impl Drop for WorkLease {
 
 /// The lease of an idempotency key, released on drop. Then the calls that wait for the key continue.
 pub(super) struct KeyLease {
-    state: Rc<InProcessState>,
+    state: Rc<SandboxInProcessState>,
     key: String,
     _done: oneshot::Sender<()>,
 }

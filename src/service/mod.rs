@@ -50,7 +50,7 @@ pub use self::usage::usage;
 use self::calls::completion::run_to_completion;
 use self::calls::failures::{During, from_sandbox};
 use self::calls::retry::retry;
-use self::in_process::InProcessState;
+use self::in_process::SandboxInProcessState;
 use crate::model::{
     Directory, Error, Failure, Result, Runtime, SandboxId, ShortId, SigningKey, SnapshotId, Timestamp, mint_snapshot_id,
 };
@@ -77,7 +77,7 @@ pub struct CloudflareSandboxSnapshotter<P: Ports> {
     ports: Rc<P>,
     ledger: Rc<P::Ledger>,
     config: Rc<Config>,
-    in_process: Rc<InProcessState>,
+    in_process: Rc<SandboxInProcessState>,
     /// The runtime that the caller requests. It decides only until the ledger names one.
     requested_runtime: Option<Runtime>,
 }

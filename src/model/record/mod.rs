@@ -106,7 +106,7 @@ impl SandboxRecord {
 
     /// Returns whether a start or stop works on the container, or was interrupted.
     pub fn is_restoring(&self) -> bool {
-        self.start_state().is_some_and(|start| start.restore_task.is_some())
+        self.start_state().is_some_and(|start| start.reconcile_task.is_some())
     }
 
     /// Returns the number of newest automatic snapshots that stay, if there may be automatic snapshots.

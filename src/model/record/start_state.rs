@@ -17,7 +17,8 @@ pub struct StartState {
     /// container. Until then only rescue snapshots are captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "filling")]
-    pub restore_task: Option<PendingTask>,
+    #[serde(rename = "restoreTask")]
+    pub reconcile_task: Option<PendingTask>,
     /// A restore into the sandbox began, and its completion was not observed. The restore may continue in another
     /// container.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -93,7 +94,7 @@ impl StartState {
     pub const fn new(dir: Directory) -> Self {
         Self {
             dir,
-            restore_task: None,
+            reconcile_task: None,
             restore_unconfirmed: false,
             destroy_unconfirmed: false,
             call_unconfirmed: false,

@@ -88,13 +88,13 @@ fn is_undelivered(failure: &Failure) -> bool {
 
 /// Returns whether the sandbox itself reported the failure: then the call has ended there. Otherwise only the answer
 /// may be lost.
-pub(in crate::service) fn is_definite(failure: &Failure) -> bool {
+pub(in crate::service) fn is_reported_by_sandbox(failure: &Failure) -> bool {
     !failure.is_protocol() && sdk_code(failure).is_some() && !code_of(failure, During::Backup).is_retryable()
 }
 
 /// Returns whether the sandbox reported that a start has failed: no container runs.
 pub(in crate::service) fn is_failed_start(failure: &Failure) -> bool {
-    is_definite(failure) || sdk_code(failure) == Some("CONTAINER_UNAVAILABLE")
+    is_reported_by_sandbox(failure) || sdk_code(failure) == Some("CONTAINER_UNAVAILABLE")
 }
 
 fn code_of(failure: &Failure, during: During) -> Code {
@@ -309,7 +309,7 @@ mod tests {
         for during in [During::Probe, During::Backup, During::Restore, During::Destroy, During::Start, During::Hook] {
             assert_eq!(code(failure(), during), Code::SandboxTimeout);
         }
-        assert!(!is_definite(&failure()));
+        assert!(!is_reported_by_sandbox(&failure()));
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
         }
         assert_eq!(code(failure(), During::Backup), Code::BackupFailed);
         assert_eq!(code(failure(), During::Restore), Code::RestoreFailed);
-        assert!(is_definite(&failure()), "no backup will be stored");
+        assert!(is_reported_by_sandbox(&failure()), "no backup will be stored");
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
         let failure =
             Failure::new("ToolMissingError", "The image has no unsquashfs. Install squashfs-tools in the image.");
         let error = from_sandbox(failure.clone(), &SandboxId::parse("agent-42").unwrap(), During::Restore);
-        assert_eq!((error.code(), is_definite(&failure)), (Code::SandboxUnsupported, true));
+        assert_eq!((error.code(), is_reported_by_sandbox(&failure)), (Code::SandboxUnsupported, true));
         assert!(error.message().ends_with("Install squashfs-tools in the image."), "{}", error.message());
         assert!(error.remediation().contains("image"), "{}", error.remediation());
     }

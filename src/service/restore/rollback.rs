@@ -5,7 +5,7 @@ use crate::model::{Code, Error, Result, SandboxId, Status};
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::call_context;
-use crate::service::calls::failures::{During, from_sandbox, is_definite};
+use crate::service::calls::failures::{During, from_sandbox, is_reported_by_sandbox};
 use crate::service::in_process::WorkKey;
 use crate::service::tasks::backoff::Backoff;
 
@@ -47,7 +47,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             .await;
         if start.is_some() {
             let is_unanswered = ended.as_ref().is_err_and(|error| {
-                error.code() == Code::SandboxTimeout || (!is_named && !error.cause().is_some_and(is_definite))
+                error.code() == Code::SandboxTimeout
+                    || (!is_named && !error.cause().is_some_and(is_reported_by_sandbox))
             });
             self.update_start(|start| start.destroy_unconfirmed = is_unanswered)?;
         }

@@ -14,7 +14,7 @@ use crate::service::snapshot::select::Selected;
 use crate::service::tasks::backoff::Backoff;
 
 /// How long the ledger keeps the row of a deleted snapshot, in milliseconds: 30 days.
-pub(in crate::service) const TOMBSTONE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
+pub(in crate::service) const SNAPSHOT_TOMBSTONE_MILLIS: i64 = 30 * 24 * 3600 * 1000;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes a snapshot. Succeeds if it is already deleted.
@@ -180,7 +180,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let Stage::Deleting { stored, removal, task } = snapshot.stage else { return Ok(()) };
         let deleted = self.delete_stored(&stored, &mark).await;
         snapshot.stage = if deleted.is_ok() {
-            self.schedule_alarm(self.now().plus_millis(TOMBSTONE_MILLIS))?;
+            self.schedule_alarm(self.now().plus_millis(SNAPSHOT_TOMBSTONE_MILLIS))?;
             Stage::Deleted { stored, removal }
         } else {
             let task = self.schedule_task(Backoff::DELETION, task.attempt + 1)?;

@@ -8,7 +8,7 @@ use super::stored_backup::BackupHead;
 use crate::model::delta::is_carrier;
 use crate::model::{BackupOptions, BackupOwner, Code, Directory, Error, LocatedBackup, Result};
 use crate::ports::{BackupStore, Clock, Ports, SandboxSession, SandboxSessionOf};
-use crate::service::calls::failures::{During, from_sandbox, is_definite};
+use crate::service::calls::failures::{During, from_sandbox, is_reported_by_sandbox};
 use crate::service::container::identity::ContainerExpectation;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -24,7 +24,7 @@ pub(super) struct FailedBackup {
     /// The error.
     pub error: Error,
     /// Whether it is certain that no backup will be stored.
-    pub is_definite: bool,
+    pub stores_nothing: bool,
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -42,12 +42,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(handle) => {
                 // The bucket is bound: it was checked before the capture began.
                 let located = self.backups().map(|backups| backups.locate(handle));
-                return located.map_err(|error| FailedBackup { error, is_definite: false });
+                return located.map_err(|error| FailedBackup { error, stores_nothing: false });
             }
             Err(failure) => failure,
         };
-        let is_definite = is_definite(&failure);
-        let failed = |error| Err(FailedBackup { error, is_definite });
+        let stores_nothing = is_reported_by_sandbox(&failure);
+        let failed = |error| Err(FailedBackup { error, stores_nothing });
         let error = from_sandbox(failure.clone(), &self.id, During::Backup);
         match self.verify_captured(dir, expectation).await {
             Err(container_error)

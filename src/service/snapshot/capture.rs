@@ -87,7 +87,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         id.get_or_init(|| record.snapshot_id.clone());
         let mut record = match self.ensure_marked(&record).await {
             Ok(marked) => marked,
-            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true })),
         };
         let Stage::Creating(progress) = &record.stage else { return Err(Error::internal()) };
         let expectation = self.container_expectation(progress)?;
@@ -102,16 +102,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             expected_last_change: progress.observation.identity(),
         };
         if let Err(error) = self.exclude_ignored(&mut options, &expectation).await {
-            return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
+            return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true }));
         }
         if let Some(mode) = request.secrets
             && let Err(error) = self.find_secrets(mode, &mut record, &mut options).await
         {
-            return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true }));
+            return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true }));
         }
         let frozen = match self.freeze(&request, &record, &expectation, &abort).await {
             Ok(frozen) => frozen,
-            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true })),
         };
         let taken = self.capture_files(&request, record, options, &expectation, &abort, frozen.as_ref()).await;
         if taken.is_err() {
@@ -135,14 +135,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<TakenSnapshot> {
         let sandboxes = match self.sandboxes() {
             Ok(sandboxes) => sandboxes,
-            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true })),
         };
         let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
         // A start has recorded the image before anything was installed in the container.
         record.provenance = record.provenance.or_else(|| watch.as_ref()?.provenance.clone());
         let form = match self.begin_form(&sandboxes.open_session(&self.id), request, &mut record).await {
             Ok(form) => form,
-            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, is_definite: true })),
+            Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true })),
         };
         // A session of its own: once a session has answered, errors of a Worker with an older compatibility date lose their
         // class.

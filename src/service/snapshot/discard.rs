@@ -57,14 +57,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let error = error.with_note(&note).with_remediation(
             "The container may be under load. Try again, or wait some minutes and list the snapshots of the sandbox.",
         );
-        self.abandon_capture(record, FailedBackup { error, is_definite: false })
+        self.abandon_capture(record, FailedBackup { error, stores_nothing: false })
     }
 
     /// Deletes the row of a capture that certainly failed. Keeps the row where a backup may still be stored: recovery
     /// reconciles it.
     pub(super) fn abandon_capture(&self, mut record: SnapshotRecord, failure: FailedBackup) -> Error {
         let saved = self.inherit_from_capture(&mut record).and_then(|()| {
-            if failure.is_definite {
+            if failure.stores_nothing {
                 return self.delete_capture_row(&record);
             }
             self.save_capture(&mut record)

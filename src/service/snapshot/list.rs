@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, stream};
 
 use super::select::Selected;
-use super::stored_backup::is_definite;
+use super::stored_backup::is_answer_of_storage;
 use crate::model::answer::{Page, Restorability, Restorable, Summary};
 use crate::model::named::answer::WorkspacePage;
 use crate::model::named::{Tenant, WorkspaceName};
@@ -96,7 +96,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         {
             (Ok(_), None) => Restorable { restorable: Restorability::Yes, why: None, checked_at: Some(now) },
             (Ok(_), Some(damage)) => not_restorable(damage, Some(now)),
-            (Err(error), _) if is_definite(error) => not_restorable(error.message(), Some(now)),
+            (Err(error), _) if is_answer_of_storage(error) => not_restorable(error.message(), Some(now)),
             (Err(error), _) => Restorable {
                 restorable: Restorability::Unknown,
                 why: Some(error.message().to_owned()),

@@ -248,6 +248,6 @@ fn checksums_agree(now: Option<&String>, then: Option<&String>) -> bool {
 }
 
 /// Returns whether an error of `inspect_backup` is a definite answer from R2, and not a failure to answer.
-pub(in crate::service) fn is_definite(error: &Error) -> bool {
+pub(in crate::service) fn is_answer_of_storage(error: &Error) -> bool {
     matches!(error.code(), Code::BackupNotFound | Code::BackupIncomplete | Code::BackupExpired)
 }

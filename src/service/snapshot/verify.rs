@@ -1,7 +1,7 @@
 //! `verify`: checks in R2 whether a snapshot can be restored. Starts no container.
 
 use super::select::{Selected, require_ready};
-use super::stored_backup::{BackupHead, is_definite};
+use super::stored_backup::{BackupHead, is_answer_of_storage};
 use crate::model::answer::{Check, Verification};
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
 use crate::model::{ArchiveFormat, Result, Selection, SnapshotId};
@@ -26,7 +26,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let found = self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await;
         let mut checks = Vec::new();
         match &found {
-            Err(error) if !is_definite(error) => return Err(error.clone()),
+            Err(error) if !is_answer_of_storage(error) => return Err(error.clone()),
             Err(error) => checks.push(failed("objects", error.message())),
             Ok(found) => {
                 let directory_backup = stored.backup.directory_backup();
@@ -66,7 +66,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(in crate::service) fn record_check(&self, id: &SnapshotId, inspected: &Result<BackupHead>) -> Result<()> {
         match inspected {
             Ok(_) => self.record_change(id, None),
-            Err(error) if is_definite(error) => self.record_change(id, Some(error.message().to_owned())),
+            Err(error) if is_answer_of_storage(error) => self.record_change(id, Some(error.message().to_owned())),
             Err(_) => Ok(()),
         }
     }

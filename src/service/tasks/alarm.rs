@@ -5,7 +5,7 @@ use crate::model::{Result, Timestamp};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::idempotency::ANSWER_RETENTION_MILLIS;
-use crate::service::retention::delete::TOMBSTONE_MILLIS;
+use crate::service::retention::delete::SNAPSHOT_TOMBSTONE_MILLIS;
 
 /// The interval at which expired answers and tombstones are deleted, in milliseconds: one day.
 const CLEANUP_INTERVAL_MILLIS: i64 = 24 * 3600 * 1000;
@@ -33,7 +33,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     fn clean_up(&self, checked_until: Timestamp, fallback: Timestamp) -> Result<()> {
         let now = self.now();
         let answers_left = self.ledger.delete_answered_calls(now.plus_millis(-ANSWER_RETENTION_MILLIS))?;
-        let tombstones_left = self.ledger.delete_tombstones(now.plus_millis(-TOMBSTONE_MILLIS))?;
+        let tombstones_left = self.ledger.delete_tombstones(now.plus_millis(-SNAPSHOT_TOMBSTONE_MILLIS))?;
         let next_cleanup = (answers_left || tombstones_left).then(|| now.plus_millis(CLEANUP_INTERVAL_MILLIS));
         let requested = self.ledger.alarm()?.filter(|at| *at != fallback);
         let times = [self.next_due(now)?, self.next_expiration(checked_until)?, next_cleanup, requested];

@@ -105,9 +105,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let calls = ledger.unanswered_calls()?.into_iter();
         let calls = calls.map(|row| (row.at.plus_millis(RETRY_DELAY_MILLIS), Task::UnansweredCall(row.key)));
         let refresh_due = Self::refresh_due(&sandbox);
-        let restore_task = sandbox.start_state().and_then(|start| start.restore_task);
+        let reconcile_task = sandbox.start_state().and_then(|start| start.reconcile_task);
         let of_sandbox = [
-            restore_task.map(|task| (task.due_at, Task::StartOrStop)),
+            reconcile_task.map(|task| (task.due_at, Task::StartOrStop)),
             refresh_due.map(|due_at| (due_at, Task::PlatformRefresh)),
             sandbox.unverified.map(|unverified| (unverified.due_at, Task::UnverifiedContainer)),
             sandbox.protected.map(|protected| (protected.until, Task::Protection)),

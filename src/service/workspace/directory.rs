@@ -11,7 +11,7 @@ use crate::ports::{DirectoryStore, NamedWorkspaceClient, Ports};
 
 /// How long the directory keeps the entry of a deleted workspace, in milliseconds: one day. Reports of an older version
 /// arrive before that.
-const TOMBSTONE_MILLIS: i64 = 24 * 3600 * 1000;
+const ENTRY_TOMBSTONE_MILLIS: i64 = 24 * 3600 * 1000;
 
 /// Records the entry of a workspace. Ignores an entry whose version is not newer than the recorded one.
 pub fn record_entry(store: &impl DirectoryStore, entry: &WorkspaceEntry) -> Result<()> {
@@ -21,7 +21,7 @@ pub fn record_entry(store: &impl DirectoryStore, entry: &WorkspaceEntry) -> Resu
     }
     store.put_entry(entry)?;
     if entry.state == State::Deleted {
-        store.delete_tombstones(entry.updated_at.plus_millis(-TOMBSTONE_MILLIS))?;
+        store.delete_tombstones(entry.updated_at.plus_millis(-ENTRY_TOMBSTONE_MILLIS))?;
     }
     Ok(())
 }

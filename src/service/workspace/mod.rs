@@ -68,7 +68,7 @@ pub struct NamedWorkspace<P: Ports> {
     ports: Rc<P>,
     store: Rc<P::WorkspaceStore>,
     config: Rc<Config>,
-    in_process: Rc<InProcessState>,
+    in_process: Rc<WorkspaceInProcessState>,
 }
 
 impl<P: Ports> Clone for NamedWorkspace<P> {
@@ -85,7 +85,7 @@ impl<P: Ports> Clone for NamedWorkspace<P> {
 
 /// The state that exists as long as the object is in memory.
 #[derive(Default)]
-struct InProcessState {
+struct WorkspaceInProcessState {
     /// The calls that run an operation on the workspace, or wait to run one.
     queue: Queue<CoalesceKey>,
     /// The calls that fork the workspace. They continue after the operation on the workspace itself is complete, so
@@ -114,7 +114,7 @@ struct LastStart {
     outcome: Result<StartedWorkspace>,
 }
 
-impl InProcessState {
+impl WorkspaceInProcessState {
     /// Increments the sequence number, and returns it.
     fn next_sequence(&self) -> u64 {
         self.sequence.set(self.sequence.get() + 1);

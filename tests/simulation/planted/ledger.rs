@@ -83,10 +83,10 @@ impl PlantedPorts {
         {
             binding.start.image.clone_from(&stored.start.image);
         }
-        if binding.start.restore_task != stored.and_then(|stored| stored.start.restore_task)
+        if binding.start.reconcile_task != stored.and_then(|stored| stored.start.reconcile_task)
             && self.notes.is_spared.take()
         {
-            binding.start.restore_task = None;
+            binding.start.reconcile_task = None;
         }
         row
     }
@@ -191,7 +191,7 @@ impl Ledger for PlantedPorts {
             && self.is_planted(Bug::CapturedDuringRestore)
             && place.is_in("workspace/sandbox/mod.rs")
         {
-            binding.start.restore_task = None;
+            binding.start.reconcile_task = None;
         }
         Ok(row)
     }

@@ -44,7 +44,7 @@ fn check_sandbox(world: &Rc<World>, id: &SandboxId) {
     let ledger = world.ledger(id);
     let Some(sandbox) = ledger.sandbox().unwrap() else { return };
     if sandbox.is_restoring() {
-        world.report_violation("rule 16, no transition or task is left", &format_args!("{id} has a restore task"));
+        world.report_violation("rule 16, no transition or task is left", &format_args!("{id} has a reconcile task"));
     }
     let Some(binding) = sandbox.binding else { return };
     let record = world.workspace_store(&binding.address).stored_record().filter(NamedRecord::exists);

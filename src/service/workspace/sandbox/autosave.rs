@@ -25,11 +25,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     async fn save_if_changed(&self, request: &AutosaveRequest) -> Result<Autosaved> {
         let Some(_lock) = self.in_process.save_lock.try_lock() else { return Ok(Autosaved::Busy) };
         let WorkspaceBinding { address, start, superseded, .. } = self.binding()?;
-        let StartState { dir, restore_task, saved_state, .. } = start;
+        let StartState { dir, reconcile_task, saved_state, .. } = start;
         if address != request.address || superseded || self.sandbox_record()?.decommissioned_at.is_some() {
             return Ok(Autosaved::NotRunning);
         }
-        if restore_task.is_some() {
+        if reconcile_task.is_some() {
             return Ok(Autosaved::Busy);
         }
         let status = self.sandbox_status().await?;

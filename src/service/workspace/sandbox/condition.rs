@@ -129,12 +129,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// As [`probe_condition`](Self::probe_condition), or as [`probe_and_protect`](Self::probe_and_protect) if
-    /// `protect_files`, for an operation that starts or ends the sandbox. Clears the restore task if the workspace's
+    /// `protect_files`, for an operation that starts or ends the sandbox. Clears the reconcile task if the workspace's
     /// files are in place.
     pub(super) async fn probe_and_clear_task(&self, protect_files: bool) -> Result<SandboxCondition> {
         let condition = if protect_files { self.probe_and_protect().await? } else { self.probe_condition().await? };
         if matches!(condition, SandboxCondition::Running { .. }) {
-            self.update_start(|start| start.restore_task = None)?;
+            self.update_start(|start| start.reconcile_task = None)?;
         }
         Ok(condition)
     }

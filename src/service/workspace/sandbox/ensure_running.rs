@@ -90,7 +90,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => self.destroy(&self.id).await?,
             SandboxCondition::Diverged { marker } => match request.start.on_diverged {
                 OnDiverged::Fail => {
-                    self.update_start(|start| start.restore_task = unfinished_task)?;
+                    self.update_start(|start| start.reconcile_task = unfinished_task)?;
                     return Err(Error::start_diverged(&self.id));
                 }
                 OnDiverged::Adopt => return self.adopt_files(request, marker.as_ref()).await,
@@ -357,11 +357,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(outcome)
     }
 
-    /// Records that the sandbox runs with its files in place, and clears the restore task.
+    /// Records that the sandbox runs with its files in place, and clears the reconcile task.
     fn record_opened(&self) -> Result<()> {
         let now = self.now();
         self.update_start(|start| {
-            start.restore_task = None;
+            start.reconcile_task = None;
             start.unreported_since = None;
             start.restore_unconfirmed = false;
             start.first_started_at = start.first_started_at.or(Some(now));

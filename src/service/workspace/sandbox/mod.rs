@@ -96,13 +96,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Schedules a reconciliation of the sandbox, in case the current operation does not finish.
     fn schedule_reconcile(&self) -> Result<()> {
         let task = self.schedule_task(Backoff::ENDED_SANDBOX, 0)?;
-        self.update_start(|start| start.restore_task = Some(task))
+        self.update_start(|start| start.reconcile_task = Some(task))
     }
 
     /// Returns the task of a start or stop that did not finish, if there is one. A call of that operation may still
     /// take effect, so the sandbox is reconciled after its workspace is stopped.
     fn note_unfinished_task(&self) -> Result<Option<PendingTask>> {
-        let task = self.start_state()?.restore_task;
+        let task = self.start_state()?.reconcile_task;
         self.update_start(|start| start.call_unconfirmed |= task.is_some())?;
         Ok(task)
     }

@@ -12,7 +12,7 @@ use crate::service::tasks::backoff::Backoff;
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Ends a sandbox whose operation did not finish.
     pub(in crate::service) async fn reconcile_start_or_stop(&self) -> Result<()> {
-        let Some(task) = self.sandbox_record()?.start_state().and_then(|start| start.restore_task) else {
+        let Some(task) = self.sandbox_record()?.start_state().and_then(|start| start.reconcile_task) else {
             return Ok(());
         };
         // An operation that is under way handles the sandbox itself.
@@ -38,7 +38,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(_) if may_end && keeps_running => (true, Ok(())),
             Ok(_) if keeps_running => {
                 self.note_unfinished_task()?;
-                return self.update_start(|start| start.restore_task = None);
+                return self.update_start(|start| start.reconcile_task = None);
             }
             // This probe may have started the container.
             Ok(_) if has_files && !is_decommissioned => {
@@ -51,7 +51,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let attempt = if is_settled { task.attempt + 1 } else { 0 };
         let next = self.schedule_check(Backoff::ENDED_SANDBOX, attempt)?;
         self.update_start(|start| {
-            start.restore_task = next;
+            start.reconcile_task = next;
             start.call_unconfirmed &= next.is_some();
             start.destroy_unconfirmed &= next.is_some();
             // A named workspace continues in another sandbox. Any other one can be revived when no call is late any more.

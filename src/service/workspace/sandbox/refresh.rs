@@ -74,7 +74,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 }
                 self.allow_sleep().await?;
                 restored?;
-                self.update_start(|start| start.restore_task = None)
+                self.update_start(|start| start.reconcile_task = None)
             }
             _ => {
                 Err(Error::platform_snapshot_not_refreshed(&self.id, "the sandbox runs without the workspace's files"))

@@ -103,7 +103,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         if stopped.rescue_snapshot_id.is_some() {
             // The rescue capture is complete, so only the task of the earlier operation remains.
-            self.update_start(|start| start.restore_task = unfinished_task)?;
+            self.update_start(|start| start.reconcile_task = unfinished_task)?;
         }
         Ok(stopped)
     }

@@ -62,7 +62,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Some(binding) = &mut sandbox.binding {
             binding.platform_snapshot = None;
             let start = &mut binding.start;
-            start.restore_task = None;
+            start.reconcile_task = None;
             start.restore_unconfirmed = false;
             start.restore_nonce = None;
             start.saved = saved;
@@ -77,7 +77,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Verifies that every call to the container was answered, or that the container stayed ended since.
     fn ensure_no_call_pending(&self) -> Result<()> {
         let start = self.start_state()?;
-        if start.restore_task.is_some() || start.call_unconfirmed || start.destroy_unconfirmed {
+        if start.reconcile_task.is_some() || start.call_unconfirmed || start.destroy_unconfirmed {
             return Err(Error::former_container_unconfirmed(&self.id));
         }
         Ok(())

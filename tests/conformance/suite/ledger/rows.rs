@@ -104,7 +104,7 @@ pub fn sandbox_record() -> SandboxRecord {
 pub fn start_state() -> StartState {
     StartState {
         dir: Directory::parse("/workspace/it's a directory/ä").unwrap(),
-        restore_task: Some(PENDING_TASK),
+        reconcile_task: Some(PENDING_TASK),
         restore_unconfirmed: true,
         destroy_unconfirmed: true,
         call_unconfirmed: true,

@@ -127,7 +127,7 @@ fn checks_before_their_due_time_do_not_count_despite_worker_crashes() {
 }
 
 #[test]
-fn restore_task_stays_until_container_of_deleted_workspace_ends() {
+fn reconcile_task_stays_until_container_of_deleted_workspace_ends() {
     let fixture = Fixture::with_workspace();
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.before(Method::Destroy).fail_transiently();
@@ -139,7 +139,7 @@ fn restore_task_stays_until_container_of_deleted_workspace_ends() {
     assert!(gate.is_reached());
     fixture.crash_during(list);
     let binding = fixture.ledger(&id).sandbox().unwrap().unwrap().binding.unwrap();
-    assert!(binding.start.restore_task.is_some());
+    assert!(binding.start.reconcile_task.is_some());
 }
 
 #[test]
