@@ -45,6 +45,9 @@ pub struct NamedRecord {
     #[serde(default)]
     pub claimed: bool,
     /// The sandboxes that the workspace had before, newest first. They are the origins of its earlier snapshots.
+    ///
+    /// The list has no limit: the deletion of the workspace decommissions each of them, and no other record has them all. A
+    /// sandbox whose id was removed would keep its snapshots in R2 forever. An id has up to 63 bytes, and a row 2 MB.
     #[serde(default)]
     #[serde(alias = "former")]
     pub former_sandbox_ids: Vec<SandboxId>,
