@@ -64,30 +64,7 @@ impl<P: Ports> NamedWorkspace<P> {
             State::Failed | State::Stopped if record.started_at.is_some() => {}
             _ => return Ok(stopped(&record, SandboxStopped::default())),
         }
-        let options = match &reason {
-            StopReason::Caller(options) => options.clone(),
-            StopReason::TimeLimit | StopReason::Migration => None,
-        };
-        let storage = match (&reason, record.settings.storage) {
-            // No other runtime restores a platform snapshot.
-            (StopReason::Migration, _) => StoragePolicy::Archive,
-            // Only an archive has a label and an expiration.
-            (_, StoragePolicy::Platform) if options.is_some() => StoragePolicy::Both,
-            (_, storage) => storage,
-        };
-        let request = StopSandboxRequest {
-            address: (*self.address).clone(),
-            snapshot: record.settings.persistent || options.is_some() || reason == StopReason::Migration,
-            options,
-            storage,
-            image: record.settings.image.clone(),
-            hooks: hooks_to_run(&record, &reason),
-            env: record.settings.env.clone(),
-            version: self.existing()?.version,
-            superseded: false,
-            cause: None,
-            reported_restore: reported_restore(&record, &reason),
-        };
+        let request = self.stop_request(&record, &reason)?;
         match self.ports.sandbox_ledgers()?.stop_sandbox(&record.sandbox_id, &request).await {
             // The workspace was stopped before, and the sandbox has no new files.
             Ok(outcome)
@@ -102,19 +79,7 @@ impl<P: Ports> NamedWorkspace<P> {
                     Some(snapshot) => Some(snapshot.clone()),
                     None => self.newest_own_snapshot(&record).await,
                 };
-                let platform = outcome.platform_snapshot.as_ref().map(|platform| &platform.id);
-                let cause = match (&outcome.snapshot, &outcome.rescue_snapshot_id) {
-                    (Some(snapshot), _) if platform.is_some() => {
-                        format!("{cause}; the snapshot {} and a platform snapshot were taken", snapshot.id)
-                    }
-                    (Some(snapshot), _) => format!("{cause}; the snapshot {} was taken", snapshot.id),
-                    (None, None) if platform.is_some() => format!("{cause}; a platform snapshot was taken"),
-                    (None, Some(rescue)) => {
-                        format!("{cause}; its sandbox had ended before, and the rescue snapshot {rescue} was taken")
-                    }
-                    (None, None) if outcome.had_ended => format!("{cause}; its sandbox had ended before"),
-                    (None, None) => format!("{cause}; no snapshot was taken"),
-                };
+                let cause = with_outcome(cause, &outcome);
                 let record = self.transition(State::Stopped, &cause, |record| {
                     record.note_snapshots(last, outcome.platform_snapshot.clone());
                     record.note_container_ended(outcome.ended_unsaved);
@@ -141,6 +106,34 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
+    /// Returns the request to stop the sandbox of the workspace.
+    fn stop_request(&self, record: &NamedRecord, reason: &StopReason) -> Result<StopSandboxRequest> {
+        let options = match reason {
+            StopReason::Caller(options) => options.clone(),
+            StopReason::TimeLimit | StopReason::Migration => None,
+        };
+        let storage = match (reason, record.settings.storage) {
+            // No other runtime restores a platform snapshot.
+            (StopReason::Migration, _) => StoragePolicy::Archive,
+            // Only an archive has a label and an expiration.
+            (_, StoragePolicy::Platform) if options.is_some() => StoragePolicy::Both,
+            (_, storage) => storage,
+        };
+        Ok(StopSandboxRequest {
+            address: (*self.address).clone(),
+            snapshot: record.settings.persistent || options.is_some() || *reason == StopReason::Migration,
+            options,
+            storage,
+            image: record.settings.image.clone(),
+            hooks: hooks_to_run(record, reason),
+            env: record.settings.env.clone(),
+            version: self.existing()?.version,
+            superseded: false,
+            cause: None,
+            reported_restore: reported_restore(record, reason),
+        })
+    }
+
     /// Moves the workspace to another sandbox, because the destroy of the container timed out and may take effect late.
     async fn relocate_or_retry(&self) -> Result<NamedRecord> {
         match self.relocate(None).await {
@@ -155,6 +148,23 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn newest_own_snapshot(&self, record: &NamedRecord) -> Option<LastSnapshot> {
         let newest = self.ports.sandbox_ledgers().ok()?.newest_snapshot(&record.sandbox_id).await.ok()?;
         newest.map(|newest| newest.snapshot).filter(|snapshot| snapshot.origin_id == record.sandbox_id)
+    }
+}
+
+/// Returns why a workspace was stopped, with what the stop of its sandbox did.
+fn with_outcome(cause: &str, outcome: &SandboxStopped) -> String {
+    let has_platform = outcome.platform_snapshot.is_some();
+    match (&outcome.snapshot, &outcome.rescue_snapshot_id) {
+        (Some(snapshot), _) if has_platform => {
+            format!("{cause}; the snapshot {} and a platform snapshot were taken", snapshot.id)
+        }
+        (Some(snapshot), _) => format!("{cause}; the snapshot {} was taken", snapshot.id),
+        (None, None) if has_platform => format!("{cause}; a platform snapshot was taken"),
+        (None, Some(rescue)) => {
+            format!("{cause}; its sandbox had ended before, and the rescue snapshot {rescue} was taken")
+        }
+        (None, None) if outcome.had_ended => format!("{cause}; its sandbox had ended before"),
+        (None, None) => format!("{cause}; no snapshot was taken"),
     }
 }
 
