@@ -100,10 +100,7 @@ async fn start(
         access.authorize(&*ports, &Request::Entrypoint(requests::Entrypoint::Exec(request.clone()))).await?;
         exec::start(ports, request, input, cancelled).await
     };
-    match select(work.boxed_local(), abort.cancelled().boxed_local()).await {
-        Either::Left((outcome, _)) => outcome,
-        Either::Right(((), _)) => Err(Error::exec_cancelled()),
-    }
+    abort.unless_cancelled(work).await.unwrap_or_else(|| Err(Error::exec_cancelled()))
 }
 
 impl ExecStream {

@@ -48,6 +48,17 @@ impl CancellationToken {
         }
     }
 
+    /// Returns the outcome of `work`; `None`, and drops `work`, if the token is cancelled before.
+    pub(crate) fn unless_cancelled<'a, T: 'a>(
+        self,
+        work: impl Future<Output = T> + 'a,
+    ) -> impl Future<Output = Option<T>> + 'a {
+        select(work.boxed_local(), self.cancelled().boxed_local()).map(|first| match first {
+            Either::Left((outcome, _)) => Some(outcome),
+            Either::Right(((), _)) => None,
+        })
+    }
+
     /// Resolves when the token is cancelled.
     pub(crate) async fn cancelled(self) {
         match self.0 {

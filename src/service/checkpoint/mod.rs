@@ -6,9 +6,6 @@
 
 mod refusal;
 
-use futures_util::FutureExt;
-use futures_util::future::{Either, select};
-
 use super::calls::failures::During;
 use super::calls::queue::Permit;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -148,10 +145,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 }
                 (call_lock, capture_lock, permit)
             };
-            let _locks = match select(locks.boxed_local(), abort.cancelled().boxed_local()).await {
-                Either::Left((locks, _)) => locks,
-                Either::Right(((), _)) => return Err(Error::cancelled()),
-            };
+            let _locks = abort.unless_cancelled(locks).await.ok_or_else(Error::cancelled)?;
             work(snapshotter.clone()).await
         };
         self.run_to_completion(work).await

@@ -17,9 +17,6 @@ mod running;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use futures_util::FutureExt;
-use futures_util::future::{Either, select};
-
 pub use self::running::Execution;
 
 use self::attempts::Destination;
@@ -57,10 +54,7 @@ pub async fn exec<P: Ports>(ports: Rc<P>, request: ExecRequest, abort: Cancellat
         }
     };
     // The execution is dropped with the work, and so the command is killed.
-    match select(work.boxed_local(), abort.cancelled().boxed_local()).await {
-        Either::Left((outcome, _)) => outcome,
-        Either::Right(((), _)) => Err(Error::exec_cancelled()),
-    }
+    abort.unless_cancelled(work).await.unwrap_or_else(|| Err(Error::exec_cancelled()))
 }
 
 /// Starts a command, and returns it when it runs. `input` is its standard input, if the request contains none. Where the

@@ -33,7 +33,7 @@ pub async fn list<P: Ports>(ports: &Rc<P>, request: ListFilesRequest) -> Result<
 
 /// Returns the attributes of a file. Does not follow symbolic links.
 pub async fn stat<P: Ports>(ports: &Rc<P>, request: StatFileRequest) -> Result<FileDescription> {
-    describe(ports, &of_sandbox(request.source)?, request.path, FileAction::Stat).await
+    describe(ports, &of_sandbox(request.source)?, request.path, FileAction::Stat, None).await
 }
 
 /// Returns a range of a file, which is cut at the end of the file.
@@ -58,17 +58,12 @@ pub async fn write<P: Ports>(
     let content = request.content_bytes().ok_or_else(Error::internal)?;
     let WriteFileRequest { sandbox, path, mode, if_match, .. } = request;
     let action = FileAction::Write { content: FileInput::Bytes(content), mode, if_match };
-    match call_with_input(ports, &sandbox, &path, action, input).await? {
-        (location, FileOutcome::Entry(attributes, etag)) => {
-            Ok(FileDescription { location, path: path.into(), etag, attributes: to_attributes(&attributes) })
-        }
-        _ => Err(other_outcome()),
-    }
+    describe(ports, &sandbox, path, action, input).await
 }
 
 /// Creates a directory, with those above it.
 pub async fn make_directory<P: Ports>(ports: &Rc<P>, request: MakeDirectoryRequest) -> Result<FileDescription> {
-    describe(ports, &request.sandbox, request.path, FileAction::MakeDirectory).await
+    describe(ports, &request.sandbox, request.path, FileAction::MakeDirectory, None).await
 }
 
 /// Moves a file or a directory.
@@ -77,7 +72,7 @@ pub async fn move_file<P: Ports>(ports: &Rc<P>, request: MoveFileRequest) -> Res
     check_inner(&path)?;
     check_inner(&to)?;
     let action = FileAction::Move { to: to.clone(), overwrite };
-    Ok(FileDescription { path: to.into(), ..describe(ports, &sandbox, path, action).await? })
+    Ok(FileDescription { path: to.into(), ..describe(ports, &sandbox, path, action, None).await? })
 }
 
 /// Removes a file or a directory.
@@ -122,8 +117,9 @@ async fn describe<P: Ports>(
     files: &SandboxFiles,
     path: FilePath,
     action: FileAction,
+    input: Option<InputOf<P>>,
 ) -> Result<FileDescription> {
-    match call(ports, files, &path, action).await? {
+    match call_with_input(ports, files, &path, action, input).await? {
         (location, FileOutcome::Entry(attributes, etag)) => {
             Ok(FileDescription { location, path: path.into(), etag, attributes: to_attributes(&attributes) })
         }

@@ -46,7 +46,6 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::{Either, join, select};
 use futures_util::lock::{Mutex, MutexGuard};
 
@@ -276,9 +275,7 @@ impl<P: Ports> NamedWorkspace<P> {
             drop(permit);
             outcome
         };
-        match select(pin!(run_to_completion(&*self.ports, work)), abort.cancelled().boxed_local()).await {
-            Either::Left((outcome, _)) => outcome,
-            Either::Right(((), _)) => Err(Error::wait_cancelled()),
-        }
+        let outcome = abort.unless_cancelled(run_to_completion(&*self.ports, work)).await;
+        outcome.unwrap_or_else(|| Err(Error::wait_cancelled()))
     }
 }
