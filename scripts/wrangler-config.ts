@@ -25,7 +25,9 @@ export async function readConfig(path: string, environment?: string): Promise<Co
   const stored = join(FOLDER, `${key}.json`);
   if (existsSync(stored)) return JSON.parse(readFileSync(stored, 'utf8'));
   const { unstable_readConfig } = await import('wrangler');
-  const text = JSON.stringify(unstable_readConfig({ config: file, env: environment }, { hideWarnings: true }));
+  const text = JSON.stringify(
+    unstable_readConfig({ config: file, env: environment }, { hideWarnings: true }),
+  );
   mkdirSync(FOLDER, { recursive: true });
   const unfinished = join(FOLDER, randomUUID());
   writeFileSync(unfinished, text);
