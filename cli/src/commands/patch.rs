@@ -72,10 +72,10 @@ fn patch_of(context: &Context, change: &FileChange, from: &FileSource, to: &File
         _ if is_unnamed || attributes.size_bytes > MAX_FILE_BYTES => Ok(Content::Large),
         _ => read_file(context, source, path),
     };
-    let content = |source: &FileSource, path: &str, attributes: Option<&FileAttributes>| {
+    let read_side = |source: &FileSource, path: &str, attributes: Option<&FileAttributes>| {
         attributes.filter(|attributes| is_file(attributes)).map(|found| read(source, path, found)).transpose()
     };
-    let (old, new) = (content(from, before, change.from.as_ref())?, content(to, &change.path, change.to.as_ref())?);
+    let (old, new) = (read_side(from, before, change.from.as_ref())?, read_side(to, &change.path, change.to.as_ref())?);
     let old = side(before, change.from.as_ref(), old.as_ref());
     Ok(file_patch(old, side(&change.path, change.to.as_ref(), new.as_ref())))
 }
@@ -87,17 +87,17 @@ fn side<'a>(path: &'a str, attributes: Option<&'a FileAttributes>, content: Opti
 /// Reads a file whole. The file of a running sandbox may have grown since it was listed.
 fn read_file(context: &Context, source: &FileSource, path: &str) -> Result<Content> {
     let mut request = ReadFileRequest::of(source.clone(), FilePath::parse(path)?);
-    let mut content = Vec::new();
+    let mut bytes = Vec::new();
     loop {
         let part = context.call_read_only::<FileContent>("files/read", &request)?.value;
-        let bytes = part.bytes().ok_or_else(|| Failure::foreign_answer("the content of a file is not valid"))?;
-        content.extend_from_slice(&bytes);
+        let next = part.bytes().ok_or_else(|| Failure::foreign_answer("the content of a file is not valid"))?;
+        bytes.extend_from_slice(&next);
         request.offset = part.offset + part.length;
         if request.offset > MAX_FILE_BYTES {
             return Ok(Content::Large);
         }
         if part.length == 0 || request.offset >= part.file.attributes.size_bytes {
-            return Ok(Content::of(content));
+            return Ok(Content::of(bytes));
         }
     }
 }

@@ -64,14 +64,11 @@ fn removed(from: Side<'_>) -> String {
 
 fn changed(from: Side<'_>, to: Side<'_>) -> String {
     let (a, b) = (quoted("a/", from.path), quoted("b/", to.path));
-    let mut lines = String::new();
-    if git_mode(from) != git_mode(to) {
-        lines += &format!("old mode {}\nnew mode {}\n", git_mode(from), git_mode(to));
-    }
-    if from.path != to.path {
-        lines += &format!("rename from {}\nrename to {}\n", quoted("", from.path), quoted("", to.path));
-    }
-    lines += &contents(&a, from.content, &b, to.content);
+    let modes =
+        (git_mode(from) != git_mode(to)).then(|| format!("old mode {}\nnew mode {}\n", git_mode(from), git_mode(to)));
+    let names = (from.path != to.path)
+        .then(|| format!("rename from {}\nrename to {}\n", quoted("", from.path), quoted("", to.path)));
+    let lines: String = modes.into_iter().chain(names).chain([contents(&a, from.content, &b, to.content)]).collect();
     if lines.is_empty() { lines } else { format!("diff --git {a} {b}\n{lines}") }
 }
 

@@ -149,7 +149,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_missing = probe.directory_content == DirectoryContent::Missing;
         let running = EnsuredRunning { is_missing, ..ensured_running(StartOutcome::Running) };
         if is_identified {
-            return Ok(Some(running));
+            // The probe may have been answered by a container that replaced the identified one.
+            let is_still_own = self.sandbox_status().await?.identity() == sandbox.container;
+            return Ok(is_still_own.then_some(running));
         }
         let Some(marker) = probe.marker else { return Ok(None) };
         if !self.is_own_marker(&marker)? || probe.directory_content == DirectoryContent::Unmounted {

@@ -108,6 +108,17 @@ fn container_whose_first_capture_completes_meanwhile_is_left_alone() {
 }
 
 #[test]
+fn container_that_is_replaced_after_its_identity_was_read_is_not_reported_as_running() {
+    let fixture = Fixture::of_runtime(Runtime::Container);
+    fixture.start_sandbox(SANDBOX);
+    fixture.snapshot().unwrap();
+    fixture.world.reset_calls();
+    fixture.world.before(Method::Probe).nth(1).run(|world| world.replace_container(SANDBOX));
+    let revived = fixture.revive(json!({})).unwrap();
+    assert_eq!((&revived["how"], fixture.file().as_deref()), (&json!("restored"), Some("first")));
+}
+
+#[test]
 fn container_that_a_running_capture_adopts_is_left_alone() {
     for runtime in [Runtime::Sdk012, Runtime::Container] {
         let fixture = Fixture::with_sleeping_sandbox(runtime);
