@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 
+import { attribute } from './changes.ts';
 import { DESCRIBE, INCREMENTAL, isProduction, LARGE } from './directory.ts';
 import { World } from '../world.ts';
 
@@ -27,6 +28,22 @@ if (isProduction) {
       assert.deepEqual([capture.form, capture.reason], ['full', 'special'], change);
       await workspace.delete();
     }
+  });
+
+  test('a snapshot over a mounted base is full where a directory with extended attributes changed', async () => {
+    await using world = await World.start(INCREMENTAL);
+    const workspace = world.workspace('work');
+    const { sandboxId } = await workspace.create({});
+    await world.exec(sandboxId, `(${LARGE}; cd /workspace; mkdir other; ${attribute('./d/', 'old')})`);
+    await workspace.stop();
+    await workspace.start();
+    await world.exec(sandboxId, 'touch /workspace/other/f');
+    assert.equal((await world.snapshot(sandboxId)).capture.form, 'delta');
+    await world.exec(sandboxId, '(cd /workspace; rmdir d; mkdir d)');
+    const { capture, ...snapshot } = await world.snapshot(sandboxId);
+    const count = `tar -C /workspace --format=posix --xattrs --xattrs-include='*' -cf - d | grep -a -c 'SCHILY.xattr' || :`;
+    await world.assertRestores(snapshot, count, '0\n');
+    assert.deepEqual([capture.form, capture.reason], ['full', 'attributes']);
   });
 } else {
   describe('a snapshot is full', () => {

@@ -3,7 +3,7 @@
 import { LARGE } from './directory.ts';
 
 /** Sets an extended attribute with programs that every image has: an archive of tar can contain one. */
-const attribute = (path: string, name: string) =>
+export const attribute = (path: string, name: string) =>
   `mkdir -p /tmp/x && rm -rf /tmp/x/f && ${path.endsWith('/') ? 'mkdir' : ': >'} /tmp/x/f && tar -C /tmp/x --format=posix --pax-option='SCHILY.xattr.user.${name}:=1' -cf - f |
    tar -C "$(dirname '${path}')" --xattrs --xattrs-include='*' --transform "s,^f,$(basename '${path}')," -xf -`;
 

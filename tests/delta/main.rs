@@ -185,6 +185,28 @@ fn directory_that_is_elsewhere_while_the_base_is_archived_is_stored() {
 }
 
 #[test]
+fn changed_directory_of_a_mounted_base_has_no_extended_attributes() {
+    if !Container::can_mount() {
+        return;
+    }
+    let first = Container::new("attributes-first", None);
+    for name in ["plain", "with"] {
+        fs::create_dir(first.dir().join(name)).unwrap();
+    }
+    fs::write(first.dir().join("large"), vec![0; 1_000_000]).unwrap();
+    // A base with them is refused on a disk, but not where it is a snapshot of an overlay.
+    let base = first.capture_base_during(false, |dir| tree::set_attribute(dir, "with"), |_| ()).unwrap();
+    let container = Container::mounted("attributes", &base);
+    fs::remove_dir(container.dir().join("plain")).unwrap();
+    fs::create_dir(container.dir().join("plain")).unwrap();
+    assert!(matches!(container.begin_delta(&base, 0), CaptureBegun::Delta(_)));
+    fs::remove_dir(container.dir().join("with")).unwrap();
+    fs::create_dir(container.dir().join("with")).unwrap();
+    let CaptureBegun::Full { reason, .. } = container.begin_delta(&base, 1) else { panic!("it is full") };
+    assert_eq!(reason, Some(FullReason::Attributes));
+}
+
+#[test]
 fn restore_deletes_nothing_in_a_mounted_file_system() {
     if !Container::can_mount() {
         return;

@@ -7,6 +7,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use crate::random::SeededRng;
@@ -212,4 +213,12 @@ pub fn compare(expected: &Listing, found: &Listing) -> Result<(), String> {
         }
     }
     if expected.1 == found.1 { Ok(()) } else { Err(format!("links {:?}, and not {:?}", found.1, expected.1)) }
+}
+
+/// Sets an extended attribute of an empty directory in `dir`, with programs that every machine has.
+pub fn set_attribute(dir: &Path, name: &str) {
+    let tar = "tar --format=posix --no-recursion";
+    let script =
+        format!("{tar} --pax-option='SCHILY.xattr.user.a:=1' -cf - {name} | {tar} --xattrs --xattrs-include='*' -xf -");
+    assert!(Command::new("/bin/bash").arg("-c").arg(script).current_dir(dir).status().unwrap().success());
 }

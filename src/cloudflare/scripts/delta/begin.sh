@@ -7,6 +7,7 @@ compare_inventory() {
 compare_overlay() {
   digest=none; sync -f -- "$d" || no disk || return
   (cd -- "$upper" && timeout 60 find . ! -type s -printf '%P\0' 2>/dev/null) >"$work/upper" || no changing || return
+  have_no_attributes "$lower" < <(cd -- "$upper" && find . -type d -print0 2>/dev/null) || return
   cd -- "$d" || no changing || return
   tree overlay "$work/upper" "$lower" "$of_bytes" "$percent" "$carrier/lists" "$work/names"; set -- $?
   cd / && return "$1"
@@ -31,11 +32,15 @@ write_delta() {
 is_large() {
   ! (cd -- "$d" && find . -type f -printf '%s\n' 2>/dev/null | perl -ne "\$bytes += \$_; exit 1 if \$bytes >= $min_bytes") || no baseSmall
 }
+# Fails where one of the directories of `$1` whose names are read has extended attributes. Ignores names that do not exist.
+have_no_attributes() {
+  [ -z "$(tar -C "$1" --format=posix --xattrs --xattrs-include='*' --no-recursion --null --verbatim-files-from -T - -cf - 2>/dev/null |
+    grep -a -m 1 -o 'SCHILY\.xattr')" ] || no attributes
+}
 # Writes the inventory of $d, which end.sh completes.
 write_inventory() {
   [ "$min_bytes" = 0 ] || is_large || return
-  [ -z "$(cd -- "$d" && find . -type d -print0 | tar --format=posix --xattrs --xattrs-include='*' --no-recursion --null --verbatim-files-from -T - -cf - 2>/dev/null |
-    grep -a -m 1 -o 'SCHILY\.xattr')" ] || no attributes || return
+  have_no_attributes "$d" < <(cd -- "$d" && find . -type d -print0 2>/dev/null) || return
   take_inventory "$base/inventory.new" synced
 }
 # Fails where the container does not have the inventory of the base $of.
