@@ -121,6 +121,7 @@ test(
 
 for (const [what, command] of [
   ['were unmounted', 'cd / && umount -l /workspace'],
+  ['are below another mount', 'cd / && mount -t tmpfs tmpfs /workspace'],
   [
     'lost the program that shows them',
     'cd / && pkill -KILL fuse-overlayfs && until ! ls /workspace; do :; done 2>/dev/null',

@@ -61,7 +61,7 @@ if [ -n "$kind" ]; then n=0
     sleep 0.02
   done
 fi
-if [ -n "$kind" ]; then printf '%s\n' "$d" >"$run.mounted"; else rm -f "$run.mounted"; fi &&
+if [ "$kind" = fuse.fuse-overlayfs ]; then printf '%s\n' "$d" >"$run.mounted"; else rm -f "$run.mounted"; fi &&
 {write} echo "done""#,
         dir = dir_vars(backup.dir()),
         id = shell_quote(backup.id().as_str()),

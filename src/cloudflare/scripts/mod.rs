@@ -116,9 +116,10 @@ fi
 "#;
 
 /// Sets `$place` to the kind of `$d`: `missing`, `link`, `other`, `empty` or `full`. A mounted directory counts as
-/// `full`; `unmounted` is one whose files a restore had mounted, and whose mount is gone or can't be read.
+/// `full`; `unmounted` is one whose files a restore had mounted, and whose mount is gone, can't be read, or is below another
+/// one.
 const DETECT_CONTENT: &str = r#"mounted=; [ -f "$run.mounted" ] && IFS= read -r mounted <"$run.mounted"
-if [ "$mounted" = "$d" ] && { [ -z "$kind" ] || { [ -z "$upper" ] && ! find "$d" -maxdepth 0 -empty >/dev/null; }; }; then place=unmounted
+if [ "$mounted" = "$d" ] && { [ "$kind" != fuse.fuse-overlayfs ] || { [ -z "$upper" ] && ! find "$d" -maxdepth 0 -empty >/dev/null; }; }; then place=unmounted
 elif [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
 elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
 elif ! cd -L -- "$d"; then place=other
