@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -27,6 +28,9 @@ struct ActiveCall {
 
 static ACTIVE_CALL: Mutex<Option<ActiveCall>> = Mutex::new(None);
 
+/// Whether an earlier call of the command may have changed something.
+static HAS_CHANGED: AtomicBool = AtomicBool::new(false);
+
 /// Installs the signal handler, which reports the interruption and ends the command. If a signal is ignored, as under
 /// `nohup`, no handler is installed, and all signals keep their behavior.
 pub fn watch(output: Output, command: String) {
@@ -36,7 +40,7 @@ pub fn watch(output: Output, command: String) {
             // The current line contains the spinner or `^C`.
             print_note("\n");
         }
-        let failure = interrupt_failure(active.as_ref(), &command);
+        let failure = interrupt_failure(active.as_ref(), HAS_CHANGED.load(Ordering::Relaxed), &command);
         print_failure(&failure);
         let end = || std::process::exit(Exit::Interrupted.number().into());
         match &failure {
@@ -51,13 +55,14 @@ pub fn watch(output: Output, command: String) {
 /// Records that a call is in progress, until the returned value is dropped.
 pub fn track_call(effect: Effect, key: Option<&str>) -> impl Drop + use<> {
     set_active_call(Some(ActiveCall { effect, key: key.map(str::to_owned) }));
-    CallTracker
+    CallTracker(effect)
 }
 
-struct CallTracker;
+struct CallTracker(Effect);
 
 impl Drop for CallTracker {
     fn drop(&mut self) {
+        HAS_CHANGED.fetch_or(self.0 != Effect::Reads, Ordering::Relaxed);
         set_active_call(None);
     }
 }
@@ -69,9 +74,14 @@ fn set_active_call(call: Option<ActiveCall>) {
 }
 
 /// Returns the failure of an interrupted command. It is retryable if repeating the command has no further effect.
-fn interrupt_failure(active: Option<&ActiveCall>, command: &str) -> Failure {
+fn interrupt_failure(active: Option<&ActiveCall>, has_changed: bool, command: &str) -> Failure {
     let unfinished = "The call was interrupted. The server either completes the operation or rolls it back.";
     let (message, remediation, is_repeatable) = match active {
+        None | Some(ActiveCall { effect: Effect::Reads, .. }) if has_changed => (
+            "The command was interrupted after a call that changes something. What it printed before has happened.",
+            "Check the current state before you run the command again.".to_owned(),
+            false,
+        ),
         None => ("The command was interrupted. No call was in progress.", String::new(), true),
         Some(ActiveCall { effect: Effect::Reads, .. }) => {
             ("The call was interrupted. It does not change anything.", String::new(), true)
@@ -96,8 +106,12 @@ mod tests {
     use super::*;
 
     fn interrupted(effect: Option<Effect>, key: Option<&str>) -> (bool, Option<String>) {
+        interrupted_after(false, effect, key)
+    }
+
+    fn interrupted_after(has_changed: bool, effect: Option<Effect>, key: Option<&str>) -> (bool, Option<String>) {
         let active = effect.map(|effect| ActiveCall { effect, key: key.map(str::to_owned) });
-        match interrupt_failure(active.as_ref(), "restore") {
+        match interrupt_failure(active.as_ref(), has_changed, "restore") {
             Failure::Reported(report) => (report.retryable, report.key),
             Failure::OutputClosed => panic!("the failure must have a report"),
         }
@@ -110,5 +124,12 @@ mod tests {
         assert_eq!(interrupted(Some(Effect::Changes), Some("k")), (true, Some("k".into())));
         assert_eq!(interrupted(Some(Effect::Changes), None), (false, None));
         assert_eq!(interrupted(Some(Effect::RunsCommand), None), (false, None));
+    }
+
+    #[test]
+    fn a_read_that_is_interrupted_after_a_change_does_not_make_the_command_repeatable() {
+        assert_eq!(interrupted_after(true, Some(Effect::Reads), None), (false, None));
+        assert_eq!(interrupted_after(true, None, None), (false, None));
+        assert_eq!(interrupted_after(true, Some(Effect::Changes), Some("k")), (true, Some("k".into())));
     }
 }
