@@ -101,7 +101,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let (required, observation) = self.required_container().await?;
         let flag_other = async || self.flag_other_container().await;
         let Some(observation) = observation else {
-            return call_in_container(required, call, async || Ok(()), flag_other).await;
+            let probe = self.begin_identified(&required)?;
+            let outcome = call_in_container(required, call, async || Ok(()), flag_other).await?;
+            drop(probe.map(|probe| probe.finish_verified(self)));
+            return Ok(outcome);
         };
         // The call may start another container.
         let probe = ActiveProbe::begin(self)?;
@@ -117,6 +120,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let answer = outcome?;
         drop(probe.finish_verified(self));
         Ok(answer)
+    }
+
+    /// Records the container of a call in a sandbox that is new to the ledger, if it has an identity: until the call is answered, no
+    /// other container is accepted.
+    fn begin_identified(&self, required: &RequiredContainer) -> Result<Option<ActiveProbe>> {
+        let Some(identity) = required.identity() else { return Ok(None) };
+        if self.sandbox_record()?.container.is_some() {
+            return Ok(None);
+        }
+        let probe = ActiveProbe::begin(self)?;
+        self.mark_unverified(Some(identity))?;
+        Ok(Some(probe))
     }
 
     /// Records that a call found another container than the required one, and returns the error about it.

@@ -1,7 +1,7 @@
 //! Checkpoint operations run only in the container that the caller means.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::Code;
+use sandbox_snapshotter::model::{Code, Runtime};
 use serde_json::json;
 
 use super::{OPERATIONS, checkpoint_args};
@@ -50,6 +50,19 @@ fn ordinary_call_checks_the_status_and_runs_the_script_once() {
         let fixture = Fixture::with_checkpoint();
         fixture.checkpoint(operation).unwrap();
         assert_eq!(fixture.world.calls_about("agent-42"), [Method::Status, Method::RunCheckpoint, Method::Status]);
+    }
+}
+
+#[test]
+fn container_that_replaced_the_identified_one_during_a_call_is_refused() {
+    for operation in OPERATIONS {
+        let fixture = Fixture::of_runtime(Runtime::Container);
+        fixture.start_sandbox("agent-42");
+        fixture.world.before(Method::RunCheckpoint).fail_transiently();
+        fixture.checkpoint(operation).unwrap_err();
+        fixture.world.clear_faults();
+        fixture.world.replace_container("agent-42");
+        fixture.checkpoint(operation).expect_code(Code::SandboxReplaced);
     }
 }
 
