@@ -149,3 +149,14 @@ for (const [what, command] of [
       await workspace.assertRollsBack();
     },
   );
+
+test('where files on a disk are below another mount, no empty directory is captured', async () => {
+  const workspace = await Workspace.create('disk-below-a-mount');
+  const { lastSnapshot } = await workspace.call('workspaces/getByName');
+  await workspace.exec('cd / && mount -t tmpfs tmpfs /workspace');
+  for (const call of [() => workspace.snapshot(), () => workspace.call('workspaces/stop')]) {
+    const { code, message } = await world.failure(call());
+    assert.match(code ?? '', /^(INVALID_DIRECTORY|BACKUP_FAILED)$/, message);
+  }
+  assert.deepEqual((await workspace.call('workspaces/getByName')).lastSnapshot, lastSnapshot);
+});
