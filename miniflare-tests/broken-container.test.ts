@@ -150,13 +150,26 @@ for (const [what, command] of [
     },
   );
 
-test('where files on a disk are below another mount, no empty directory is captured', async () => {
-  const workspace = await Workspace.create('disk-below-a-mount');
+test('where files are below another mount, no empty directory is captured, and they come back', async () => {
+  const workspace = await Workspace.create('below-a-mount');
   const { lastSnapshot } = await workspace.call('workspaces/getByName');
   await workspace.exec('cd / && mount -t tmpfs tmpfs /workspace');
   for (const call of [() => workspace.snapshot(), () => workspace.call('workspaces/stop')]) {
     const { code, message } = await world.failure(call());
     assert.match(code ?? '', /^(INVALID_DIRECTORY|BACKUP_FAILED)$/, message);
   }
+  assert.equal((await world.failure(workspace.call('workspaces/start'))).code, 'WORKSPACE_DIVERGED');
   assert.deepEqual((await workspace.call('workspaces/getByName')).lastSnapshot, lastSnapshot);
+  const { sandboxId } = workspace;
+  await world.rpc('exec', { sandboxId, command: 'umount /workspace', cwd: '/' });
+  await workspace.call('workspaces/stop');
+  assert.equal(await workspace.exec('cat file'), 'second\n');
+});
+
+test('what is in a mount over the files is kept where the caller says so', async () => {
+  const workspace = await Workspace.create('adopted-mount');
+  await workspace.exec('cd / && mount -t tmpfs tmpfs /workspace && echo third >/workspace/file');
+  await workspace.call('workspaces/start', { onDiverged: 'adopt' });
+  await workspace.call('workspaces/stop');
+  assert.equal(await workspace.exec('cat file'), 'third\n');
 });

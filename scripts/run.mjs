@@ -1,5 +1,7 @@
 // `npm run <command>`: installs and builds what the command needs, then runs it.
 
+import { existsSync } from 'node:fs';
+
 import { build } from './build.mjs';
 import { parseDeployment, parseOptions, parsePackages } from './options.mjs';
 import { buildProgram, packClient, packProgram } from './pack.mjs';
@@ -132,6 +134,8 @@ const commands = {
   },
   cli: () => {
     rust();
+    if (!existsSync(inTarget('debug/snapshotter')))
+      console.error('Compiling the command line, which takes minutes the first time …');
     const program = ['--package', 'snapshotter-cli', '--bin', 'snapshotter'];
     run('cargo', ['build', '--quiet', '--locked', ...program]);
     runForUser(inTarget('debug/snapshotter'), args, { SNAPSHOTTER_PROGRAM: 'npm run -s cli --' });

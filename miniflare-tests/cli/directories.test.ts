@@ -103,7 +103,7 @@ test('a copy into an existing directory is in it, as with `cp -r`, in both direc
 });
 
 test('the copy of a directory prints how much it copied', async () => {
-  assert.equal(await cli.print('cp', local('src'), `@${NAME}:`), 'Copied 5 files, 3.0 MB, to src\n');
+  assert.equal(await cli.print('cp', local('src'), `@${NAME}:`), `Copied 5 files, 3.0 MB, to @${NAME}:src\n`);
   const [back, other] = [local('back'), local('other')];
   assert.equal(await cli.print('cp', `@${NAME}:src`, back), `Copied 5 files, 3.0 MB, to ${back}\n`);
   assert.equal(await cli.print('cp', `@${NAME}:src`, other, '--quiet'), `${other}\n`);

@@ -95,6 +95,14 @@ test('a process in the background does not delay the answer, and continues', asy
   assert.equal(await world.exec('box', 'kill "$(cat background)" && echo running'), 'running\n');
 });
 
+test('a command that ends processes by their command line ends no other process', async () => {
+  await world.exec('box', 'sleep 4321 >/dev/null 2>&1 & sleep 4322 >/dev/null 2>&1 &');
+  const { exitCode } = await world.rpc('exec', { sandboxId: 'box', command: 'pkill -f "sleep 4321"' });
+  assert.equal(exitCode, 0);
+  const left = await world.rpc('exec', { sandboxId: 'box', argv: ['pgrep', '-f', '-a', 'sleep 432'] });
+  assert.match(left.stdout, /^\d+ sleep 4322\n$/);
+});
+
 test('sixteen commands run at the same time, and others wait', async () => {
   const command = 'touch "started.$$"; until [ -e go ]; do sleep 0.05; done; rm "started.$$"';
   const exec = (line: string) => world.rpc('exec', { sandboxId: 'box', command: line });

@@ -68,6 +68,16 @@ test('a command is killed at its time limit', async () => {
   assert.equal(await isRunning('limit', '$(cat pid)'), false);
 });
 
+test('the end of a process by its command line is the end of its command', async () => {
+  await world.exec('named', 'echo x > file');
+  const box = { sandboxId: 'named' };
+  const { commandId } = await world.rpc('commands/start', { ...box, command: 'sleep 4323' });
+  const killing = await world.rpc('exec', { ...box, command: 'pkill -f "sleep 4323"' });
+  assert.equal(killing.exitCode, 0);
+  const { state, exitCode } = await output(box, commandId);
+  assert.deepEqual([state, exitCode], ['exited', 143]);
+});
+
 test('a command continues when the Worker is restarted', async () => {
   const workspace = world.workspace('crashed');
   await workspace.create();

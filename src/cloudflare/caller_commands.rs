@@ -16,7 +16,7 @@ use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::required_container::{Refusal, RequiredContainer};
-use crate::model::{Directory, Failure, SandboxId};
+use crate::model::{ContainerIdentity, Directory, Failure, SandboxId};
 use crate::ports::{CallerCommands, RunningCommand};
 
 /// The margin of the SDK over the time limit of a command of a caller, in milliseconds. Within it, the script kills the
@@ -62,8 +62,14 @@ impl CallerCommands for SandboxStubs {
         InputWriter::new(self, id, path).write(input.into()).await
     }
 
-    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
-        match self.run(id, &scripts::kill_command(command_id), COMMAND_TIMEOUT_MILLIS).await?.trim() {
+    async fn kill_command(
+        &self,
+        id: &SandboxId,
+        command_id: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<(), Failure> {
+        let script = scripts::kill_command(command_id);
+        match self.run_in(id, &script, COMMAND_TIMEOUT_MILLIS, expected).await?.trim() {
             "done" => Ok(()),
             _ => Err(unreadable("the result of the kill command")),
         }

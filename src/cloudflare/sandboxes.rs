@@ -215,6 +215,7 @@ impl Sandboxes for SandboxStubs {
         match self.run_in(id, &scripts::changed_since_watch(dir, cursor), WALK_TIMEOUT_MILLIS, expected).await?.trim() {
             "changed" => Ok(true),
             "unchanged" => Ok(false),
+            "unmounted" => Err(Failure::unmounted()),
             _ => Err(unreadable("the result of the change check")),
         }
     }
@@ -232,6 +233,7 @@ impl Sandboxes for SandboxStubs {
             "changed" => Ok(Some(true)),
             "unchanged" => Ok(Some(false)),
             "other" => Ok(None),
+            "unmounted" => Err(Failure::unmounted()),
             _ => Err(unreadable("the result of the change check")),
         }
     }

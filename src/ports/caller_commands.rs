@@ -9,7 +9,7 @@ use crate::model::exec_call::{CommandEvent, ContainerCommand};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use crate::model::required_container::{Refusal, RequiredContainer};
-use crate::model::{Directory, Failure, Result, SandboxId};
+use crate::model::{ContainerIdentity, Directory, Failure, Result, SandboxId};
 
 /// A command of a caller that runs in a container. Where it is dropped, the command continues.
 pub trait RunningCommand {
@@ -52,9 +52,14 @@ pub trait CallerCommands {
     /// Writes the standard input of a command to a file in the container. Starts the container if it is not running.
     fn write_input(&self, id: &SandboxId, path: &str, input: Self::Input) -> impl Future<Output = Result<(), Failure>>;
 
-    /// Kills a command of a caller with all processes of its group, or prevents that it starts. Starts the container if it
-    /// is not running.
-    fn kill_command(&self, id: &SandboxId, command_id: &str) -> impl Future<Output = Result<(), Failure>>;
+    /// Kills a command of a caller with all processes of its group, or prevents that it starts. With `expected`, fails in
+    /// another container and starts none; otherwise starts the container if it is not running.
+    fn kill_command(
+        &self,
+        id: &SandboxId,
+        command_id: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> impl Future<Output = Result<(), Failure>>;
 
     /// Starts, lists, reads or ends background commands, or returns why the call was refused. `required` is as
     /// for [`run_command`](Self::run_command).

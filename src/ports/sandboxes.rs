@@ -221,7 +221,8 @@ pub trait Sandboxes: CallerCommands {
 
     /// Returns whether anything in the directory has changed since the last call of this or of
     /// [`watch_changes`](Self::watch_changes) with the same cursor, or, for [`ChangeCursor::Idle`], since the marker was
-    /// set. A check that does not finish within its time limit counts as a change. `expected` is as in `watch_changes`.
+    /// set. A check that does not finish within its time limit counts as a change. Fails with [`Failure::unmounted`] where the
+    /// directory does not show its files. `expected` is as in `watch_changes`.
     fn changed_since_watch(
         &self,
         id: &SandboxId,
@@ -233,7 +234,8 @@ pub trait Sandboxes: CallerCommands {
     /// Returns whether anything in the directory has changed since the state `saved`, or since the marker was set if that
     /// is [`SAVED_AT_START`](crate::model::change_cursor::SAVED_AT_START). If so, records the present state as `next`. An
     /// unknown state, and a check that does not finish within its time limit, count as a change. Returns `None` and
-    /// records nothing in a container without a ready marker. `expected` is as in `watch_changes`.
+    /// records nothing in a container without a ready marker. Fails with [`Failure::unmounted`] where the directory does not
+    /// show its files. `expected` is as in `watch_changes`.
     fn changed_since_save(
         &self,
         id: &SandboxId,

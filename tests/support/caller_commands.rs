@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::exec_call::ContainerCommand;
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
 use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
 use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
-use sandbox_snapshotter::model::{Directory, Failure, SandboxId};
+use sandbox_snapshotter::model::{ContainerIdentity, Directory, Failure, SandboxId};
 use sandbox_snapshotter::ports::CallerCommands;
 
 use super::exec::MemoryCommand;
@@ -50,16 +50,22 @@ impl<S: Scheduler> CallerCommands for Namespace<S> {
         self.in_container(Method::WriteInput, id, write).await
     }
 
-    async fn kill_command(&self, id: &SandboxId, command_id: &str) -> Result<(), Failure> {
+    async fn kill_command(
+        &self,
+        id: &SandboxId,
+        command_id: &str,
+        expected: Option<ContainerIdentity>,
+    ) -> Result<(), Failure> {
         let command_id = command_id.to_owned();
-        let kill = move |container: &mut Container<S>, _| {
+        let kill = |container: &mut Container<S>, _| {
             if container.commands > 0 {
                 container.commands -= 1;
             } else {
                 container.cancelled.insert(command_id);
             }
         };
-        self.in_container(Method::KillCommand, id, kill).await
+        let kill = move |world: &Rc<World<S>>, id: &SandboxId| world.with_container(id, kill);
+        self.run_expected_script(Method::KillCommand, id, expected, kill).await
     }
 
     async fn call_background(

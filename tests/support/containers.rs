@@ -9,7 +9,8 @@ use sandbox_snapshotter::model::directory::ALLOWED_ROOTS;
 use sandbox_snapshotter::model::named::ContainerMarker;
 use sandbox_snapshotter::model::named::binding::DirectoryListing;
 use sandbox_snapshotter::model::{
-    ArchiveFormat, BackupHandle, BackupId, ChangeCursor, Directory, DirectoryContent, Probe, Runtime, SandboxId, Status,
+    ArchiveFormat, BackupHandle, BackupId, ChangeCursor, Directory, DirectoryContent, Failure, Probe, Runtime,
+    SandboxId, Status,
 };
 use sha2::{Digest, Sha256};
 
@@ -116,6 +117,8 @@ pub struct Container<S: Scheduler> {
     pub cancelled: BTreeSet<String>,
     /// The backup that is mounted, in production mode.
     pub mounted: Option<BackupId>,
+    /// The marker that it had when a file system was mounted over its files.
+    pub marker_below_mount: Option<ContainerMarker>,
     /// A process that uses the directory below the restored files.
     pub process_below: Option<String>,
     /// The paths that changed since the last watch of each cursor, and since each saved state.
@@ -159,6 +162,7 @@ impl<S: Scheduler> Container<S> {
             frozen: None,
             cancelled: BTreeSet::new(),
             mounted: None,
+            marker_below_mount: None,
             process_below: None,
             changed_since: BTreeMap::new(),
             ready_at: 0,
@@ -251,6 +255,14 @@ impl<S: Scheduler> Container<S> {
         }
     }
 
+    /// Fails where the directory does not show its files.
+    pub(super) fn check_mounts(&self, dir: &Directory) -> Result<(), Failure> {
+        match self.directory_content(dir.as_str()) {
+            DirectoryContent::Unmounted => Err(Failure::unmounted()),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns whether the directory changed since the saved state, and if so, records the present state as `next`.
     pub(super) fn check_for_save(&mut self, dir: &Directory, saved: Option<&str>, next: &str) -> Option<bool> {
         if !self.marker.as_ref().is_some_and(ContainerMarker::is_ready) {
@@ -295,7 +307,9 @@ impl<S: Scheduler> Container<S> {
     }
 
     pub(super) fn directory_content(&self, dir: &str) -> DirectoryContent {
-        if self.symlinks.iter().any(|link| dir == link || is_under(dir, link)) {
+        if self.marker.as_ref().is_some_and(ContainerMarker::is_ready) && self.marker_below_mount == self.marker {
+            DirectoryContent::Unmounted
+        } else if self.symlinks.iter().any(|link| dir == link || is_under(dir, link)) {
             DirectoryContent::Symlink
         } else if self.files.contains_key(dir) {
             DirectoryContent::NotDirectory

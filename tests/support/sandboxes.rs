@@ -245,12 +245,13 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
     ) -> Result<bool, Failure> {
         let (dir, cursor) = (dir.clone(), cursor.clone());
         let check = move |container: &mut Container<S>, now| {
+            container.check_mounts(&dir)?;
             let changed = container.watch(&cursor, now);
             let is_used = container.commands > 0 || container.running_in_background() > 0;
-            (cursor == ChangeCursor::Idle && is_used)
-                || changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str())))
+            Ok((cursor == ChangeCursor::Idle && is_used)
+                || changed.is_none_or(|changed| changed.iter().any(|path| is_under(path, dir.as_str()))))
         };
-        self.in_expected_container(Method::ChangedSinceWatch, id, expected, check).await
+        self.in_expected_container(Method::ChangedSinceWatch, id, expected, check).await?
     }
 
     async fn changed_since_save(
@@ -263,14 +264,17 @@ impl<S: Scheduler> Sandboxes for Namespace<S> {
     ) -> Result<Option<bool>, Failure> {
         let (dir, saved, next) = (dir.clone(), saved.map(str::to_owned), next.to_owned());
         let check = move |world: &Rc<World<S>>, id: &SandboxId| {
-            let check = |container: &mut Container<S>, _| container.check_for_save(&dir, saved.as_deref(), &next);
-            let changed = world.with_container(id, check);
+            let check = |container: &mut Container<S>, _| {
+                container.check_mounts(&dir)?;
+                Ok(container.check_for_save(&dir, saved.as_deref(), &next))
+            };
+            let changed = world.with_container(id, check)?;
             if let Some(is_changed) = changed {
                 S::observe(world, Event::CheckedForSave(id, is_changed));
             }
-            changed
+            Ok(changed)
         };
-        self.run_expected_script(Method::ChangedSinceSave, id, expected, check).await
+        self.run_expected_script(Method::ChangedSinceSave, id, expected, check).await?
     }
 
     async fn run_hook(

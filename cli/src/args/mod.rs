@@ -105,7 +105,7 @@ pub struct Global {
 #[derive(Subcommand)]
 pub enum Command {
     /// Take and manage snapshots of a sandbox
-    #[command(subcommand)]
+    #[command(subcommand, alias = "snapshots")]
     Snapshot(snapshot::Snapshot),
     /// Create a sandbox with a snapshot's files, to continue the work
     Restore(snapshot::Restore),
@@ -154,7 +154,7 @@ pub enum Command {
     #[command(subcommand)]
     Commands(commands::Commands),
     /// Manage named workspaces, whose files persist across sandboxes
-    #[command(subcommand)]
+    #[command(subcommand, alias = "workspaces")]
     Workspace(Box<workspace::Workspace>),
     /// Manage how long the snapshots of a sandbox are kept
     #[command(subcommand)]
@@ -162,7 +162,7 @@ pub enum Command {
     /// Manage checkpoints: named states inside a running sandbox
     ///
     /// They are cheap, local and lost with the container.
-    #[command(subcommand)]
+    #[command(subcommand, alias = "checkpoints")]
     Checkpoint(checkpoint::Checkpoint),
     /// Show the tree of sandboxes and snapshots of a lineage
     Lineage(maintenance::Lineage),

@@ -68,10 +68,11 @@ impl Copied {
         Self { document, text: value.text(now()), path: value.path }
     }
 
-    /// Returns a directory of a sandbox.
-    pub fn directory(answer: Answer<FileDescription>, totals: Totals) -> Self {
+    /// Returns a directory of the sandbox that `operand` names.
+    pub fn directory(operand: &str, answer: Answer<FileDescription>, totals: Totals) -> Self {
         let Answer { raw, value: FileDescription { path, .. }, .. } = answer;
-        Self { document: with(raw, [("copied", json!(totals))]), text: totals.text(&path), path }
+        let text = totals.text(&format!("{operand}:{path}"));
+        Self { document: with(raw, [("copied", json!(totals))]), text, path }
     }
 
     /// Prints it.

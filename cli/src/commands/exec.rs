@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Chain, Cursor, IsTerminal, Read};
 use std::slice;
 
+use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
 use sandbox_snapshotter_client::model::exec::{
     CollectedOutput, ExecEvent, ExecEventReader, ExecExit, ExecResult, OutputStream,
@@ -37,7 +38,8 @@ const MAX_OPTIONS: usize = 60 * 1024;
 pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
     let code = run_command(context, command, limit);
     let code = code.map_err(|failure| match failure.exit() {
-        Exit::Invalid => failure,
+        // The directory of the sandbox was deleted.
+        Exit::Invalid if failure.code() != Some(Code::InvalidDirectory.as_str()) => failure,
         _ => failure.with_exit(Exit::NotRun),
     })?;
     std::process::exit(code);

@@ -36,7 +36,7 @@ pub fn copy(context: &Context, command: &Cp, (target, path, copy): Between<'_>) 
             failure
         }),
         SandboxCopy::From(local) if local != STDOUT && Path::new(local).is_dir() => {
-            upload_directory(context, files, path, local, command.force).map(Some)
+            upload_directory(context, target, files, path, local, command.force).map(Some)
         }
         SandboxCopy::From(local) => upload(context, files, path, local, command.force).map(Some),
     }
@@ -135,6 +135,7 @@ impl Read for RemoteFile<'_> {
 /// slash.
 fn upload_directory(
     context: &Context,
+    operand: &str,
     files: SandboxFiles,
     path: FilePath,
     source: &str,
@@ -161,7 +162,7 @@ fn upload_directory(
     let (end, totals) = directory_copy::upload(context, &files, Path::new(source), &path)?;
     context.warn_of_loss(end.started.as_ref());
     let request = StatFileRequest { source: files.into(), path };
-    Ok(Copied::directory(context.call_read_only("files/stat", &request)?, totals))
+    Ok(Copied::directory(operand, context.call_read_only("files/stat", &request)?, totals))
 }
 
 fn is_empty(context: &Context, files: &SandboxFiles, path: &FilePath) -> Result<bool> {

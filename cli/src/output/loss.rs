@@ -43,15 +43,16 @@ pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
     possible_loss(described.may_have_lost, described.lost_since, described.restored_from.as_ref())
 }
 
-/// Returns which files may be lost: those that are in no snapshot, or were written after an earlier restore.
+/// Returns which files may be lost: those that are in no snapshot. Names the time since when, unless it is that of the restored
+/// snapshot.
 pub(super) fn possible_loss(
     may_have_lost: Option<bool>,
     since: Option<Timestamp>,
     from: Option<&RestoredFrom>,
 ) -> String {
-    match since.filter(|since| from.is_some_and(|from| *since < from.created_at)) {
+    match since.filter(|since| from.is_none_or(|from| *since != from.created_at)) {
         _ if may_have_lost != Some(true) => String::new(),
-        Some(since) => format!("files that were written after {since}"),
+        Some(since) => format!("{UNSAVED}, and were made after {since},"),
         None => UNSAVED.to_owned(),
     }
 }
@@ -104,8 +105,8 @@ mod tests {
     fn a_loss_before_the_restored_snapshot_is_reported_with_its_time() {
         assert_eq!(
             warning(true, Some("2025-12-31T00:00:00.000Z")).unwrap(),
-            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; files that were written after \
-             2025-12-31T00:00:00.000Z may be lost"
+            "the files were restored from snap-aaaaaaaaaaaaaaaa, which was 4 s old; changes that are in no snapshot, and \
+             were made after 2025-12-31T00:00:00.000Z, may be lost"
         );
     }
 }

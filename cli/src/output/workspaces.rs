@@ -142,10 +142,19 @@ pub(super) fn started_rows(started: &StartedWorkspace, now: Timestamp) -> Vec<(&
             started.platform_fallback.as_ref().map_or_else(String::new, |why| format!("not restored: {why}")),
         ),
         ("may be lost", loss_of(described)),
+        ("saved", unsaved(described)),
         ("rescue snapshot", rescue(started.rescue_snapshot_id.as_ref())),
         ("stale", started.stale.join("; ")),
         ("stops", stops(described, now)),
     ]
+}
+
+/// Returns when the files of a workspace without a snapshot are saved.
+fn unsaved(of: &WorkspaceDescription) -> String {
+    match of.last_saved_at {
+        None if of.persistent => format!("nothing yet; {}", autosave(of.autosave)),
+        _ => String::new(),
+    }
 }
 
 impl Show for ForkedWorkspaces<StartedWorkspace> {

@@ -24,8 +24,8 @@ const COMMANDS: [(&[&str], &[&str]); 24] = [
     (&["info", "describe", "inspect", "get"], &["workspace show", "snapshot show"]),
     (&["log", "history"], &["snapshot list", "lineage"]),
     (&["login", "auth", "whoami"], &["tokens current"]),
-    (&["ws", "workspaces"], &["workspace"]),
-    (&["images", "snapshots", "backups"], &["snapshot list"]),
+    (&["ws"], &["workspace"]),
+    (&["images", "backups"], &["snapshot list"]),
     (&["clone"], &["workspace fork", "branch"]),
     (&["rename"], &["workspace fork", "snapshot label"]),
 ];

@@ -23,8 +23,10 @@ export async function streamCommand(
   { cwd = '/', env = {}, timeout }: ExecOptions,
   ended: () => void,
 ): Promise<ReadableStream<Uint8Array>> {
-  const argv = sh(`exec </dev/null; cd -- "$1" || exit 126; shift; ${shell}`, cwd, command);
-  const process = await open(container, limited(argv, timeout), { env: env as Record<string, string> });
+  // `pkill -f` in the command would find the command in the arguments of `timeout`.
+  const argv = sh(`cd -- "$1" || exit 126; set -- "$(cat)"; exec </dev/null; ${shell}`, cwd);
+  const stdin = new Response(command).body;
+  const process = await open(container, limited(argv, timeout), { env, stdin } as ContainerExecOptions);
   const { readable, writable } = new IdentityTransformStream();
   const writer = writable.getWriter();
   const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
 //! The check that the files of a backup are in place, for every process in the container.
 
 use super::container::{LOCK_MARKER, read_content, write_marker};
-use super::{DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
+use super::{COMPARE_MOUNTS, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
 use crate::model::named::ContainerMarker;
 use crate::model::{Arrival, BackupHandle};
 
@@ -38,7 +38,7 @@ pub(in crate::cloudflare) fn verify_arrival(
     };
     format!(
         r#"{FILE_NAMES}{dir}; backup={id}; {LOCK_MARKER}{READ_MARKER}if [ "$now" != {to} ] && [ "$now" != {from} ]; then echo other; exit; fi
-{DETECT_MOUNT}{DETECT_CONTENT}if ! {{ {wanted}; }}; then echo "place $place"; exit; fi
+{DETECT_MOUNT}{COMPARE_MOUNTS}{DETECT_CONTENT}if ! {{ {wanted}; }}; then echo "place $place"; exit; fi
 below() {{
   below=; device=$(stat -L -c %d -- "$d") || return 1
   while read -r link; do

@@ -16,7 +16,7 @@
 
 use base64ct::{Base64, Encoding};
 
-use super::exec::{program_words, report_missing};
+use super::exec::{PRINT_WORDS, READ_SCRIPT, program_words, report_missing};
 use super::{FILE_NAMES, shell_quote};
 use crate::cloudflare::prelude::PRELUDE;
 use crate::model::background::{CommandId, Signal};
@@ -67,64 +67,77 @@ const SIGNAL_SESSION: &str = r#"signal() {
 }
 "#;
 
-/// Runs the command `$3…` with the time limit `$2` and the record `$1`. A file has at most the length of `ulimit`; the
-/// program that writes it then ends by a signal.
-const SUPERVISE: &str = r#"our_own=$1 our_limit=$2; shift 2
+/// Returns the script that runs the command `$3…` with the time limit `$2` and the record `$1`. A file has at most the length
+/// of `ulimit`; the program that writes it then ends by a signal.
+fn supervise() -> String {
+    format!(
+        r#"{PRELUDE}our_most={MAX_OUTPUT_KIB}
+{SIGNAL_SESSION}our_own=$1 our_limit=$2; shift 2
 exec 9>"$our_own/lock"; flock 9
-now() { our_now=${EPOCHREALTIME/[.,]/}; our_now=${our_now%???}; }
-keep() {
+now() {{ our_now=${{EPOCHREALTIME/[.,]/}}; our_now=${{our_now%???}}; }}
+keep() {{
   (ulimit -c 0; ulimit -f "$our_most"; exec cat >>"$1") && exit
   : >"$1.truncated"; exec cat >/dev/null
-}
+}}
 exec 7<"$our_own/stdin"; rm -f "$our_own/stdin"
 exec 5> >(exec 7<&- 8>&- 9>&-; keep "$our_own/stdout"); our_out=$!
 exec 6> >(exec 5>&- 7<&- 8>&- 9>&-; keep "$our_own/stderr"); our_err=$!
+exec 19< <(exec 5>&- 6>&- 7<&- 8>&- 9>&-; {PRINT_WORDS})
 now; our_begin=$our_now
-setsid timeout -k 5 "$our_limit" "$@" <&7 >&5 2>&6 5>&- 6>&- 7<&- 8>&- 9>&- & our_session=$!
+setsid timeout -k 5 "$our_limit" {READ_SCRIPT} <&7 >&5 2>&6 5>&- 6>&- 7<&- 8>&- 9>&- & our_session=$!
 echo "$our_begin $our_session" >"$our_own/started.new"; mv -f "$our_own/started.new" "$our_own/started"
-exec 5>&- 6>&- 7<&-
+exec 5>&- 6>&- 7<&- 19<&-
 wait "$our_session"; our_code=$?; now; our_over=0
 case $our_code in 124 | 137 | 143)
   if [ $((our_now - our_begin)) -ge $((our_limit * 1000 - 20)) ]; then our_code=124 our_over=1; : >"$our_own/killed"; signal KILL; fi
 esac
-our_tries=0; while { kill -0 "$our_out" || kill -0 "$our_err"; } && [ $((our_tries += 1)) -le 100 ]; do sleep 0.02; done
+our_tries=0; while {{ kill -0 "$our_out" || kill -0 "$our_err"; }} && [ $((our_tries += 1)) -le 100 ]; do sleep 0.02; done
 echo "$our_code $our_over $our_now" >"$our_own/ended.new"; mv -f "$our_own/ended.new" "$our_own/ended"
-"#;
+"#
+    )
+}
 
-/// Reads the arguments of [`START`]: the supervisor, the id, the time limit, the text, and then the words of the command.
+/// Reads the arguments of [`start`]: the supervisor, the id, the time limit, the text, and then the words of the command.
 const ARGUMENTS: &str = r"our_supervisor=$1 our_own=$our_all/$2 our_limit=$3 our_text=$4; shift 4
 ";
 
-/// Starts the supervisor of the command `$@` in the present directory. Deletes the records of the oldest commands that ended.
-const START: &str = r#"mkdir -p -m 700 "$our_all"
-acquire() {
+/// Returns the commands that start the supervisor of the command `$@` in the present directory, and delete the records of the
+/// oldest commands that ended.
+fn start() -> String {
+    format!(
+        r#"mkdir -p -m 700 "$our_all"
+acquire() {{
   for ((our_slot = 0; our_slot < our_most_running; our_slot += 1)); do
     exec 8>"$run.command-background-$our_slot" && flock -n 8 && return
   done
   return 1
-}
+}}
 acquire || no busy
 our_count=0; for our_old in $(ls -t -d "$our_all"/*/ended 2>/dev/null); do
-  if [ $((our_count += 1)) -gt "$our_most_ended" ]; then rm -rf "${our_old%/ended}"; fi
+  if [ $((our_count += 1)) -gt "$our_most_ended" ]; then rm -rf "${{our_old%/ended}}"; fi
 done
-our_error=$({ mkdir "$our_own" && cat >"$our_own/stdin" && : >"$our_own/stdout" && : >"$our_own/stderr" &&
-  echo "$our_text" >"$our_own/text"; } 2>&1) || no "failed $our_error"
-setsid bash -c -- "$our_supervisor" supervisor "$our_own" "$our_limit" "$@" </dev/null >/dev/null 2>&1 &
+our_error=$({{ mkdir "$our_own" && cat >"$our_own/stdin" && : >"$our_own/stdout" && : >"$our_own/stderr" &&
+  echo "$our_text" >"$our_own/text"; }} 2>&1) || no "failed $our_error"
+exec 19< <(exec 8>&-; printf 'set --'; printf ' %q' "$our_own" "$our_limit" "$@"; printf '\n%s' "$our_supervisor")
+setsid {READ_SCRIPT} </dev/null >/dev/null 2>&1 &
+exec 19<&-
 our_tries=0; until [ -e "$our_own/started" ]; do
   [ $((our_tries += 1)) -le 1000 ] || no "failed the supervisor does not start"; sleep 0.01
 done
 describe
-"#;
+"#
+    )
+}
 
 /// Returns the command of a call.
 pub(in crate::cloudflare) fn background_command(call: &BackgroundCall) -> ContainerCommand {
     let names = format!("{PRELUDE}{FILE_NAMES}our_all={COMMANDS}\n{FUNCTIONS}");
     let (program, cwd, stdin) = match &call.action {
-        BackgroundAction::Start(start) => {
+        BackgroundAction::Start(own) => {
             let limits = format!("our_most_running={MAX_BACKGROUND} our_most_ended={MAX_ENDED}");
-            let report = report_missing(&start.program, start.env.contains_key("PATH"));
-            let script = format!("{names}{limits}\n{ARGUMENTS}{report}{START}");
-            (Program::Argv(start_words(&script, &call.id, start)), start.cwd.clone(), start.stdin.clone())
+            let report = report_missing(&own.program, own.env.contains_key("PATH"));
+            let script = format!("{names}{limits}\n{ARGUMENTS}{report}{start}", start = start());
+            (Program::Argv(start_words(&script, &call.id, own)), own.cwd.clone(), own.stdin.clone())
         }
         BackgroundAction::List => (Program::Shell(names + LIST), Some("/".to_owned()), String::new()),
         BackgroundAction::Read(part) => (Program::Shell(names + &read(part)), Some("/".to_owned()), String::new()),
@@ -146,7 +159,7 @@ pub(in crate::cloudflare) fn background_command(call: &BackgroundCall) -> Contai
 
 /// Returns the words that start a command. Only the command itself gets its variables.
 fn start_words(script: &str, id: &CommandId, start: &BackgroundStart) -> Vec<String> {
-    let supervisor = format!("{PRELUDE}our_most={MAX_OUTPUT_KIB}\n{SIGNAL_SESSION}{SUPERVISE}");
+    let supervisor = supervise();
     let text = Base64::encode_string(text(&start.program).as_bytes());
     let words = ["bash", "-c", "--", script, "start", &supervisor, id.as_str()].map(str::to_owned);
     let limit = start.timeout_seconds.to_string();

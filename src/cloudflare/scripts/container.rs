@@ -2,8 +2,8 @@
 
 use super::files::{PRINT_IMAGE, hash_files, list_directory, read_hashes, read_image, read_listing, skip_listing};
 use super::{
-    CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_AGE, READ_MARKER, dir_vars,
-    read_container_id, shell_quote,
+    COMPARE_MOUNTS, CREATE_WATCH_FILE, DETECT_CONTENT, DETECT_MOUNT, FILE_NAMES, PRINT_CONTAINER_ID, READ_AGE,
+    READ_MARKER, RECORD_MOUNTS, dir_vars, read_container_id, shell_quote,
 };
 use crate::model::change_cursor::SAVED_AT_START;
 use crate::model::named::ContainerMarker;
@@ -23,7 +23,7 @@ pub(in crate::cloudflare) fn probe(dir: &Directory) -> String {
     let dir = dir_vars(dir);
     format!(
         r#"{FILE_NAMES}{dir}; {READ_AGE}if [ -e "$replaced_note" ]; then note=1; else note=0; fi
-{READ_MARKER}{DETECT_MOUNT}{DETECT_CONTENT}read -r end _ </proc/uptime
+{READ_MARKER}{DETECT_MOUNT}{COMPARE_MOUNTS}{DETECT_CONTENT}read -r end _ </proc/uptime
 echo "$up $start $place $note $end"
 printf '%s\n' "$now""#
     )
@@ -80,7 +80,7 @@ pub(in crate::cloudflare) fn set_replaced_note(note: bool) -> String {
 pub(super) const LOCK_MARKER: &str = "exec 8<>\"$marker.lock\"; flock 8\n";
 
 /// Replaces the container marker `from` with `to`. With `older_than_millis`, only in a container that has at least this
-/// age and no note. Prints the id of the container; then the age as [`probe`] does, and `done`; otherwise `young`, or
+/// age and no note: its application may mount what it then captures, so its mounts are not recorded. Prints the id of the container; then the age as [`probe`] does, and `done`; otherwise `young`, or
 /// `other` and the current marker.
 pub(in crate::cloudflare) fn update_marker(
     from: Option<&ContainerMarker>,
@@ -100,15 +100,19 @@ elif [ "$now" != {from} ]; then outcome="other $now"
 elif {is_young}; then outcome=young
 else {write} outcome="done"; fi
 read -r end _ </proc/uptime; echo "$up $start $end $outcome""#,
-        write = write_marker(to),
+        write = if older_than_millis.is_some() { write_marker_with(to, "") } else { write_marker(to) },
     )
 }
 
 /// Returns the commands that write a container marker. They end in `&&`: what follows runs when the marker is written.
 pub(super) fn write_marker(to: &ContainerMarker) -> String {
+    write_marker_with(to, if to.is_ready() { RECORD_MOUNTS } else { "" })
+}
+
+fn write_marker_with(to: &ContainerMarker, record_mounts: &str) -> String {
     let to = shell_quote(&to.to_string());
     format!(
-        r#"{CREATE_WATCH_FILE}mv -f "$new" "$watch_file" && ln -f "$watch_file" "$watch_file.saved.{SAVED_AT_START}" && printf '%s\n' {to} >"$marker.new" && mv -f "$marker.new" "$marker" &&"#
+        r#"ready={to}; {CREATE_WATCH_FILE}{record_mounts}mv -f "$new" "$watch_file" && ln -f "$watch_file" "$watch_file.saved.{SAVED_AT_START}" && printf '%s\n' "$ready" >"$marker.new" && mv -f "$marker.new" "$marker" &&"#
     )
 }
 

@@ -3,6 +3,9 @@
 //! The SDK decodes all output as UTF-8, so the script encodes that of the command: a byte is the character with its number.
 //! Where the image has no perl, the output is lines of base64. The lines that begin with
 //! [`LINE`] are of the script: the first one names the encoding.
+//!
+//! Only the processes of the command itself have its text in their arguments, so that `pkill -f` in a command ends neither
+//! the script nor another command: see [`READ_SCRIPT`].
 
 use base64ct::{Base64, Encoding};
 
@@ -11,6 +14,17 @@ use super::{FILE_NAMES, shell_quote};
 use crate::model::Directory;
 use crate::model::exec_call::{CommandInput, ContainerCommand, MAX_COMMANDS, Program};
 use crate::model::required_container::RequiredContainer;
+
+/// Runs the script that file 19 contains, in a new process of bash whose arguments do not contain it. Runs no file of
+/// `BASH_ENV`, which runs before the command itself.
+pub(super) const READ_SCRIPT: &str =
+    r#""$BASH" -p -c 'our_script=$(</dev/fd/19); exec 19<&-; eval "$our_script"' sandbox-snapshotter"#;
+
+/// Prints the command that runs `$@`, for [`READ_SCRIPT`].
+pub(super) const PRINT_WORDS: &str = "printf 'exec --'; printf ' %q' \"$@\"";
+
+/// The maximum length of a script that bash passes through a pipe, in bytes. A longer one would need a file.
+const MAX_PIPED_BYTES: usize = 60_000;
 
 /// The begin of the lines of the script. No encoded output contains the character.
 pub(super) const LINE: char = '→';
@@ -60,6 +74,14 @@ done
 /// The locks end with the script, so that no lost answer leaves a slot in use. Variables have names that no command uses.
 /// The command gets none of the script's files.
 pub(in crate::cloudflare) fn run_command(required: &RequiredContainer, command: &ContainerCommand) -> String {
+    let script = script_of(required, command);
+    if script.len() > MAX_PIPED_BYTES {
+        return script;
+    }
+    format!("exec {READ_SCRIPT} 19<<'our_end_{id}'\n{script}\nour_end_{id}\n", id = command.id)
+}
+
+fn script_of(required: &RequiredContainer, command: &ContainerCommand) -> String {
     let ContainerCommand { id, program, dir, cwd, env, stdin, timeout_seconds: limit } = command;
     format!(
         r#"exec 3>&1 4>&2 >/dev/null 2>&1; unset EXECIGNORE
@@ -83,9 +105,10 @@ say started
 set -m
 read -r our_begin _ </proc/uptime
 set -- {words}
-{report}timeout -k 5 {limit} "$@" <&9 >&5 2>&6 3>&- 4>&- 5>&- 6>&- 8>&- 9<&- & our_job=$!
+{report}exec 19< <(exec 3>&- 4>&- 5>&- 6>&- 8>&- 9<&-; {PRINT_WORDS})
+timeout -k 5 {limit} {READ_SCRIPT} <&9 >&5 2>&6 3>&- 4>&- 5>&- 6>&- 8>&- 9<&- & our_job=$!
 trap 'kill -KILL -- "-$our_job"; kill "$our_out" "$our_err"; exit' TERM
-exec 5>&- 6>&- 9<&-
+exec 5>&- 6>&- 9<&- 19<&-
 wait "$our_job"; our_code=$?
 read -r our_end _ </proc/uptime; our_over=0
 case $our_code in 124 | 137 | 143)
@@ -190,8 +213,7 @@ mod tests {
     fn script_quotes_each_argument_as_one_word() {
         let script = run_command(&RequiredContainer::Ready, &command(Program::Shell("echo 'it'\n$x".into())));
         let quoted = r"set -- 'env' 'A=it'\''s $(x)' 'bash' '-c' '--' 'echo '\''it'\''";
-        let timeout = "timeout -k 5 7 \"$@\" <&9";
-        assert!(script.contains(&format!("{quoted}\n$x'\n{timeout}")), "{script}");
+        assert!(script.contains(&format!("{quoted}\n$x'\nexec 19<")), "{script}");
         assert!(script.contains(r"cd -- '/workspace/it'\''s' && cd -- '.' || refuse directory"), "{script}");
         let argv = Program::Argv(vec!["a b".into(), "-n".into()]);
         assert!(

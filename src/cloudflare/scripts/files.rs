@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::exec::DETECT_COMMAND;
-use super::{CREATE_WATCH_FILE, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
+use super::{COMPARE_MOUNTS, CREATE_WATCH_FILE, DETECT_MOUNT, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
 use crate::model::named::binding::{DirectoryListing, UNKNOWN_CONTENT};
 use crate::model::{ChangeCursor, Directory, ShortId};
 
@@ -154,10 +154,12 @@ pub(in crate::cloudflare) fn read_watch(stdout: &str) -> Option<String> {
 }
 
 /// Prints `changed` if anything in the directory changed since the watch file of the cursor was written, and otherwise
-/// `unchanged`. Then renews the watch file. A workspace in which a command of a caller runs is not idle.
+/// `unchanged`. Then renews the watch file. A workspace in which a command of a caller runs is not idle. Prints `unmounted`
+/// where the directory does not show its files.
 pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory, cursor: &ChangeCursor) -> String {
     format!(
         r#"{FILE_NAMES}{own}{dir}
+{READ_MARKER}{COMPARE_MOUNTS}if has_other_mounts; then echo unmounted; exit; fi
 {DETECT_MOUNT}{CREATE_WATCH_FILE}{find}{commands}mv -f "$new" "$watch_file" && if [ -n "$found" ]; then echo changed; else echo unchanged; fi"#,
         own = watch_file(cursor),
         dir = dir_vars(dir),
@@ -167,7 +169,8 @@ pub(in crate::cloudflare) fn changed_since_watch(dir: &Directory, cursor: &Chang
 }
 
 /// Prints `changed` if anything in the directory changed since the state `saved`, and records the present state as
-/// `next`; otherwise `unchanged`. Prints `other` in a container without a ready marker. A file for each state, whose name
+/// `next`; otherwise `unchanged`. Prints `other` in a container without a ready marker, and `unmounted` where the directory
+/// does not show its files. A file for each state, whose name
 /// ends with the name of the state, has the time of the state. Only the files of these two states stay: of an earlier
 /// check, no save came about. What is written through a memory map changes no time while its page is dirty, so all pages are
 /// written before the capture that follows.
@@ -175,6 +178,7 @@ pub(in crate::cloudflare) fn changed_since_save(dir: &Directory, saved: Option<&
     format!(
         r#"{FILE_NAMES}{READ_MARKER}case $now in "ready "*) ;; *) echo other; exit ;; esac
 {dir} states=$watch_file.saved saved={saved} next={next}
+{COMPARE_MOUNTS}if has_other_mounts; then echo unmounted; exit; fi
 {DETECT_MOUNT}watch_file=$states.$next
 {CREATE_WATCH_FILE}watch_file=$states.$saved
 {find}if [ -z "$found" ]; then rm -f "$new" && echo unchanged; exit; fi

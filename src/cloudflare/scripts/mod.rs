@@ -115,11 +115,31 @@ if [ "$kind" = fuse.fuse-overlayfs ]; then
 fi
 "#;
 
-/// Sets `$place` to the kind of `$d`: `missing`, `link`, `other`, `empty` or `full`. A mounted directory counts as
-/// `full`; `unmounted` is one whose files a restore had mounted, and whose mount is gone, can't be read, or is below another
-/// one.
+/// Writes the marker `$ready` and the mounts of the container to `$run.mounts`. Ends in `&&`.
+const RECORD_MOUNTS: &str = r#"printf '%s\n' "$ready" "$(</proc/self/mountinfo)" >"$run.mounts" && "#;
+
+/// Defines `has_other_mounts`, which is true in a container with the marker `$now` where other file systems are mounted on or
+/// above `$d` than [`RECORD_MOUNTS`] wrote.
+const COMPARE_MOUNTS: &str = r#"read_hiding() {
+  hiding=; while read -r _ _ _ _ at rest; do
+    printf -v at %b "${at//\\/\\0}"
+    case $d/ in "$at"/*) rest=${rest#*- } hiding+=" $at ${rest%% *}" ;; esac
+  done
+}
+has_other_mounts() {
+  [ -n "$now" ] && [ -f "$run.mounts" ] || return
+  { IFS= read -r recorded && [ "$recorded" = "$now" ] && read_hiding; } <"$run.mounts" || return
+  recorded=$hiding; read_hiding </proc/self/mountinfo
+  [ "$hiding" != "$recorded" ]
+}
+"#;
+
+/// Sets `$place` to the kind of `$d`, in a container with the marker `$now`: `missing`, `link`, `other`, `empty` or `full`.
+/// A mounted directory counts as `full`. `unmounted` is one that does not show the files that it had when the container
+/// became ready: it [has other mounts](COMPARE_MOUNTS), or the program that shows the restored files has ended.
 const DETECT_CONTENT: &str = r#"mounted=; [ -f "$run.mounted" ] && IFS= read -r mounted <"$run.mounted"
-if [ "$mounted" = "$d" ] && { [ "$kind" != fuse.fuse-overlayfs ] || { [ -z "$upper" ] && ! find "$d" -maxdepth 0 -empty >/dev/null; }; }; then place=unmounted
+if has_other_mounts; then place=unmounted
+elif [ "$mounted" = "$d" ] && { [ "$kind" != fuse.fuse-overlayfs ] || { [ -z "$upper" ] && ! find "$d" -maxdepth 0 -empty >/dev/null; }; }; then place=unmounted
 elif [ ! -e "$d" ] && [ ! -L "$d" ]; then place=missing
 elif [ ! -d "$d" ]; then if [ -L "$d" ]; then place=link; else place=other; fi
 elif ! cd -L -- "$d"; then place=other

@@ -256,7 +256,7 @@ impl<S: Sandboxes, C: Clock> CallerCommands for TimeLimited<S, C> {
         ) -> Result<PartOutcome, Refusal<PartRefusal>>, CallKind::Command;
         run_command(required: &RequiredContainer, command: &ContainerCommand) -> S::RunningCommand, CallKind::Command;
         write_input(path: &str, input: S::Input) -> (), CallKind::Exec(ExecRequest::MAX_TIMEOUT);
-        kill_command(command_id: &str) -> (), CallKind::Command;
+        kill_command(command_id: &str, expected: Option<ContainerIdentity>) -> (), CallKind::Command;
         call_background(
             required: &RequiredContainer,
             call: &BackgroundCall,

@@ -38,9 +38,12 @@ impl KillGuard {
                 return;
             }
             let Ok(sandboxes) = own.sandboxes(runtime) else { return };
-            // The command of a container that ended needs no end, and a call would start another container.
-            if sandboxes.status(&id).await.is_ok_and(|status| status.status != Status::Down) {
-                drop(sandboxes.kill_command(&id, &command_id).await);
+            // The command of a container that ended needs no end, and a call would start another container. Where the status
+            // is that of a container that ends just now, its identity prevents that.
+            if let Ok(status) = sandboxes.status(&id).await
+                && status.status != Status::Down
+            {
+                drop(sandboxes.kill_command(&id, &command_id, status.identity()).await);
             }
         };
         ports.background().run(watch.boxed_local());

@@ -13,6 +13,7 @@ use super::backup::FailedBackup;
 use super::discard::can_be_completed;
 use super::finish::Finished;
 use super::freeze::Frozen;
+use super::settle::CaptureWatch;
 use crate::model::exclude::check_patterns;
 use crate::model::freeze::FreezeReport;
 use crate::model::named::binding::Dependencies;
@@ -137,6 +138,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Ok(sandboxes) => sandboxes,
             Err(error) => return Err(self.abandon_capture(record, FailedBackup { error, stores_nothing: true })),
         };
+        let is_watched = CaptureWatch::is_of(&request.purpose);
         let watch = self.watch_capture(&request.purpose, options.expected_last_change).await;
         // A start has recorded the image before anything was installed in the container.
         record.provenance = record.provenance.or_else(|| watch.as_ref()?.provenance.clone());
@@ -162,7 +164,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             (finished, self.thaw(frozen).await)
         };
         let (verified, ((traced, changed), freeze)) = join(verify, finish).await;
-        (record.changed_during_capture, record.freeze) = (changed, freeze);
+        let changed = match changed {
+            // No other check has seen the directory.
+            Ok(None) if is_watched && matches!(expectation, ContainerExpectation::Identified(_)) => {
+                self.verify_captured(&dir, expectation).await.map(|()| None)
+            }
+            changed => changed,
+        };
+        record.freeze = freeze;
+        let traced = traced.and_then(|traced| {
+            record.changed_during_capture = changed?;
+            Ok(traced)
+        });
         let outcome = match (verified, traced) {
             (Ok(found), Ok(traced)) => abort.check().map(|()| (found, traced)),
             (Err(error), Ok(_)) if can_be_completed(&record, &error) && abort.check().is_ok() => {

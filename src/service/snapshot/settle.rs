@@ -2,7 +2,7 @@
 
 use crate::model::request::CapturePurpose;
 use crate::model::{
-    ChangeCursor, Consistency, ContainerIdentity, Directory, Provenance, Result, SnapshotRequest, TakenSnapshot,
+    ChangeCursor, Consistency, ContainerIdentity, Directory, Error, Provenance, Result, SnapshotRequest, TakenSnapshot,
 };
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
@@ -17,6 +17,13 @@ pub(super) struct CaptureWatch {
     expected: Option<ContainerIdentity>,
     /// What the container runs on.
     pub provenance: Option<Provenance>,
+}
+
+impl CaptureWatch {
+    /// Returns whether captures with this purpose have a watch: the callers of others check the directory.
+    pub fn is_of(purpose: &CapturePurpose) -> bool {
+        matches!(purpose, CapturePurpose::Caller | CapturePurpose::Workspace(_))
+    }
 }
 
 /// Repeats a capture until no file changed during it, up to [`MAX_CAPTURES`] times. `capture` gets whether this is a
@@ -65,7 +72,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         purpose: &CapturePurpose,
         expected: Option<ContainerIdentity>,
     ) -> Option<CaptureWatch> {
-        if !matches!(purpose, CapturePurpose::Caller | CapturePurpose::Workspace(_)) {
+        if !CaptureWatch::is_of(purpose) {
             return None;
         }
         let cursor = ChangeCursor::Capture(self.random_short_id().ok()?);
@@ -75,9 +82,16 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Returns whether files changed since the watch began; `None` if that is not known.
-    pub(super) async fn end_watch(&self, watch: Option<CaptureWatch>, dir: &Directory) -> Option<bool> {
-        let CaptureWatch { cursor, expected, .. } = watch?;
-        let check = self.sandboxes().ok()?.changed_since_watch(&self.id, dir, &cursor, expected).await;
-        self.note_late_call(check.map_err(self.failed(During::Probe))).ok()
+    ///
+    /// # Errors
+    /// [`Code::InvalidDirectory`](crate::model::Code::InvalidDirectory) if the directory does not show its files.
+    pub(super) async fn end_watch(&self, watch: Option<CaptureWatch>, dir: &Directory) -> Result<Option<bool>> {
+        let (Some(CaptureWatch { cursor, expected, .. }), Ok(sandboxes)) = (watch, self.sandboxes()) else {
+            return Ok(None);
+        };
+        match sandboxes.changed_since_watch(&self.id, dir, &cursor, expected).await {
+            Err(failure) if failure.is_unmounted() => Err(Error::unmounted_directory(dir)),
+            check => Ok(self.note_late_call(check.map_err(self.failed(During::Probe))).ok()),
+        }
     }
 }

@@ -6,7 +6,7 @@ mod named;
 mod revived;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Result};
+use sandbox_snapshotter::model::{Code, Result, Runtime};
 use serde_json::{Value, json};
 
 use crate::support::{CancellationSource, CommandResult, ExpectError, Fixture, Method, sandbox};
@@ -86,6 +86,23 @@ fn container_that_ends_during_a_command_is_reported() {
     fixture.exec("agent-42", "crash").expect_code(Code::OperationInterrupted);
     fixture.world.run_background();
     assert_eq!(fixture.world.call_count(Method::KillCommand), 0, "a call would start another container");
+    assert!(fixture.world.running_sandboxes().is_empty());
+}
+
+#[test]
+fn kill_of_a_command_whose_container_ends_starts_no_other_container() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.runtime.set(Runtime::Container);
+    let (signal, abort) = CancellationSource::new();
+    let gate = fixture.world.after(Method::RunCommand).nth(1).block();
+    fixture.world.before(Method::KillCommand).nth(1).run(|world| world.end_container("agent-42"));
+    let options = json!({ "sandboxId": "agent-42", "command": "sleep 9" });
+    let mut running = fixture.begin_cancellable(Operation::Exec, &options, abort);
+    assert!(gate.is_reached() && !running.is_done(), "the command runs");
+    signal.cancel();
+    running.answer().expect_code(Code::Aborted);
+    fixture.world.run_background();
+    assert_eq!(fixture.world.call_count(Method::KillCommand), 1);
     assert!(fixture.world.running_sandboxes().is_empty());
 }
 

@@ -252,7 +252,7 @@ impl CallerCommands for PlantedSandboxes {
     pass_on! {
         run_command(required: &RequiredContainer, command: &ContainerCommand) -> Self::RunningCommand;
         write_input(path: &str, input: Self::Input) -> ();
-        kill_command(command_id: &str) -> ();
+        kill_command(command_id: &str, expected: Option<ContainerIdentity>) -> ();
         call_background(
             required: &RequiredContainer,
             call: &BackgroundCall

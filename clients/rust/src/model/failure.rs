@@ -11,6 +11,8 @@ const PROTOCOL: &str = "UnexpectedAnswer";
 
 const TIMED_OUT: &str = "CallTimedOut";
 
+const UNMOUNTED: &str = "DirectoryUnmounted";
+
 /// A failure of the platform or the SDK, as it was thrown.
 ///
 /// Its texts are redacted on creation: the user names, passwords and query strings of URLs are removed, because the SDK
@@ -59,6 +61,17 @@ impl Failure {
     /// Whether a time limit passed without a response. The outcome of the call is unknown, and it may still be running.
     pub fn is_timed_out(&self) -> bool {
         self.name == TIMED_OUT
+    }
+
+    /// Returns the failure of a check of a directory that does not show its files: a file system was mounted over it, or the
+    /// mount of its files is gone.
+    pub fn unmounted() -> Self {
+        Self::new(UNMOUNTED, "The directory does not show its files.")
+    }
+
+    /// Whether this is [`unmounted`](Self::unmounted).
+    pub fn is_unmounted(&self) -> bool {
+        self.name == UNMOUNTED
     }
 
     /// Adds the SDK's error code.

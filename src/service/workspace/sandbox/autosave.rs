@@ -8,7 +8,7 @@ use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{AutosaveRequest, Autosaved};
 use crate::model::record::StartState;
 use crate::model::request::CapturePurpose;
-use crate::model::{Result, SnapshotRequest, Status, Timestamp};
+use crate::model::{Error, Failure, Result, SnapshotRequest, Status, Timestamp};
 use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
@@ -39,6 +39,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let known = saved_state.as_deref().filter(|_| request.only_if_changed);
         let state = self.random_short_id()?.as_str().to_owned();
         let check = self.sandboxes()?.changed_since_save(&self.id, &dir, known, &state, status.identity()).await;
+        if check.as_ref().is_err_and(Failure::is_unmounted) {
+            return Err(Error::unmounted_directory(&dir));
+        }
         match check.map_err(self.failed(During::Probe))? {
             Some(true) => {}
             Some(false) => return Ok(Autosaved::Unchanged),

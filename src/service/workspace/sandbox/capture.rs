@@ -5,7 +5,7 @@ use crate::model::named::answer::LastSnapshot;
 use crate::model::named::messages::{SandboxStopped, StopSandboxRequest};
 use crate::model::named::{ContainerMarker, StoragePolicy};
 use crate::model::request::{CapturePurpose, StopSnapshot};
-use crate::model::{ChangeCursor, Result, SnapshotCause, SnapshotId, SnapshotRequest};
+use crate::model::{ChangeCursor, Error, Result, SnapshotCause, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::snapshot::settle::capture_until_unchanged;
@@ -127,8 +127,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns whether any file changed since the previous check.
     async fn files_changed(&self, cursor: &ChangeCursor) -> Result<bool> {
         let dir = self.start_state()?.dir;
-        let check = self.sandboxes()?.changed_since_watch(&self.id, &dir, cursor, None).await;
-        check.map_err(self.failed(During::Probe))
+        match self.sandboxes()?.changed_since_watch(&self.id, &dir, cursor, None).await {
+            Err(failure) if failure.is_unmounted() => Err(Error::unmounted_directory(&dir)),
+            check => check.map_err(self.failed(During::Probe)),
+        }
     }
 
     /// Repeats a capture until no file changed during it, up to a limit. The second value is `true` if files still changed

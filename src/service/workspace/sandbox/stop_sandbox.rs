@@ -57,6 +57,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             SandboxCondition::Unfinished | SandboxCondition::ColdStarted => stopped.ended_unsaved = true,
             SandboxCondition::Diverged { .. } if !request.snapshot => {}
             SandboxCondition::Diverged { marker } => {
+                if marker.as_ref().map(|marker| self.is_own_marker(marker)).transpose()?.unwrap_or_default() {
+                    // A capture would not contain the files, and they end with the container.
+                    return Err(Error::unmounted_directory(&self.start_state()?.dir));
+                }
                 stopped.rescue_snapshot_id = Some(self.rescue_before_destroy(marker.as_ref()).await?);
             }
             SandboxCondition::Running { marker, .. } => {

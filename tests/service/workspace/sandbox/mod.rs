@@ -4,6 +4,7 @@ mod capture;
 mod condition;
 mod decommission;
 mod ensure_running;
+mod hidden;
 mod hooks;
 mod late_destroy;
 mod marker;

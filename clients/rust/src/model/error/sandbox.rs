@@ -153,7 +153,8 @@ impl Error {
             Code::InvalidDirectory,
             format!("In the sandbox, {:?} {problem}.", dir.as_str()),
             "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was deleted, go \
-             back to one of its snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`).",
+             back to one of its snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create the \
+             directory again with a command in `/`.",
         )
     }
 
@@ -163,17 +164,23 @@ impl Error {
             Code::InvalidDirectory,
             format!("The container runs, but {:?} does not exist in it: it was deleted or moved.", dir.as_str()),
             "If it was moved, move it back with a command in the directory `/`. If it was deleted, go back to one of the \
-             workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`).",
+             workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create the directory \
+             again with a command in `/`.",
         )
     }
 
-    /// [`Code::InvalidDirectory`], for a directory whose restored files were mounted, and are no more.
+    /// [`Code::InvalidDirectory`], for a directory that does not show the files that it had when the container became ready.
     pub fn unmounted_directory(dir: &Directory) -> Self {
         Self::new(
             Code::InvalidDirectory,
-            format!("In the sandbox, the restored files of {:?} are not mounted any more.", dir.as_str()),
-            "Go back to a snapshot. Files that were written since the restore are in the upper directory of the overlay, \
-             in the container.",
+            format!(
+                "In the sandbox, {:?} does not show its files any more: a file system was mounted over it, or the restored \
+                 files were unmounted.",
+                dir.as_str()
+            ),
+            "If a file system hides the files, unmount it with a command by the id of the sandbox, in the directory `/`. \
+             Otherwise go back to a snapshot. Files that were written since a mounted restore are in the upper directory of the overlay, in the \
+             container. To continue with what is in the directory now, start the workspace with `onDiverged: \"adopt\"`.",
         )
     }
 

@@ -113,8 +113,8 @@ impl Error {
         Self::new(
             Code::WorkspaceDiverged,
             format!(
-                "The sandbox {:?} cold-started without its files, and other files were written since; or its restored \
-                 files were unmounted. Nothing was changed.",
+                "The sandbox {:?} cold-started without its files, and other files were written since; or a file \
+                 system was mounted over its files, or its restored files were unmounted. Nothing was changed.",
                 id.as_str()
             ),
             "Pass `onDiverged`: \"rescue\" saves the present files as a rescue snapshot and restores the \
@@ -229,8 +229,8 @@ impl Error {
         Self::new(
             Code::NothingRestorable,
             format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
-            "Pass `allowEmpty: true` to start it without files. Stop workspaces, or take snapshots, before their \
-             containers end.",
+            "Pass `allowEmpty: true` to start it without files. A stop, a snapshot, and `autosave` while it runs save \
+             the files.",
         )
     }
 }
