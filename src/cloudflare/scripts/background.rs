@@ -16,7 +16,7 @@
 
 use base64ct::{Base64, Encoding};
 
-use super::exec::{PRINT_WORDS, READ_SCRIPT, program_words, report_missing};
+use super::exec::{CLOSE_SCRIPT, PRINT_WORDS, READ_SCRIPT, program_words, report_missing};
 use super::{FILE_NAMES, shell_quote};
 use crate::cloudflare::prelude::PRELUDE;
 use crate::model::background::{CommandId, Signal};
@@ -118,7 +118,7 @@ our_count=0; for our_old in $(ls -t -d "$our_all"/*/ended 2>/dev/null); do
 done
 our_error=$({{ mkdir "$our_own" && cat >"$our_own/stdin" && : >"$our_own/stdout" && : >"$our_own/stderr" &&
   echo "$our_text" >"$our_own/text"; }} 2>&1) || no "failed $our_error"
-exec 19< <(exec 8>&-; printf 'set --'; printf ' %q' "$our_own" "$our_limit" "$@"; printf '\n%s' "$our_supervisor")
+exec 19< <(exec 8>&-; printf '{CLOSE_SCRIPT} set --'; printf ' %q' "$our_own" "$our_limit" "$@"; printf '\n%s' "$our_supervisor")
 setsid {READ_SCRIPT} </dev/null >/dev/null 2>&1 &
 exec 19<&-
 our_tries=0; until [ -e "$our_own/started" ]; do

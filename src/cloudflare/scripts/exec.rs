@@ -15,13 +15,15 @@ use crate::model::Directory;
 use crate::model::exec_call::{CommandInput, ContainerCommand, MAX_COMMANDS, Program};
 use crate::model::required_container::RequiredContainer;
 
-/// Runs the script that file 19 contains, in a new process of bash whose arguments do not contain it. Runs no file of
-/// `BASH_ENV`, which runs before the command itself.
-pub(super) const READ_SCRIPT: &str =
-    r#""$BASH" -p -c 'our_script=$(</dev/fd/19); exec 19<&-; eval "$our_script"' sandbox-snapshotter"#;
+/// Runs the script that file 19 contains, in a new process of bash whose arguments do not contain it. The script begins with
+/// [`CLOSE_SCRIPT`]. Runs no file of `BASH_ENV`, which runs before the command itself.
+pub(super) const READ_SCRIPT: &str = r#""$BASH" -p -c '. /dev/fd/19' sandbox-snapshotter"#;
 
-/// Prints the command that runs `$@`, for [`READ_SCRIPT`].
-pub(super) const PRINT_WORDS: &str = "printf 'exec --'; printf ' %q' \"$@\"";
+/// Closes the file of the script, which bash has read to its end.
+pub(super) const CLOSE_SCRIPT: &str = "exec 19<&-;";
+
+/// Prints a script that runs `$@`.
+pub(super) const PRINT_WORDS: &str = "printf 'exec 19<&-; exec --'; printf ' %q' \"$@\"";
 
 /// The maximum length of a script that bash passes through a pipe, in bytes. A longer one would need a file.
 const MAX_PIPED_BYTES: usize = 60_000;
@@ -78,7 +80,7 @@ pub(in crate::cloudflare) fn run_command(required: &RequiredContainer, command: 
     if script.len() > MAX_PIPED_BYTES {
         return script;
     }
-    format!("exec {READ_SCRIPT} 19<<'our_end_{id}'\n{script}\nour_end_{id}\n", id = command.id)
+    format!("exec {READ_SCRIPT} 19<<'our_end_{id}'\n{CLOSE_SCRIPT}{script}\nour_end_{id}\n", id = command.id)
 }
 
 fn script_of(required: &RequiredContainer, command: &ContainerCommand) -> String {
