@@ -5,7 +5,16 @@
 // keeps builds reproducible.
 
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -62,8 +71,7 @@ export function build({ optimized = true } = {}) {
   });
 
   step('Generating its JavaScript side');
-  const folder = at('build.new');
-  rmSync(folder, { recursive: true, force: true });
+  const folder = newFolder();
   for (const module of MODULES) {
     const file = `${module.package.replaceAll('-', '_')}.wasm`;
     bindgen(inTarget(TARGET, 'release', file), folder, module.name);
@@ -83,6 +91,22 @@ export function build({ optimized = true } = {}) {
   writeFileSync(join(folder, RECORD), JSON.stringify({ inputs, optimized }));
   rmSync(at('build'), { recursive: true, force: true });
   renameSync(folder, at('build'));
+}
+
+/** Returns a folder for this build alone: another one may run at the same time. Removes those of builds that were interrupted. */
+function newFolder() {
+  mkdirSync(at('build.new'), { recursive: true });
+  for (const id of readdirSync(at('build.new')))
+    if (!isRunning(Number(id))) rmSync(at('build.new', id), { recursive: true, force: true });
+  return at('build.new', String(process.pid));
+}
+
+function isRunning(/** @type {number} */ id) {
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** The file in `build/` with the inputs that it was built from. */

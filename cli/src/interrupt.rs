@@ -87,8 +87,12 @@ fn interrupt_failure(active: Option<&ActiveCall>, has_changed: bool, command: &s
             ("The call was interrupted. It does not change anything.", String::new(), true)
         }
         Some(ActiveCall { effect: Effect::RunsCommand, .. }) => {
-            let remediation = "Check the files of the sandbox before you run it again.".to_owned();
-            ("The call was interrupted. The command in the sandbox is killed.", remediation, false)
+            let remediation = "Check the files of the sandbox after that, before you run it again.".to_owned();
+            (
+                "The call was interrupted. The command in the sandbox is being killed, which takes a few seconds.",
+                remediation,
+                false,
+            )
         }
         Some(ActiveCall { key: Some(key), .. }) => {
             let remediation =

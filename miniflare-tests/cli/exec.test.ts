@@ -116,7 +116,7 @@ for (const [how, options] of [
     child.kill('SIGINT');
     const { status, stderr } = await ended;
     assert.equal(status, 130);
-    assert.match(stderr, /The command in the sandbox is killed\./);
+    assert.match(stderr, /The command in the sandbox is being killed/);
     await until(
       async () => (await exec(['sh', '-c', 'ps -e -o args= | grep -c "[s]leep 300"'])).stdout === '0\n',
     );

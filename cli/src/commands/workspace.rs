@@ -271,7 +271,7 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
 }
 
 /// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
-const MAX_DESCRIBED: usize = 10;
+const MAX_DESCRIBED: usize = 30;
 
 /// Adds when the newest snapshot was taken, and whether the container has ended, to the workspaces that are active, or that no stop
 /// and no automatic save has saved. The list does not have the snapshots that callers take, and the ledgers do. Of a page with many

@@ -93,8 +93,14 @@ const COMMANDS: [(&str, &str); 20] = [
     ("Pass `revive: true` to restore", "Use `snapshotter revive SANDBOX` to restore"),
     ("`revive` is only for", "`snapshotter revive` is only for"),
     ("For the files of another directory, pass it as `dir`.", "For other files, use `snapshotter exec SANDBOX|@NAME`."),
-    ("Pass `allowEmpty: true` to start", "Use `snapshotter workspace start NAME --allow-empty` to start"),
-    ("or pass `allowEmpty: true` to start", "or use `snapshotter workspace start NAME --allow-empty` to start"),
+    (
+        "Pass `allowEmpty: true` to `workspaces/start` to start",
+        "Use `snapshotter workspace start NAME --allow-empty` to start",
+    ),
+    (
+        "or pass `allowEmpty: true` to `workspaces/start` to start",
+        "or use `snapshotter workspace start NAME --allow-empty` to start",
+    ),
     ("`timeoutSeconds` must be", "`--timeout` must be"),
     ("`timeoutSeconds` of 1–600", "`--hook-timeout` of 1s to 10m"),
     ("has an expiration, in seconds, above the maximum of 3153600000", "has an expiration above the maximum of 36500d"),

@@ -15,4 +15,7 @@ pub struct FormerFiles {
     /// The snapshot of the sandbox that has them; absent until it is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<SnapshotId>,
+    /// The nonce of the last restore into the sandbox, if its possible loss was reported: it is not reported again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_restore: Option<String>,
 }

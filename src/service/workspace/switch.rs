@@ -7,7 +7,7 @@ use super::NamedWorkspace;
 use crate::model::named::Task;
 use crate::model::named::answer::{LastSnapshot, WorkspaceDescription};
 use crate::model::named::messages::{EnsureRunningRequest, EnsuredRunning, SnapshotKey};
-use crate::model::named::record::KeyedCall;
+use crate::model::named::record::{KeyedCall, RestoreReport};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{FormerFiles, NamedRecord, Settings, State};
 use crate::model::request::CapturePurpose;
@@ -139,7 +139,10 @@ impl<P: Ports> NamedWorkspace<P> {
         source: Option<LastSnapshot>,
     ) -> Result<()> {
         let now = self.now();
-        let is_stopped = self.existing()?.state == State::Stopped;
+        let NamedRecord { state, last_restore, restore_report, .. } = self.existing()?;
+        let is_stopped = state == State::Stopped;
+        let is_reported = restore_report == RestoreReport::Again;
+        let reported_restore = last_restore.filter(|_| is_reported).map(|restore| restore.nonce);
         let NextSandbox { cause, saved_because, may_have_lost, promotion, .. } = next;
         let point_to_new = |record: &mut NamedRecord| {
             record.last_restore = None;
@@ -153,6 +156,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 sandbox_id: former.clone(),
                 cause: saved_because,
                 snapshot_id: stopped_with.map(|snapshot| snapshot.id),
+                reported_restore,
             });
             record.former_sandbox_ids.insert(0, former);
             record.root_id = ensured.and_then(|ensured| ensured.root_id.clone());

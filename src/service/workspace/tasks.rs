@@ -81,6 +81,7 @@ impl<P: Ports> NamedWorkspace<P> {
             version: record.version,
             superseded,
             cause: former.map(|former| former.cause),
+            reported_restore: former.and_then(|former| former.reported_restore.clone()),
             storage: match record.settings.storage {
                 _ if superseded => StoragePolicy::Archive,
                 // The image may have been updated since the start that failed.

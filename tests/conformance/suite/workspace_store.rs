@@ -205,6 +205,7 @@ pub fn full_record() -> NamedRecord {
             sandbox_id: sandbox("b-2"),
             cause: SnapshotCause::BeforePromotion,
             snapshot_id: Some(snapshot_id(7)),
+            reported_restore: Some("nonce".into()),
         }),
         promotions: vec![KeyedCall { key: "promotion".into(), payload_hash: "4fc82b26aecb47d2".into() }],
         tasks: vec![Task::Decommission(sandbox("a-1")), Task::StopUnused(sandbox("b-2"))],

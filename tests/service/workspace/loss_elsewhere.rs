@@ -79,6 +79,20 @@ fn revert_reports_a_loss_of_the_former_sandbox() {
 }
 
 #[test]
+fn loss_that_two_answers_have_reported_is_not_repeated_after_a_revert() {
+    let fixture = with_unsaved_file();
+    let first = fixture.get_workspace(WORKSPACE).unwrap()["lastSnapshot"]["id"].clone();
+    assert_eq!(start(&fixture, WORKSPACE), restored(true));
+    assert_eq!(start(&fixture, WORKSPACE), running(Some(true)));
+    fixture.world.advance_clock(MINUTE);
+    let reverted = fixture.revert_workspace(WORKSPACE, &first).unwrap();
+    assert_eq!(reverted["mayHaveLost"], json!(false), "the present files were captured before");
+    assert_eq!(start(&fixture, WORKSPACE), running(Some(false)));
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(start(&fixture, WORKSPACE), restored(false));
+}
+
+#[test]
 fn promotion_of_a_fork_whose_container_ended_reports_its_loss_for_a_stopped_workspace() {
     let fixture = Fixture::with_workspace();
     fixture.fork_workspace(WORKSPACE, &json!({ "newName": "copy" })).unwrap();

@@ -163,9 +163,9 @@ impl Error {
         let remediation = match older {
             Some(older) => format!(
                 "If the image changed, deploy the former image. Update `currentSnapshotId` to {older} to continue with older \
-                 files, or pass `allowEmpty: true` to start without files."
+                 files, or pass `allowEmpty: true` to `workspaces/start` to start without files."
             ),
-            None => "If the image changed, deploy the former image. Pass `allowEmpty: true` to start without files."
+            None => "If the image changed, deploy the former image. Pass `allowEmpty: true` to `workspaces/start` to start without files."
                 .to_owned(),
         };
         Self::new(
@@ -201,7 +201,7 @@ impl Error {
                 id.as_str()
             ),
             "Try again. If that fails too, update `currentSnapshotId` to continue with an older archive, or pass \
-             `allowEmpty: true` to start without files.",
+             `allowEmpty: true` to `workspaces/start` to start without files.",
         )
     }
 
@@ -229,7 +229,7 @@ impl Error {
         Self::new(
             Code::NothingRestorable,
             format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
-            "Pass `allowEmpty: true` to start it without files. A stop, a snapshot, and `autosave` while it runs save \
+            "Pass `allowEmpty: true` to `workspaces/start` to start it without files. A stop, a snapshot, and `autosave` while it runs save \
              the files.",
         )
     }
