@@ -199,7 +199,8 @@ function defaultState(runtime: Runtime): string {
 /** Returns the example agent of a runtime. */
 function loadExample(): Served {
   const runtime = runtimeOf(options.runtime);
-  if (options.runtime === undefined && runtime === 'container' && existsSync(defaultState('sdk-0.12')))
+  const isDefault = options.runtime === undefined && options.state === undefined;
+  if (isDefault && runtime === 'container' && existsSync(defaultState('sdk-0.12')))
     console.log(
       'The sandboxes are of the runtime container. To use the workspaces of earlier runs of the other one: --runtime sdk-0.12',
     );
