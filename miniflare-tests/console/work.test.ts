@@ -133,6 +133,7 @@ describe('the field for a command', () => {
     const shown = await tab.failure('OPERATION_INTERRUPTED');
     assert.match(shown, /If a second run of the command does no harm, press Run again/);
     assert.doesNotMatch(shown, /revive|`/);
+    assert.equal(await tab.field('Command').inputValue(), 'echo begun; sleep 300', 'Run runs it again');
   });
 
   test('executes nothing in an output', async () => {

@@ -63,7 +63,10 @@ export function Terminal({ address, onEnd }: { address: Address; onEnd: () => vo
       run.exit = await follow(address, run, abort.signal, showSoon);
     } catch (thrown) {
       if (abort.signal.aborted) run.isCancelled = true;
-      else run.failure = thrown;
+      else {
+        run.failure = thrown;
+        setLine((typed) => typed || command);
+      }
     }
     clearTimeout(timer);
     setBusy(false);
@@ -185,7 +188,7 @@ function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }:
 
 /** The remediation of a command that ended with its container. */
 const RUN_AGAIN =
-  'The command may have run in part, and changes that are in no snapshot may be lost. If a second run of the command does no harm, press Run again: the workspace is started first, with the files of its newest snapshot.';
+  'The command may have run in part, and changes that are in no snapshot may be lost. If a second run of the command does no harm, press Run again: the workspace is started first, with the files of its newest snapshot, if there is one.';
 
 function isInterrupted(failure: unknown): boolean {
   return failure instanceof SnapshotterError && failure.code === 'OPERATION_INTERRUPTED';
