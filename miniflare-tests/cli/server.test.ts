@@ -31,8 +31,8 @@ const closedAddress = () => withServer(createTcpServer(), (address) => Promise.r
 test('a list with many workspaces without a known save is one call', async () => {
   const at = '2026-11-20T05:00:00.000Z';
   for (const [count, calls] of [
-    [10, 11],
-    [11, 1],
+    [30, 31],
+    [31, 1],
   ] as const) {
     const entry = (_: unknown, index: number) => ({
       ...{
