@@ -76,13 +76,14 @@ fn similar_operation_is_suggested_for_unknown_route() {
     let remediation = |path: &str| Error::route_not_found(path).remediation().to_owned();
     assert!(remediation("/v1/workspace/start").starts_with("Did you mean POST /v1/workspaces/start?"));
     assert!(remediation("/v1/snapshots").starts_with("Did you mean POST /v1/snapshot?"));
-    assert!(remediation("/v1/nonsense").contains("workspaces/start"));
+    assert!(remediation("/v1/nonsense").contains("GET /docs lists all operations."));
     for (path, expected) in [
         ("/v1/workspaces", "/v1/workspaces/list"),
         ("/v1/workspaces/", "/v1/workspaces/list"),
         ("/v1/tokens", "/v1/tokens/list"),
         ("/v1/workspaces/strat", "/v1/workspaces/start"),
         ("/v1/workspaces/get", "/v1/workspaces/getByName"),
+        ("/v1/workspaces/rollback", "/v1/workspaces/update"),
     ] {
         assert!(remediation(path).starts_with(&format!("Did you mean POST {expected}?")), "{}", remediation(path));
     }

@@ -77,12 +77,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             self.check_label(label, request.replace).await?;
         }
 
-        self.check_capturable(&request)?;
+        self.check_capturable(&request).await?;
         let probe = ActiveProbe::begin(self)?;
         let observed = self.observe_container(&request, &dir, &abort).await?;
         abort.check()?;
         let dependencies = if observed.is_same_origin { self.read_dependencies().await? } else { None };
-        self.check_capturable(&request)?;
+        self.check_capturable(&request).await?;
 
         let (record, _lease) = self.record_capture(&request, dir, observed, dependencies)?;
         id.get_or_init(|| record.snapshot_id.clone());
@@ -288,10 +288,20 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(Some(Dependencies { files, fingerprint: binding.fingerprint, image: binding.start.image }))
     }
 
-    /// Refuses the capture of a sandbox that files are restored into, or that is decommissioned.
-    fn check_capturable(&self, request: &SnapshotRequest) -> Result<()> {
+    /// Refuses the capture of a sandbox that files are restored into, or that is decommissioned. Permits one without
+    /// waiting, so that the state is still the same when the capture is recorded.
+    async fn check_capturable(&self, request: &SnapshotRequest) -> Result<()> {
         self.ensure_not_decommissioned()?;
-        // The caller of a rescue snapshot has already verified that the files must be saved.
-        if request.purpose == CapturePurpose::Rescue { Ok(()) } else { self.ensure_not_restoring() }
+        if request.purpose == CapturePurpose::Rescue {
+            // Its caller has already verified that the files must be saved.
+            return Ok(());
+        }
+        let is_restoring = self.ensure_not_restoring();
+        let is_interrupted = is_restoring.is_err() && self.in_process.lifecycle_lock.try_lock().is_some();
+        if is_interrupted && !request.wake && self.sandbox_record()?.binding.is_some() {
+            // A start that failed: the files are gone, and another attempt finds no others.
+            self.running_status().await?;
+        }
+        is_restoring
     }
 }

@@ -101,6 +101,15 @@ fn failed_workspace_without_a_snapshot_advises_a_start_which_says_how_to_begin_e
 }
 
 #[test]
+fn capture_after_a_start_that_failed_is_not_to_be_repeated() {
+    let fixture = without_files();
+    fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
+    let error = run(&fixture, Operation::Snapshot, &json!({}));
+    assert_eq!((error.code(), error.is_retryable()), (Code::SandboxNotRunning, false));
+    assert!(error.remediation().contains("`allowEmpty: true`"), "{}", error.remediation());
+}
+
+#[test]
 fn fork_of_a_workspace_that_lost_its_files_advises_an_empty_start() {
     let fixture = without_files();
     let fork = || fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" }));

@@ -37,18 +37,18 @@ fn capture_identifies_container_by_marker_and_not_by_age() {
 fn capture_of_workspace_without_files_and_snapshots_says_to_start_it_empty() {
     let fixture = Fixture::with_workspace();
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
-    let remediation = |code| capture(&fixture, &json!({})).expect_code(code).remediation().to_owned();
+    let remediation = || capture(&fixture, &json!({})).expect_code(Code::SandboxNotRunning).remediation().to_owned();
     let expected = "Start the workspace \"work\" with `allowEmpty: true`, which starts it without files";
-    let ended = remediation(Code::SandboxNotRunning);
+    let ended = remediation();
     assert!(ended.starts_with(expected), "{ended}");
     fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
-    let unfinished = remediation(Code::SandboxStarting);
+    let unfinished = remediation();
     assert!(unfinished.starts_with(expected), "{unfinished}");
     fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap();
     fixture.world.advance_clock(MINUTE);
     capture(&fixture, &json!({})).unwrap();
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
-    let restorable = remediation(Code::SandboxNotRunning);
+    let restorable = remediation();
     assert!(!restorable.contains("allowEmpty"), "{restorable}");
 }
 

@@ -14,10 +14,11 @@ impl Error {
         let similar = path.strip_prefix("/v1/").and_then(|name| similar_operation(name.trim_end_matches('/'), &names));
         let remediation = match similar {
             Some(similar) => format!("Did you mean POST /v1/{similar}? GET /docs lists all operations."),
-            None => format!(
-                "Use POST /v1/<operation> with one of {}; POST /mcp; or GET /, /docs, /openapi.json or /healthz.",
-                names.join(", ")
-            ),
+            None => {
+                "Use POST /v1/<operation>; POST /mcp; or GET /, /docs, /openapi.json or /healthz. GET /docs lists all \
+                     operations."
+                    .to_owned()
+            }
         };
         Self::new(Code::RouteNotFound, format!("There is no route {}.", quoted(path)), remediation)
     }
@@ -121,7 +122,12 @@ fn similar_operation<'a>(path: &str, names: &[&'a str]) -> Option<&'a str> {
     }
     match path.split_once('/') {
         Some((group, operation)) if of_group(group).next().is_some() => {
-            let operation = if ["get", "show", "describe"].contains(&operation) { "getByName" } else { operation };
+            let operation = match operation {
+                "get" | "show" | "describe" => "getByName",
+                // With `currentSnapshotId`.
+                "rollback" | "revert" | "undo" | "restore" if group == "workspaces" => "update",
+                operation => operation,
+            };
             let operations: Vec<_> = of_group(group).collect();
             let longer = || operations.iter().find(|(_, known)| known.starts_with(operation) && !operation.is_empty());
             let similar = most_similar(operation, operations.iter().map(|(_, known)| known.as_str()));
