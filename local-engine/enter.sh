@@ -151,5 +151,5 @@ fi
 cd /
 # Passes signals on to the program, and ends with its exit code. A signal also ends `wait`, so only a second `wait` has the code
 # of a program that ended meanwhile.
-exec bash -c '"$@" & for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $!" $signal; done
+exec bash -c 'printf init >/proc/self/comm; "$@" & for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $!" $signal; done
   echo entered; while wait $!; kill -0 $!; do :; done 2>/dev/null; wait $!' init "$@"

@@ -112,6 +112,14 @@ test('destroy ends the wait, the processes and the files', async () => {
   assert.equal(await print('ls /workspace', container), '');
 });
 
+test('pkill ends no process of the container itself', async () => {
+  const container = fixture.container('spared');
+  await container.start();
+  await sh('until pgrep -x entrypoint; do :; done', container);
+  await sh('! pkill tail && ! pkill bash', container);
+  assert.equal(await print('pgrep -cx "init|entrypoint"', container), '2\n');
+});
+
 test('a signal reaches the entrypoint', async () => {
   const container = fixture.container('signalled');
   await container.start({
