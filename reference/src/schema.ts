@@ -18,7 +18,7 @@ export function resolve(document: Document, schema: Schema): Schema {
 /** Returns the fields of a schema: those that it requires first, then those of its alternatives in their order. */
 export function fieldsOf(document: Document, schema: Schema): Field[] {
   const { properties = {}, required = [], ...rest } = resolve(document, schema);
-  const alternatives = exclusiveForms(rest)?.flat() ?? [];
+  const alternatives = partsOf(rest).flatMap((part) => exclusiveForms(part)?.flat() ?? []);
   const rank = ({ name, required }: Field) => {
     const index = alternatives.indexOf(name);
     return required ? -1 : index >= 0 ? index : alternatives.length;
@@ -52,6 +52,13 @@ export function typesWithin(document: Document, schemas: Schema[]): string[] {
 
 /** Returns the sentences about the combinations of fields that a schema permits. */
 export function combinations(schema: Schema): string[] {
+  return partsOf(schema).flatMap(combinationsOf);
+}
+
+/** Returns a schema and those that it requires besides: each is about other fields. */
+const partsOf = (schema: Schema): Schema[] => [schema, ...(schema['allOf'] ?? [])];
+
+function combinationsOf(schema: Schema): string[] {
   const forms = exclusiveForms(schema);
   if (forms) {
     // A field of two types has a form for each of them.
