@@ -14,6 +14,7 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
+import { isOfGit } from './changes.ts';
 
 /** A snapshot by its sandbox and its id; without an id, the present files of the sandbox. */
 type Snapshot = Extract<Place, { at: 'diff' }>['to'];
@@ -30,6 +31,7 @@ export function DiffView({ from, to }: Sides) {
   const [changes, setChanges] = useState<FileChange[]>([]);
   const [cursor, setCursor] = useState<string>();
   const [isComplete, setComplete] = useState(false);
+  const [isGitShown, setGitShown] = useState(false);
   const reading = useAction(
     { operation: 'diff', subject: JSON.stringify([from, to]), title: <>Comparing files</> },
     async (after?: string) => {
@@ -50,6 +52,8 @@ export function DiffView({ from, to }: Sides) {
       isSnapshot(to) && client.manifest({ ...to, ...options }),
     ]),
   );
+  const ofGit = changes.filter(isOfGit).length;
+  const shown = isGitShown ? changes : changes.filter((change) => !isOfGit(change));
   useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
   return (
     <>
@@ -73,8 +77,16 @@ export function DiffView({ from, to }: Sides) {
           {!isComplete && ', and possibly more'}
         </p>
       )}
+      {ofGit > 0 && (
+        <p class="hint">
+          {isGitShown ? 'Including' : 'Hidden:'} {count(ofGit, 'difference')} below <code>.git</code>.{' '}
+          <button type="button" class="link" onClick={() => setGitShown(!isGitShown)}>
+            {isGitShown ? 'Hide' : 'Show'} <span class="unseen">the differences below .git</span>
+          </button>
+        </p>
+      )}
       <ul class="cards differences">
-        {changes.map((change) => (
+        {shown.map((change) => (
           <Difference
             key={`${change.change} ${change.pathBytes ?? change.path}`}
             of={change}
