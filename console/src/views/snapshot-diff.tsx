@@ -14,7 +14,7 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
-import { isOfGit } from './changes.ts';
+import { attributeOf, isOfGit } from './changes.ts';
 
 /** A snapshot by its sandbox and its id; without an id, the present files of the sandbox. */
 type Snapshot = Extract<Place, { at: 'diff' }>['to'];
@@ -144,7 +144,7 @@ function Difference({ of, from, to }: Sides & { of: FileChange }) {
         </span>{' '}
         <span class="hint">
           {sizes(of)}
-          {differences && `, ${differences.join(', ')}`}
+          {differences && `, ${differences.map((name) => attributeOf(name, of)).join(', ')}`}
           {certainty === 'metadata' && ', only the times were compared'}
         </span>
       </div>
