@@ -91,6 +91,20 @@ describe('the differences between two snapshots', () => {
     );
   });
 
+  test('have both modes of a file, and those below .git only on demand', async () => {
+    await fixture.world.exec('modes', 'mkdir .git; echo one > .git/index; echo x > run.sh; chmod 644 run.sh');
+    const before = await fixture.world.snapshot('modes', { label: 'before' });
+    await fixture.world.exec('modes', 'echo two > .git/index; chmod 755 run.sh');
+    const after = await fixture.world.snapshot('modes', { label: 'after' });
+    await using tab = await fixture.signedIn(
+      `#/diff/modes/${before.ref.snapshotId}/modes/${after.ref.snapshotId}`,
+    );
+    await tab.page.getByText('mode 0644 → 0755').waitFor();
+    assert.equal(await tab.page.getByText('.git/index').count(), 0);
+    await tab.button('Show the differences below .git').click();
+    await tab.page.getByText('.git/index').first().waitFor();
+  });
+
   test('of a text are side by side', async () => {
     await using tab = await fixture.signedIn(diff());
     await tab.button('Show the content of src/main.txt').click();

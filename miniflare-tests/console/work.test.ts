@@ -107,6 +107,7 @@ describe('the field for a command', () => {
       await run(tab, 'echo out; echo err >&2; echo x > made.txt; exit 3'),
       /exit 3[^]*(out\nerr|err\nout)/,
     );
+    assert.equal(await tab.page.getByTitle('standard error').first().innerText(), 'err\n');
     await tab.link('made.txt').waitFor();
     await tab.field('Command').press('ArrowUp');
     assert.match(await tab.field('Command').inputValue(), /exit 3$/);

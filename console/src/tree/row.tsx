@@ -192,7 +192,9 @@ function Content({
         </span>
         <bdi class="name" aria-hidden="true" title={name} style={{ '--length': name.length }}>
           {inherited > 0 && <span class="inherited">{name.slice(0, inherited)}</span>}
-          <span class="own">{name.slice(inherited)}</span>
+          <span class="own">
+            <span>{name.slice(inherited)}</span>
+          </span>
         </bdi>
         <span class="signs">{children}</span>
         <span class="size">{size}</span>

@@ -3,10 +3,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { SnapshotterError, type ExecExit } from '../../../client/src/index.ts';
+import { CommandOutput } from '../command-output.ts';
 import { permits } from '../permissions.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
-import { TerminalText } from '../terminal-text.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -15,9 +15,6 @@ import { Name } from '../ui/name.tsx';
 /** The time limit of a command, in seconds. It can be cancelled before. */
 const TIME_LIMIT = 3600;
 
-/** The maximum number of characters of an output that the page keeps: the last ones. */
-const MAX_OUTPUT = 200_000;
-
 /** The milliseconds from one rendering of an output to the next. */
 const INTERVAL = 100;
 
@@ -25,9 +22,7 @@ const INTERVAL = 100;
 interface Run {
   id: number;
   command: string;
-  output: string;
-  /** Whether the beginning of the output is left out. */
-  isCut: boolean;
+  output: CommandOutput;
   exit?: ExecExit;
   failure?: unknown;
   isCancelled?: boolean;
@@ -46,7 +41,7 @@ export function Terminal({ address, onEnd }: { address: Address; onEnd: () => vo
   const run = async (command: string) => {
     const abort = new AbortController();
     current.current = abort;
-    const run: Run = { id: runs.length, command, output: '', isCut: false };
+    const run: Run = { id: runs.length, command, output: new CommandOutput() };
     const show = () => setRuns((all) => [{ ...run }, ...all.filter(({ id }) => id !== run.id)]);
     let timer: ReturnType<typeof setTimeout> | undefined;
     const showSoon = () => {
@@ -130,14 +125,7 @@ async function follow(
   signal: AbortSignal,
   onOutput: () => void,
 ): Promise<ExecExit> {
-  const texts = { stdout: new TerminalText(), stderr: new TerminalText() };
-  const add = (text: string) => {
-    run.output += text;
-    if (run.output.length <= MAX_OUTPUT) return;
-    run.output = run.output.slice(-MAX_OUTPUT);
-    run.isCut = true;
-  };
-  const { command } = run;
+  const { command, output } = run;
   for await (const event of await client.execStream({
     ...address,
     command,
@@ -145,16 +133,16 @@ async function follow(
     signal,
   })) {
     if (event.type === 'exit') {
-      add(texts.stdout.end() + texts.stderr.end());
+      output.end();
       return event;
     }
-    add(texts[event.type].append(event.data));
+    output.append(event.type, event.data);
     onOutput();
   }
   throw new Error('The stream has no end.'); // The client throws before.
 }
 
-function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }: { of: Run }) {
+function RunView({ of: { command, output, exit, failure, isCancelled } }: { of: Run }) {
   const isRunning = exit === undefined && failure === undefined && !isCancelled;
   return (
     <li>
@@ -175,10 +163,14 @@ function RunView({ of: { command, output, isCut, exit, failure, isCancelled } }:
         )}
         {exit && <span class="hint">{elapsed(exit.durationMs)}</span>}
       </p>
-      {isCut && <p class="hint">The beginning of the output is left out.</p>}
-      {output !== '' && (
+      {output.isCut && <p class="hint">The beginning of the output is left out.</p>}
+      {output.parts.length > 0 && (
         <pre class="panel content" role="log" tabIndex={0} aria-label={`Output of ${command}`}>
-          {output}
+          {output.parts.map(({ stream, text }, at) => (
+            <span key={at} class={stream} title={stream === 'stderr' ? 'standard error' : undefined}>
+              {text}
+            </span>
+          ))}
         </pre>
       )}
       <Failure of={failure} remediation={isInterrupted(failure) ? RUN_AGAIN : undefined} />
