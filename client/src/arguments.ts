@@ -1,4 +1,6 @@
-// The arguments of the methods of a handle.
+// The arguments of functions and methods.
+
+import { invalidArgument } from './failures.ts';
 
 /** Returns the options of a call of a command, which may be a command line or a program with its arguments. */
 export function toCommand(command: string | readonly string[] | object, options: object = {}): object {
@@ -6,16 +8,29 @@ export function toCommand(command: string | readonly string[] | object, options:
   return Array.isArray(command) ? { ...options, argv: [...command] } : { ...command, ...options };
 }
 
-/** Refuses an argument that is not an object. `insteadOf` returns what to pass in place of a text. */
-export function requireOptions(method: string, options: unknown, insteadOf: (text: string) => string): void {
-  if (typeof options === 'object' && options !== null) return;
-  const pass =
-    typeof options === 'string' ? `pass ${insteadOf(JSON.stringify(options))}.` : 'pass an object.';
-  throw new TypeError(`${method}() takes its options as an object: ${pass}`);
+/**
+ * Refuses options that are not an object. `toPass` returns what to pass: in place of a text, which it takes as JSON, or else with
+ * `…` as the value.
+ */
+export function requireOptions(where: string, options: unknown, toPass: (text: string) => string): void {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return;
+  const value = typeof options === 'string' ? JSON.stringify(options) : '…';
+  const message = `${where} takes its options as an object, got ${kindOf(options)}.`;
+  throw invalidArgument(message, `Pass ${toPass(value)}.`);
 }
 
 /** Refuses the option `name`, which would be that of the workspace of the handle. */
 export function refuseName(method: string, options: object, instead: string): void {
   if (!('name' in options)) return;
-  throw new TypeError(`${method}() of a handle has no option \`name\`: pass { ${instead}: … }.`);
+  throw invalidArgument(
+    `${method}() of a handle has no option \`name\`.`,
+    `Pass { ${instead}: … } for the name of the new one.`,
+  );
+}
+
+/** Returns the kind of a value, for messages. */
+export function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

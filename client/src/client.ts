@@ -1,7 +1,8 @@
+import { kindOf, requireOptions } from './arguments.ts';
 import { SnapshotterError } from './errors.ts';
 import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
 import { ExecStream, type ExecStreamOptions } from './exec-stream.ts';
-import { afterUncertain, answerLost, rpcUnsupported } from './failures.ts';
+import { afterUncertain, answerLost, invalidArgument, rpcUnsupported } from './failures.ts';
 import {
   CheckpointOperations,
   CommandOperations,
@@ -10,7 +11,7 @@ import {
   ToolOperations,
   WorkspaceOperations,
 } from './groups.ts';
-import { SnapshotMethods } from './methods.ts';
+import { REQUIRED, SnapshotMethods } from './methods.ts';
 import type { Answer, CallOptions, Control, OperationName, Options } from './operations.ts';
 import { iteratePages } from './pages.ts';
 import { asSnapshotterError } from './recognize.ts';
@@ -54,8 +55,11 @@ export class SnapshotterClient extends SnapshotMethods {
   readonly #newKey: () => string;
 
   /** Creates a client over `service(binding)`, `rpc(binding)`, `http({ url, token })`, or another transport. */
-  constructor(transport: Transport, { retry = {}, newKey = () => crypto.randomUUID() }: ClientOptions = {}) {
+  constructor(transport: Transport, options: ClientOptions = {}) {
     super();
+    requireTransport(transport);
+    requireOptions('new SnapshotterClient()', options, () => '{ retry: … } as the second argument, or none');
+    const { retry = {}, newKey = () => crypto.randomUUID() } = options;
     this.#transport = transport;
     this.#retry = retry || { attempts: 1 };
     this.#newKey = newKey;
@@ -69,6 +73,7 @@ export class SnapshotterClient extends SnapshotMethods {
 
   /** Opens a download by its name. */
   async open<N extends DownloadName>(download: N, options: DownloadOptions<N>): Promise<Download> {
+    requireOptions(`${download.replace('/', '.')}()`, options, () => '{ ref: … }');
     const { signal, retry, ...sent }: Control & Record<string, unknown> = { ...options };
     const open = this.#transport.open?.bind(this.#transport);
     if (!open) throw rpcUnsupported(download);
@@ -86,6 +91,8 @@ export class SnapshotterClient extends SnapshotMethods {
     options: Partial<CallOptions<O>>,
     input: ReadableStream<Uint8Array> | Uint8Array | undefined,
   ): Promise<Answer<O>> {
+    const needed = REQUIRED[operation] ?? [];
+    requireOptions(`${operation.replace('/', '.')}()`, options, (text) => objectWith(needed, text));
     const { signal, retry, ...given } = options as Control & Record<string, unknown>;
     const sent: Options = withKey(operation, given, this.#newKey);
     const repeatable = isRepeatable(operation, sent);
@@ -132,14 +139,12 @@ export class SnapshotterClient extends SnapshotMethods {
    * for await (const event of await snapshotter.execStream({ name: 'notebook', command: 'npm test' }))
    *   if (event.type !== 'exit') process[event.type].write(event.data);
    */
-  async execStream({
-    stdin,
-    signal,
-    ...options
-  }: ExecStreamOptions & { signal?: AbortSignal | undefined }): Promise<ExecStream> {
+  async execStream(options: ExecStreamOptions & { signal?: AbortSignal | undefined }): Promise<ExecStream> {
+    requireOptions('execStream()', options, () => '{ name: …, command: … }');
+    const { stdin, signal, ...given } = options;
     if (!this.#transport.openExec) throw rpcUnsupported('execStream');
     const [input, text] = stdin instanceof ReadableStream ? [stdin] : [undefined, stdin ?? undefined];
-    const sent = text === undefined ? options : { ...options, stdin: text };
+    const sent = text === undefined ? given : { ...given, stdin: text };
     const open = async () => this.#transport.openExec?.({ options: sent, input, signal });
     return new ExecStream((await untilAborted(signal, open)) as ReadableStream<Uint8Array>);
   }
@@ -151,8 +156,24 @@ export class SnapshotterClient extends SnapshotMethods {
    * const toolset = await snapshotter.toolset({ workspaces: [{ name: 'notebook', snapshot: true }] });
    * const { tools, answer } = toolset.forAnthropic();
    */
-  async toolset({ signal, retry, ...declaration }: Toolset & Control): Promise<ModelTools> {
+  async toolset(options: Toolset & Control): Promise<ModelTools> {
+    requireOptions('toolset()', options, () => '{ workspaces: [{ name: … }] }');
+    const { signal, retry, ...declaration } = options;
     const { tools } = await this.tools.list({ ...declaration, signal, retry });
     return new ModelTools(this.tools, declaration, tools);
   }
+}
+
+/** Returns the text of an object with these members. The text is the value of the only one. */
+function objectWith(names: readonly string[], text: string): string {
+  if (names.length === 0) return 'an object, or nothing';
+  return `{ ${names.map((name) => `${name}: ${names.length === 1 ? text : '…'}`).join(', ')} }`;
+}
+
+function requireTransport(transport: unknown): void {
+  if (typeof (transport as Partial<Transport> | undefined | null)?.send === 'function') return;
+  throw invalidArgument(
+    `The first argument of new SnapshotterClient() must be a transport, got ${kindOf(transport)}${transport ? ' without `send`' : ''}.`,
+    'Pass `service(env.SNAPSHOTTER)` in a Worker with a service binding, or else `http({ url, token })`.',
+  );
 }

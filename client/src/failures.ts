@@ -15,16 +15,22 @@ export function aborted(signal: AbortSignal): SnapshotterError {
   });
 }
 
-/** Returns the error of arguments that cannot be serialized. */
-export function unsendable(cause: unknown): SnapshotterError {
+/** Returns the error of an argument that is missing or invalid. Nothing was sent. */
+export function invalidArgument(message: string, remediation: string, cause?: unknown): SnapshotterError {
   return errorOf({
     code: 'INVALID_ARGUMENT',
     kind: 'permanent',
-    message: `The arguments can't be sent: ${textOf(cause)}.`,
-    remediation: 'Pass plain data that JSON can represent.',
+    message,
+    remediation,
     retryable: false,
     cause,
   });
+}
+
+/** Returns the error of arguments that cannot be serialized. */
+export function unsendable(cause: unknown): SnapshotterError {
+  const message = `The arguments can't be sent: ${textOf(cause)}.`;
+  return invalidArgument(message, 'Pass plain data that JSON can represent.', cause);
 }
 
 /** Returns the error of a call that did not reach the snapshotter. */

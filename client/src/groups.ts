@@ -1,5 +1,7 @@
 // The groups of operations: `workspaces/create` is `client.workspaces.create(options)`.
 
+import { kindOf, requireOptions } from './arguments.ts';
+import { invalidArgument } from './failures.ts';
 import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
 import {
   CheckpointMethods,
@@ -152,17 +154,19 @@ export class FileOperations extends FileMethods {
    * Writes a file of a running sandbox or workspace. The file appears at once, when it is complete. The content may be a text,
    * bytes or a stream of any length.
    */
-  override async write({
-    content,
-    ...options
-  }: WriteOptions | CallOptions<'files/write'>): Promise<Answer<'files/write'>> {
+  override async write(given: WriteOptions | CallOptions<'files/write'>): Promise<Answer<'files/write'>> {
+    requireOptions('files.write()', given, () => '{ name: …, path: …, content: … }');
+    const { content, ...options } = given;
     const isOption =
       typeof content === 'string' && (content.length <= MAX_TEXT_OPTION || 'encoding' in options);
     if (isOption) return super.write({ ...options, content } as CallOptions<'files/write'>);
     const input = typeof content === 'string' ? new TextEncoder().encode(content) : content;
     // The Worker names an option that is missing.
     if (input !== undefined && !isInput(input))
-      throw new TypeError('`content` must be a text, a Uint8Array or a ReadableStream.');
+      throw invalidArgument(
+        `\`content\` must be a text, a Uint8Array or a ReadableStream, got ${kindOf(content)}.`,
+        'Convert it before, for example with JSON.stringify().',
+      );
     return this.#client.callWithInput('files/write', options as Partial<CallOptions<'files/write'>>, input);
   }
 

@@ -1,5 +1,6 @@
 // The `Snapshotter` interface of Helix Agents, implemented with a client.
 
+import { requireOptions } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { SnapshotRef as OwnRef, Workspace } from './types.ts';
 
@@ -56,7 +57,12 @@ export class CloudflareSandboxSnapshotter implements Snapshotter {
   readonly #client: SnapshotterClient;
   readonly #subject: Subject;
 
-  constructor(client: SnapshotterClient, subject: Subject, { branch = true }: SnapshotterSettings = {}) {
+  constructor(client: SnapshotterClient, subject: Subject, settings: SnapshotterSettings = {}) {
+    const where = 'new CloudflareSandboxSnapshotter()';
+    requireOptions(where, client, () => 'a SnapshotterClient as the first argument');
+    requireOptions(where, subject, () => '{ sandboxId: … } or { workspace: … } as the second argument');
+    requireOptions(where, settings, () => '{ branch: … } as the third argument, or none');
+    const { branch = true } = settings;
     this.#client = client;
     this.#subject = subject;
     if (!branch) Object.defineProperty(this, 'branch', { value: undefined });

@@ -1,8 +1,9 @@
 // A handle of a named workspace: the operations on it, without its name in each call.
 
-import { refuseName, requireOptions, toCommand } from './arguments.ts';
+import { kindOf, refuseName, requireOptions, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
 import { SnapshotterError } from './errors.ts';
+import { invalidArgument } from './failures.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 import { mergeSorted } from './pages.ts';
@@ -64,7 +65,9 @@ export class WorkspaceHandle {
   #checkpoints: WorkspaceCheckpoints | undefined;
 
   /** Creates the handle of a workspace, which need not exist. */
-  constructor(client: SnapshotterClient, { name, tenant }: Address) {
+  constructor(client: SnapshotterClient, address: Address) {
+    requireOptions('handle()', address, (text) => `{ name: ${text} }`);
+    const { name, tenant } = address;
     this.#client = client;
     this.#address = { name, ...(tenant && { tenant }) };
   }
@@ -117,7 +120,7 @@ export class WorkspaceHandle {
    * const { snapshotId } = await workspace.snapshot({ label: 'before the upgrade' });
    */
   async snapshot(options: WorkspaceSnapshotOptions = {}): Promise<Answer<'snapshot'>> {
-    requireOptions('snapshot', options, (text) => `{ label: ${text} }`);
+    requireOptions('snapshot()', options, (text) => `{ label: ${text} }`);
     const { stop, ...sent } = options;
     const { sandboxId, dir } = await this.describe();
     const taken = await this.#client.snapshot({ sandboxId, dir, ...sent });
@@ -132,7 +135,7 @@ export class WorkspaceHandle {
 
   /** Starts the workspace: a sandbox runs with its files in place. */
   async start(options: Own<'workspaces/start'> = {}): Promise<WithHandle<StartedWorkspace>> {
-    requireOptions('start', options, (text) => `{ from: ${text} }`);
+    requireOptions('start()', options, (text) => `{ from: ${text} }`);
     return this.#client.workspaces.start({ ...(await this.#withFrom(options)), ...this.#address });
   }
 
@@ -143,7 +146,7 @@ export class WorkspaceHandle {
    * await workspace.stop({ snapshot: { label: 'before the weekend' } });
    */
   stop(options: Own<'workspaces/stop'> = {}): Promise<WithHandle<StoppedWorkspace>> {
-    requireOptions('stop', options, (text) => `{ snapshot: { label: ${text} } }`);
+    requireOptions('stop()', options, (text) => `{ snapshot: { label: ${text} } }`);
     return this.#client.workspaces.stop({ ...options, ...this.#address });
   }
 
@@ -161,7 +164,7 @@ export class WorkspaceHandle {
    * for (const { value } of forks) await value?.exec('npm run improve'); // no `value`: the fork failed
    */
   async fork(options: Own<'workspaces/fork'> = {}): Promise<ForksWithHandles> {
-    requireOptions('fork', options, (text) => `{ newName: ${text} }`);
+    requireOptions('fork()', options, (text) => `{ newName: ${text} }`);
     refuseName('fork', options, 'newName');
     const sent = options.from === 'latest' ? options : await this.#withFrom(options);
     return this.#client.workspaces.fork({ ...sent, ...this.#address });
@@ -174,7 +177,7 @@ export class WorkspaceHandle {
    * await workspace.update({ expiry: { idleSeconds: 3600 }, autosave: { everySeconds: 300 } });
    */
   update(options: Own<'workspaces/update'>): Promise<WithHandle<Workspace>> {
-    requireOptions('update', options, (text) => `{ currentSnapshotId: ${text} }`);
+    requireOptions('update()', options, (text) => `{ currentSnapshotId: ${text} }`);
     return this.#client.workspaces.update({ ...options, ...this.#address });
   }
 
@@ -189,7 +192,10 @@ export class WorkspaceHandle {
    */
   async rollback(snapshot: string, options: RollbackOptions = {}): Promise<WithHandle<Workspace>> {
     if (typeof snapshot !== 'string')
-      throw new TypeError('rollback() needs the id or the label of a snapshot.');
+      throw invalidArgument(
+        `rollback() needs a snapshot as a text, got ${kindOf(snapshot)}.`,
+        'Pass its id, its short ref, its label or "latest".',
+      );
     return this.update({ ...options, currentSnapshotId: await this.#idOf(snapshot) });
   }
 
@@ -201,7 +207,7 @@ export class WorkspaceHandle {
    * await workspace.promote({ from: 'notebook-fork-1' });
    */
   async promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
-    requireOptions('promote', options, (text) => `{ from: ${text} }`);
+    requireOptions('promote()', options, (text) => `{ from: ${text} }`);
     const promote = (from: string) =>
       this.#client.workspaces.promote({
         ...options,

@@ -133,7 +133,8 @@ test('an invalid URL or token is refused when the transport is created', () => {
   for (const url of ['snapshotter', 'localhost:8787', '127.0.0.1:8787', 'https://'])
     assert.throws(() => http({ url, token: 'x' }), /must begin with http/);
   const missing = undefined as unknown as string;
-  for (const token of ['a\nb', '', ' \n', missing]) assert.throws(() => http({ url: URL, token }), TypeError);
+  for (const token of ['a\nb', '', ' \n', missing])
+    assert.throws(() => http({ url: URL, token }), { code: 'INVALID_ARGUMENT' });
 });
 
 describe('with the fetch of the platform', () => {

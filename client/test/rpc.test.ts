@@ -78,7 +78,8 @@ describe('over RPC', () => {
     const env = {} as { SNAPSHOTTER: ReturnType<typeof fakeBinding>['binding'] };
     for (const transport of [rpc, service])
       assert.throws(() => transport(env.SNAPSHOTTER), {
-        name: 'TypeError',
+        name: 'SnapshotterError',
+        code: 'INVALID_ARGUMENT',
         message: /binding is missing.*\[\[services\]\].*sandbox-snapshotter/,
       });
   });

@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { clientOver, FakeTransport, rpcError } from './fakes.ts';
-import type { Call, WithHandle, Workspace, WorkspaceOperations } from '../src/index.ts';
+import {
+  SnapshotterError,
+  type Call,
+  type WithHandle,
+  type Workspace,
+  type WorkspaceOperations,
+} from '../src/index.ts';
 
 const address = { name: 'project', tenant: 'acme' };
 const workspace = { ...address, sandboxId: 'ws-1', dir: '/workspace', state: 'running' };
@@ -286,7 +292,7 @@ describe('a handle', () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);
     const missing = undefined as unknown as string;
-    await assert.rejects(handle.rollback(missing), /needs the id or the label of a snapshot/);
+    await assert.rejects(handle.rollback(missing), /rollback\(\) needs a snapshot/);
     assert.deepEqual(transport.sent, []);
   });
 
@@ -294,17 +300,17 @@ describe('a handle', () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);
     for (const [method, expected] of [
-      ['snapshot', /pass \{ label: "before" \}/],
-      ['start', /pass \{ from: "before" \}/],
-      ['stop', /pass \{ snapshot: \{ label: "before" \} \}/],
-      ['fork', /pass \{ newName: "before" \}/],
-      ['promote', /pass \{ from: "before" \}/],
-      ['update', /pass \{ currentSnapshotId: "before" \}/],
+      ['snapshot', /Pass \{ label: "before" \}/],
+      ['start', /Pass \{ from: "before" \}/],
+      ['stop', /Pass \{ snapshot: \{ label: "before" \} \}/],
+      ['fork', /Pass \{ newName: "before" \}/],
+      ['promote', /Pass \{ from: "before" \}/],
+      ['update', /Pass \{ currentSnapshotId: "before" \}/],
     ] as const) {
       const call = async () => (handle[method] as (options: unknown) => Promise<unknown>)('before');
       await assert.rejects(
         call,
-        (error: Error) => error instanceof TypeError && expected.test(error.message),
+        (error: Error) => error instanceof SnapshotterError && expected.test(error.remediation),
       );
     }
     assert.deepEqual(transport.sent, []);
@@ -313,7 +319,7 @@ describe('a handle', () => {
   test('refuses `name` as the name of a fork, which would be that of the workspace', async () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);
-    await assert.rejects(handle.fork({ name: 'attempt' } as never), /pass \{ newName: … \}/);
+    await assert.rejects(handle.fork({ name: 'attempt' } as never), /Pass \{ newName: … \}/);
     assert.deepEqual(transport.sent, []);
   });
 

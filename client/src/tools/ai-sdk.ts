@@ -1,3 +1,5 @@
+import { kindOf } from '../arguments.ts';
+import { invalidArgument } from '../failures.ts';
 import type { Options } from '../operations.ts';
 import type { ToolDefinition, ToolResult } from '../types.ts';
 import type { ModelTools } from './model-tools.ts';
@@ -24,6 +26,11 @@ export type JsonSchema<Schema> = (schema: ToolDefinition['inputSchema']) => Sche
 
 /** Returns the tools in the format of the AI SDK. A failed call throws, and the AI SDK passes the error to the model. */
 export function aiSdkTools<Schema>(toolset: ModelTools, jsonSchema: JsonSchema<Schema>): AiSdkTools<Schema> {
+  if (typeof jsonSchema !== 'function')
+    throw invalidArgument(
+      `forAiSdk() needs the function \`jsonSchema\` of the AI SDK, got ${kindOf(jsonSchema)}.`,
+      'Import it from the package `ai`: `toolset.forAiSdk(jsonSchema)`.',
+    );
   const tools = toolset.definitions.map(({ name, title, description, inputSchema }) => {
     const tool: AiSdkTool<Schema> = {
       title,

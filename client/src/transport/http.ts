@@ -1,4 +1,5 @@
-import { answerLost, foreignAnswer, unreachable, unsendable } from '../failures.ts';
+import { kindOf, requireOptions } from '../arguments.ts';
+import { answerLost, foreignAnswer, invalidArgument, unreachable, unsendable } from '../failures.ts';
 import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Options } from '../operations.ts';
@@ -34,24 +35,29 @@ function wasSent(thrown: unknown): boolean {
 /**
  * Creates a transport over the HTTP API: each operation is `POST <url>/v1/<operation>`.
  *
- * @throws TypeError if the URL or the token is invalid.
+ * @throws INVALID_ARGUMENT if the URL or the token is missing or invalid.
  *
  * @example
  * const snapshotter = new SnapshotterClient(http({ url: 'https://sandbox-snapshotter.example.workers.dev', token }));
  */
-export function http({
-  url,
-  token,
-  fetch = (...request) => globalThis.fetch(...request),
-}: HttpOptions): Required<Transport> {
+export function http(given: HttpOptions): Required<Transport> {
+  requireOptions('http()', given, () => '{ url: …, token: … }');
+  const { url, token, fetch = (...request) => globalThis.fetch(...request) } = given;
   // `localhost:8787` is a URL whose protocol is `localhost:`, and `127.0.0.1:8787` is none.
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^https?:$/.test(parsed.protocol))
-    throw new TypeError(`\`url\` must begin with http:// or https://, got ${url}`);
+    throw invalidArgument(
+      `\`url\` of http() must begin with http:// or https://, got ${url}.`,
+      'Pass the address of the Worker, such as https://sandbox-snapshotter.example.workers.dev.',
+    );
   const base = parsed.href.replace(/\/+$/, '');
   // A missing environment variable is `undefined`, although its type is `string`.
-  if (typeof token !== 'string' || token.trim() === '') throw new TypeError('`token` is missing.');
-  const headers = new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+  if (typeof token !== 'string' || token.trim() === '')
+    throw invalidArgument(
+      `\`token\` of http() must be a text, got ${typeof token === 'string' ? 'an empty one' : kindOf(token)}.`,
+      'Pass the `API_TOKEN` of the deployment, or an access token.',
+    );
+  const headers = toHeaders(token);
 
   /** Sends a call. An input is the body of the request, and then the options are in the URL. */
   async function post({ operation, options, input, signal, repeatable }: Call): Promise<Response> {
@@ -127,6 +133,16 @@ export function http({
       throw failure(response, body, base, call);
     },
   };
+}
+
+function toHeaders(token: string): Headers {
+  try {
+    return new Headers({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+  } catch {
+    // The exception contains the token.
+    const message = '`token` of http() has a character that a header can not contain, such as a line break.';
+    throw invalidArgument(message, 'Pass the `API_TOKEN` of the deployment, or an access token.');
+  }
 }
 
 /** Returns the options as a query. Options that are not text are JSON. */

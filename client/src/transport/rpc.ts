@@ -1,12 +1,12 @@
-import { answerLost, rpcUnsupported, unreachable, unsendable } from '../failures.ts';
+import { answerLost, invalidArgument, rpcUnsupported, unreachable, unsendable } from '../failures.ts';
 import type { Download } from '../downloads.ts';
 import { asSnapshotterError } from '../recognize.ts';
 import type { Call, Transport } from './transport.ts';
 
-/** The message for `env.SNAPSHOTTER` without a binding of that name. */
-const UNBOUND =
-  'The service binding is missing: `env` of this Worker has no such binding. Add [[services]] to its wrangler.toml, with ' +
-  '`service = "sandbox-snapshotter"` and the name of the binding, and pass that property of `env`.';
+/** How to correct `env.SNAPSHOTTER` without a binding of that name. */
+const BIND =
+  'Add [[services]] to its wrangler.toml, with `service = "sandbox-snapshotter"` and the name of the binding, and pass that ' +
+  'property of `env`.';
 
 /**
  * Creates a transport over the RPC methods of a service binding: the operation `workspaces/create` is the method
@@ -15,10 +15,11 @@ const UNBOUND =
  * A signal is passed to the snapshotter if this Worker has the compatibility flag `enable_abortsignal_rpc`. Otherwise it
  * only ends the wait of the caller.
  *
- * @throws TypeError if there is no binding.
+ * @throws INVALID_ARGUMENT if there is no binding.
  */
 export function rpc(binding: object): Required<Transport> {
-  if (binding === undefined || binding === null) throw new TypeError(UNBOUND);
+  if (binding === undefined || binding === null)
+    throw invalidArgument('The service binding is missing: `env` of this Worker has no such binding.', BIND);
   let takesSignals = true;
 
   async function invoke({ operation, options: given, input, signal }: Call): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { SnapshotterError } from '../errors.ts';
+import { requireOptions } from '../arguments.ts';
 import { http } from './http.ts';
 import { rpc } from './rpc.ts';
 import type { Call, Transport } from './transport.ts';
@@ -29,12 +30,13 @@ const RPC_FAILURES: ReadonlySet<string> = new Set(['RPC_UNSUPPORTED', 'ANSWER_LO
  *
  * A call whose answer was lost over RPC is repeated over `fetch` only if a second call has no effect beyond the first one.
  *
- * @throws TypeError if there is no binding, or if the token is invalid.
+ * @throws INVALID_ARGUMENT if there is no binding, or if the token is invalid.
  *
  * @example
  * const snapshotter = new SnapshotterClient(service(this.env.SNAPSHOTTER));
  */
 export function service(binding: Binding, options: ServiceOptions = {}): Transport {
+  requireOptions('service()', options, () => '{ token: … } as the second argument, or none');
   const { token, avoidMs = 60_000, now = Date.now } = options;
   const overRpc = rpc(binding);
   if (token === undefined) return overRpc;
