@@ -7,7 +7,7 @@ import { CommandOutput } from '../src/command-output.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-test('the streams of an output are told apart, in their order', () => {
+test('the streams of an output are distinguished, in their order', () => {
   const output = new CommandOutput();
   for (const text of ['a', 'b\n']) output.append('stdout', bytes(text));
   output.append('stderr', bytes('\x1b[31mwarning\x1b[0m\r'));

@@ -138,7 +138,7 @@ pub enum Command {
     ///
     /// All files, or those of one directory. Starts no container.
     Export(download::Export),
-    /// Compare the files of two snapshots of one lineage
+    /// Compare two snapshots, or one with the running sandbox
     Diff(diff::Diff),
     /// Write files of a snapshot to a running sandbox
     ///
