@@ -49,6 +49,28 @@ describe('the token', () => {
   });
 });
 
+test('a workspace goes back to a snapshot by the calls of the documentation', async () => {
+  const call = async (operation: string, options: object) => {
+    const { status, body } = await world.fetch(`/v1/${operation}`, { body: JSON.stringify(options) });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  };
+  const exec = (command: string) => call('exec', { name: 'lab', command });
+  const { sandboxId } = await call('workspaces/getOrCreate', { name: 'lab' });
+  await exec('echo good >notes.txt');
+  const { snapshotId } = (await call('snapshot', { sandboxId, label: 'good' })).ref;
+  await exec('echo worse >notes.txt');
+  const { changes } = await call('diff', { from: { name: 'lab', snapshotId }, to: { sandboxId } });
+  assert.deepEqual(
+    changes.map(({ path }: { path: string }) => path),
+    ['notes.txt'],
+  );
+  const updated = await call('workspaces/update', { name: 'lab', currentSnapshotId: snapshotId });
+  assert.deepEqual(updated.formerSandboxIds, [sandboxId]);
+  assert.equal((await exec('cat notes.txt')).stdout, 'good\n');
+  assert.equal((await call('get', { name: 'lab', snapshotId })).label, 'good');
+});
+
 describe('a failure', () => {
   test('is a problem of RFC 9457 with the members of the product', async () => {
     const { status, headers, body } = await world.fetch('/v1/snapshot', { body: '{"sandboxId":"-"}' });
