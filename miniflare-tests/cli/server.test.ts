@@ -54,7 +54,11 @@ test('a list with many workspaces without a known save is one call', async () =>
       cli.run(['workspace', 'list', '--address', server]),
     );
     assert.deepEqual([status, stdout.split('\n').length, paths.length], [0, count + 2, calls]);
-    assert.equal(/SAVED does not count/.test(stderr), calls === 1, stderr);
+    const [, saved] = /^w0 .* active +.* ago +(\S+) /m.exec(stdout) ?? [];
+    assert.deepEqual(
+      [saved, /`\?` means unknown/.test(stderr)],
+      calls === 1 ? ['?', true] : ['never', false],
+    );
   }
 });
 

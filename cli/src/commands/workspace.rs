@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sandbox_snapshotter_client::model::named::answer::{
-    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, WorkspaceDescription, WorkspaceEntry, WorkspacePage,
+    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, WorkspaceDescription, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
@@ -25,6 +25,7 @@ use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, St
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::output::last_snapshot;
 use crate::output::loss::{UNSAVED, loss_warning_of, stop_warnings};
 use crate::output::stopped::Stopped;
 use crate::output::switched::StartedFrom;
@@ -270,27 +271,22 @@ fn list(context: &Context, command: &List) -> Result<Exit> {
     })
 }
 
-/// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
-const MAX_DESCRIBED: usize = 30;
-
 /// Adds when the newest snapshot was taken, and whether the container has ended, to the workspaces that are active, or that no stop
 /// and no automatic save has saved. The list does not have the snapshots that callers take, and the ledgers do. Of a page with many
 /// such workspaces, none is read.
 fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<WorkspacePage>) {
     let Answer { raw, value, .. } = page;
-    let may_be_newer = |entry: &WorkspaceEntry| entry.state == State::Active || entry.last_saved_at.is_none();
-    let entries = value.workspaces.iter_mut().enumerate();
-    let entries: Vec<_> = entries.filter(|(_, entry)| may_be_newer(entry)).collect();
-    if entries.len() > MAX_DESCRIBED {
+    if !last_snapshot::are_read(&value.workspaces) {
         if !context.output.json {
-            print_warning(&format!(
-                "for {} workspaces, SAVED does not count the snapshots that callers took; `snapshotter workspace show NAME` does",
-                entries.len()
-            ));
+            print_warning(
+                "SAVED leaves out the snapshots that callers took, and `?` means unknown; `snapshotter workspace show NAME` counts \
+                 them",
+            );
         }
         return;
     }
-    for (index, entry) in entries {
+    let entries = value.workspaces.iter_mut().enumerate();
+    for (index, entry) in entries.filter(|(_, entry)| last_snapshot::may_be_newer(entry)) {
         let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
         // The workspace may be deleted by now.
         let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);

@@ -1,9 +1,10 @@
-//! The last snapshot of a workspace in its details.
+//! The last snapshot of a workspace in its details, and in the list of workspaces.
 
 use sandbox_snapshotter_client::model::Timestamp;
-use sandbox_snapshotter_client::model::named::answer::LastSnapshot;
+use sandbox_snapshotter_client::model::named::State;
+use sandbox_snapshotter_client::model::named::answer::{LastSnapshot, WorkspaceEntry};
 
-use super::render::{exact_time, size};
+use super::render::{exact_time, relative_time, size};
 
 /// Returns the details of the last snapshot, and of that of the last stop if it is an earlier one. `saved_at` is the time of the
 /// last snapshot of any kind.
@@ -18,6 +19,30 @@ pub fn rows(
     match saved_at.filter(|saved| of_stop.is_none_or(|last| last.created_at < *saved)) {
         Some(saved) => [("last snapshot", exact_time(saved, now)), ("at last stop", stop)],
         None => [("last snapshot", stop), ("at last stop", String::new())],
+    }
+}
+
+/// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
+const MAX_READ: usize = 30;
+
+/// Returns whether a workspace may have a newer snapshot than the list knows: it has none of those that callers take.
+pub fn may_be_newer(entry: &WorkspaceEntry) -> bool {
+    entry.state == State::Active || entry.last_saved_at.is_none()
+}
+
+/// Returns whether the newest snapshots are read of the workspaces on a page that may have newer ones.
+pub fn are_read(page: &[WorkspaceEntry]) -> bool {
+    page.iter().filter(|entry| may_be_newer(entry)).count() <= MAX_READ
+}
+
+/// Formats when the last snapshot of a workspace was taken: `?` if the list knows none, and none was read.
+pub fn saved(entry: &WorkspaceEntry, are_read: bool, now: Timestamp) -> String {
+    let none = if are_read { "never" } else { "?" };
+    let saved = entry.last_saved_at.map_or_else(|| none.to_owned(), |time| relative_time(time, now));
+    match entry {
+        WorkspaceEntry { container_ended: true, .. } => format!("{saved}, changes may be lost"),
+        WorkspaceEntry { unsaved_since: Some(_), .. } => format!("{saved}, then failed"),
+        _ => saved,
     }
 }
 

@@ -15,7 +15,7 @@ pub mod exec;
 pub mod files;
 pub mod health;
 mod hooks;
-mod last_snapshot;
+pub mod last_snapshot;
 pub mod loss;
 mod named;
 pub mod patch;

@@ -199,13 +199,14 @@ impl Show for WorkspacePage {
         if self.workspaces.is_empty() {
             return "There are no workspaces.\n".to_owned();
         }
+        let are_read = last_snapshot::are_read(&self.workspaces);
         let row = |entry: &WorkspaceEntry| {
             [
                 entry.name.to_string(),
                 entry.size_bytes.map_or_else(|| "–".to_owned(), size),
                 entry.state.to_string(),
                 relative_time(entry.updated_at, now),
-                last_saved(entry, now),
+                last_snapshot::saved(entry, are_read, now),
                 runtime(entry.runtime),
                 entry.sandbox_id.to_string(),
             ]
@@ -213,16 +214,6 @@ impl Show for WorkspacePage {
         let header = ["NAME", "SIZE", "STATE", "SINCE", "SAVED", "RUNTIME", "SANDBOX"];
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
-    }
-}
-
-/// Formats when the last snapshot of a workspace was taken.
-fn last_saved(entry: &WorkspaceEntry, now: Timestamp) -> String {
-    let saved = entry.last_saved_at.map_or_else(|| "never".to_owned(), |time| relative_time(time, now));
-    match entry {
-        WorkspaceEntry { container_ended: true, .. } => format!("{saved}, changes may be lost"),
-        WorkspaceEntry { unsaved_since: Some(_), .. } => format!("{saved}, then failed"),
-        _ => saved,
     }
 }
 
