@@ -56,6 +56,13 @@ for (const options of [[], ['--quiet']])
     }
   });
 
+test('`workspace stop` has one warning if the container ended after a start that may have lost files', async () => {
+  const started = await cli.run(['workspace', 'start', NAME, '--quiet']);
+  assert.match(started.stderr, RESTORED);
+  await world.kill(started.stdout.trim());
+  assert.match((await cli.run(['workspace', 'stop', NAME])).stderr, HAD_ENDED);
+});
+
 test('`workspace stop` repeats the warning of the start', async () => {
   await cli.run(['workspace', 'start', NAME]);
   assert.match((await cli.run(['workspace', 'stop', NAME])).stderr, RESTORED);
@@ -85,6 +92,9 @@ test('an empty start of a workspace whose files are lost warns', async () => {
   );
   const { stderr } = await cli.run(['workspace', 'start', 'unsaved', '--allow-empty']);
   assert.equal(stderr, 'warning: changes that are in no snapshot may be lost\n');
+  const repeated = await cli.run(['exec', '@unsaved', 'true']);
+  const none = 'warning: no snapshot was restored; changes that are in no snapshot may be lost\n';
+  assert.deepEqual([repeated.status, repeated.stderr], [0, none]);
 });
 
 test('a copy to a workspace whose files are lost names it in the advice', async () => {

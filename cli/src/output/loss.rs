@@ -12,8 +12,11 @@ pub const UNSAVED: &str = "changes that are in no snapshot";
 /// Returns the warning about a start after which files may be lost.
 pub fn loss_warning(started: &StartedForExec) -> Option<String> {
     let loss = possible_loss(started.may_have_lost, started.lost_since, started.restored_from.as_ref());
-    let files = files(started.how, started.restored_from.as_ref());
-    (!loss.is_empty()).then(|| format!("the files were {files}; {loss} may be lost"))
+    let files = match (started.how, started.restored_from.as_ref()) {
+        (StartOutcome::Running | StartOutcome::Empty, None) => "no snapshot was restored".to_owned(),
+        (how, from) => format!("the files were {}", files(how, from)),
+    };
+    (!loss.is_empty()).then(|| format!("{files}; {loss} may be lost"))
 }
 
 /// Returns the warning about a workspace whose answer to a start says that files may be lost.
@@ -32,10 +35,10 @@ pub fn switch_warning(described: &WorkspaceDescription) -> Option<String> {
     (!loss.is_empty()).then(|| format!("before this, a container ended without a stop: {loss} may be lost"))
 }
 
-/// Returns the warnings about a stopped workspace.
-pub fn stop_warnings(described: &WorkspaceDescription) -> impl Iterator<Item = String> {
+/// Returns the warning about a stopped workspace. That of a container that had ended includes what its start may have lost.
+pub fn stop_warning(described: &WorkspaceDescription) -> Option<String> {
     let ended = || format!("the container had ended before the stop; {UNSAVED} may be lost");
-    described.container_ended.then(ended).into_iter().chain(loss_warning_of(described))
+    described.container_ended.then(ended).or_else(|| loss_warning_of(described))
 }
 
 /// Returns which files a workspace may have lost.
@@ -80,6 +83,21 @@ mod tests {
              snapshot may be lost"
         );
         assert_eq!(warning(false, None), None);
+    }
+
+    #[test]
+    fn a_start_without_a_snapshot_does_not_say_that_files_are_in_place() {
+        for (how, expected) in [
+            ("running", "no snapshot was restored; changes that are in no snapshot may be lost"),
+            ("empty", "no snapshot was restored; changes that are in no snapshot may be lost"),
+            (
+                "adopted",
+                "the files were adopted, as written after the cold start; changes that are in no snapshot may be lost",
+            ),
+        ] {
+            let started = json!({ "how": how, "mayHaveLost": true });
+            assert_eq!(loss_warning(&json::from_value(&started).unwrap()).unwrap(), expected);
+        }
     }
 
     #[test]
