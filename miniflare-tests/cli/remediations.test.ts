@@ -186,6 +186,20 @@ describe('`workspace rollback`', () => {
     assert.equal(await cli.print('cat', `@${name}:file`), 'older\n');
   });
 
+  test('to `latest` without any snapshot says so, and how to take one', async () => {
+    const name = 'never-saved';
+    await cli.id('workspace', 'create', name);
+    for (const verb of ['rollback', 'start'] as const) {
+      const operands = verb === 'start' ? [name, '--from', 'latest'] : [name, 'latest'];
+      const { error } = await cli.failure('workspace', verb, ...operands);
+      assert.deepEqual([error.code, error.message], ['SNAPSHOT_NOT_FOUND', `@${name} has no snapshot.`]);
+      assert.match(error.remediation, /^Take one: `snapshotter snapshot create @never-saved`\.$/);
+    }
+    const { error } = await cli.failure('workspace', 'rollback', name, 'before');
+    assert.match(error.message, /the label "before"/);
+    assert.match(error.remediation, /^@never-saved has no snapshot yet\. /);
+  });
+
   test('to `latest` is to the snapshot with that label, if there is one', async () => {
     await cli.id('workspace', 'create', name);
     await cli.print('exec', `@${name}`, 'echo labeled > file');

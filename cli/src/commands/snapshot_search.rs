@@ -3,7 +3,7 @@
 use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::checkpoint::CheckpointPage;
 use sandbox_snapshotter_client::model::request::{
-    CheckpointLocation, LineageRequest, LineageScope, ListCheckpointsRequest, ListRequest,
+    CheckpointLocation, ForkFrom, LineageRequest, LineageScope, ListCheckpointsRequest, ListRequest,
 };
 use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, Label, SandboxId};
@@ -12,7 +12,7 @@ use super::context::Context;
 use super::lineage::for_each_sandbox;
 use super::target::to_target;
 use crate::args::files::split_place;
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::output::snapshots::names;
 use crate::quoting::shell_words;
 
@@ -38,7 +38,10 @@ impl Context {
         let Some(search) = search.as_ref().filter(|_| failure.code() == Some(Code::SnapshotNotFound.as_str())) else {
             return failure;
         };
-        let SnapshotSearch { target, sandboxes, .. } = search;
+        let SnapshotSearch { target, snapshot, sandboxes, may_be_path } = search;
+        if snapshot == ForkFrom::LATEST && target.starts_with('@') && !may_be_path && self.has_no_snapshot(sandboxes) {
+            return failure.with_message(format!("{target} has no snapshot.")).with_remediation(take_one(target));
+        }
         let failure = failure.with_remediation(self.remediation_of(search));
         let failure =
             sandboxes.iter().fold(failure, |failure, id| failure.with_term(&format!("{:?}", id.as_str()), target));
@@ -86,6 +89,9 @@ impl Context {
             (Some(similar), None) => similar,
             (None, Some(path)) => format!("{path} `snapshotter snapshot list {target}` lists the snapshots."),
             (None, None) if labels.is_empty() && !target.starts_with('@') => no_snapshots(target),
+            (None, None) if labels.is_empty() && self.has_no_snapshot(sandboxes) => {
+                format!("{target} has no snapshot yet. {}", take_one(target))
+            }
             (None, None) => {
                 format!("Select another snapshot: `snapshotter snapshot list {target}` lists the existing ones.")
             }
@@ -163,12 +169,21 @@ impl Context {
         ))
     }
 
+    /// Returns whether these sandboxes have no snapshot: the server returned their empty lists.
+    fn has_no_snapshot(&self, sandboxes: &[SandboxId]) -> bool {
+        sandboxes.iter().all(|sandbox| self.newest_of(sandbox).is_ok_and(|page| page.snapshots.is_empty()))
+    }
+
     /// Returns the labels of the newest snapshots of a sandbox; none if the server does not return them.
     fn labels_of(&self, sandbox: &SandboxId) -> Vec<String> {
-        let request = ListRequest { limit: ListRequest::MAX_LIMIT, check: false, ..ListRequest::of(sandbox.clone()) };
-        let Ok(page) = self.call_without_suggestions::<Page>("list", &request) else { return Vec::new() };
-        let ready = page.value.snapshots.into_iter().filter(|snapshot| snapshot.state == SnapshotState::Ready);
+        let Ok(page) = self.newest_of(sandbox) else { return Vec::new() };
+        let ready = page.snapshots.into_iter().filter(|snapshot| snapshot.state == SnapshotState::Ready);
         ready.map(|snapshot| snapshot.label.to_string()).collect()
+    }
+
+    fn newest_of(&self, sandbox: &SandboxId) -> Result<Page> {
+        let request = ListRequest { limit: ListRequest::MAX_LIMIT, check: false, ..ListRequest::of(sandbox.clone()) };
+        Ok(self.call_without_suggestions::<Page>("list", &request)?.value)
     }
 }
 
@@ -201,6 +216,11 @@ fn of_position(target: &str, text: &str, labels: &[String]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns the remediation for a workspace without snapshots.
+fn take_one(target: &str) -> String {
+    format!("Take one: `snapshotter snapshot create {}`.", shell_words([target]))
 }
 
 /// Returns the remediation for a sandbox without snapshots, which may be a snapshot whose sandbox the user left out.
