@@ -80,8 +80,8 @@ pub(in crate::cloudflare) fn set_replaced_note(note: bool) -> String {
 pub(super) const LOCK_MARKER: &str = "exec 8<>\"$marker.lock\"; flock 8\n";
 
 /// Replaces the container marker `from` with `to`. With `older_than_millis`, only in a container that has at least this
-/// age and no note: its application may mount what it then captures, so its mounts are not recorded. Prints the id of the container; then the age as [`probe`] does, and `done`; otherwise `young`, or
-/// `other` and the current marker.
+/// age and no note: its application may mount what it then captures, so its mounts are not recorded. Prints the id of
+/// the container; then the age as [`probe`] does, and `done`; otherwise `young`, or `other` and the current marker.
 pub(in crate::cloudflare) fn update_marker(
     from: Option<&ContainerMarker>,
     to: &ContainerMarker,

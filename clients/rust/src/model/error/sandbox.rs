@@ -11,12 +11,12 @@ const START: &str = "Start the workspace";
 const WAIT_OR_WAKE: &str = "Try again when it is running, or pass `wake: true` to capture it as it starts.";
 
 /// The remediation after the container of a sandbox without a workspace was replaced.
-const REVIVE_OR_ADOPT: &str = "Revive the sandbox to continue with its newest snapshot, or pass `adopt: true` to continue with the files of \
-     the present container.";
+const REVIVE_OR_ADOPT: &str = "Revive the sandbox to continue with its newest snapshot, or pass `adopt: true` to \
+     continue with the files of the present container.";
 
 impl Error {
-    /// Replaces the remediation of an error about the container of a sandbox with one for the sandbox of the workspace `address`: to
-    /// start the workspace, by its name.
+    /// Replaces the remediation of an error about the container of a sandbox with one for the sandbox of the workspace
+    /// `address`: to start the workspace, by its name.
     #[must_use]
     pub fn of_workspace(self, address: &Address) -> Self {
         let start = format!("{START} {:?}", address.short());
@@ -31,8 +31,8 @@ impl Error {
         }
     }
 
-    /// As [`of_workspace`](Self::of_workspace), for a workspace that has lost its files and has no snapshot: it starts only with
-    /// `allowEmpty`.
+    /// As [`of_workspace`](Self::of_workspace), for a workspace that has lost its files and has no snapshot: it starts
+    /// only with `allowEmpty`.
     #[must_use]
     pub fn of_lost_workspace(self, address: &Address) -> Self {
         let start = format!("{START} {:?}", address.short());
@@ -77,8 +77,8 @@ impl Error {
                 "The sandbox {:?} is not running, so its files are gone and a snapshot would be empty.",
                 id.as_str()
             ),
-            "Take snapshots while the sandbox is running. Revive the sandbox to continue with its newest snapshot, or pass \
-             `wake: true` to start the sandbox and capture it as it starts.",
+            "Take snapshots while the sandbox is running. Revive the sandbox to continue with its newest snapshot, or \
+             pass `wake: true` to start the sandbox and capture it as it starts.",
         )
     }
 
@@ -152,9 +152,9 @@ impl Error {
         Self::new(
             Code::InvalidDirectory,
             format!("In the sandbox, {:?} {problem}.", dir.as_str()),
-            "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was deleted, go \
-             back to one of its snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create the \
-             directory again with a command in `/`.",
+            "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was \
+             deleted, go back to one of its snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), \
+             or create the directory again with a command in `/`.",
         )
     }
 
@@ -163,24 +163,26 @@ impl Error {
         Self::new(
             Code::InvalidDirectory,
             format!("The container runs, but {:?} does not exist in it: it was deleted or moved.", dir.as_str()),
-            "If it was moved, move it back with a command in the directory `/`. If it was deleted, go back to one of the \
-             workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create the directory \
-             again with a command in `/`.",
+            "If it was moved, move it back with a command in the directory `/`. If it was deleted, go back to one of \
+             the workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create the \
+             directory again with a command in `/`.",
         )
     }
 
-    /// [`Code::InvalidDirectory`], for a directory that does not show the files that it had when the container became ready.
+    /// [`Code::InvalidDirectory`], for a directory that does not show the files that it had when the container became
+    /// ready.
     pub fn unmounted_directory(dir: &Directory) -> Self {
         Self::new(
             Code::InvalidDirectory,
             format!(
-                "In the sandbox, {:?} does not show its files any more: a file system was mounted over it, or the restored \
-                 files were unmounted.",
+                "In the sandbox, {:?} does not show its files any more: a file system was mounted over it, or the \
+                 restored files were unmounted.",
                 dir.as_str()
             ),
-            "If a file system hides the files, unmount it with a command by the id of the sandbox, in the directory `/`. \
-             Otherwise go back to a snapshot. Files that were written since a mounted restore are in the upper directory of the overlay, in the \
-             container. To continue with what is in the directory now, start the workspace with `onDiverged: \"adopt\"`.",
+            "If a file system hides the files, unmount it with a command by the id of the sandbox, in the directory \
+             `/`. Otherwise go back to a snapshot. Files that were written since a mounted restore are in the upper \
+             directory of the overlay, in the container. To continue with what is in the directory now, start the \
+             workspace with `onDiverged: \"adopt\"`.",
         )
     }
 

@@ -21,7 +21,8 @@ impl Error {
             Code::SandboxNotRunning,
             format!("The workspace {:?} is not running: it has no container.", address.name.as_str()),
             format!(
-                "Start the workspace {:?} with start() or getOrCreate(), which restores its newest snapshot, then try again.",
+                "Start the workspace {:?} with start() or getOrCreate(), which restores its newest snapshot, then try \
+                 again.",
                 address.short()
             ),
         )
@@ -141,8 +142,8 @@ impl Error {
             Code::NothingRestorable,
             format!("The workspace {:?} is not running and has no snapshot.", address.name.as_str()),
             format!(
-                "Start the workspace {:?} with `allowEmpty: true`, which starts it without files if they are lost, and fork it \
-                 while it is active.",
+                "Start the workspace {:?} with `allowEmpty: true`, which starts it without files if they are lost, and \
+                 fork it while it is active.",
                 address.short()
             ),
         )
@@ -157,47 +158,51 @@ impl Error {
         )
     }
 
-    /// [`Code::NothingRestorable`], for a start of a sandbox whose files were only in a platform snapshot, which cannot be
-    /// restored. `older` is the newest archive before it.
+    /// [`Code::NothingRestorable`], for a start of a sandbox whose files were only in a platform snapshot, which cannot
+    /// be restored. `older` is the newest archive before it.
     pub fn platform_snapshot_lost(id: &SandboxId, platform_id: &str, older: Option<&SnapshotId>) -> Self {
         let remediation = match older {
             Some(older) => format!(
-                "If the image changed, deploy the former image. Update `currentSnapshotId` to {older} to continue with older \
-                 files, or pass `allowEmpty: true` to `workspaces/start` to start without files."
+                "If the image changed, deploy the former image. Update `currentSnapshotId` to {older} to continue with \
+                 older files, or pass `allowEmpty: true` to `workspaces/start` to start without files."
             ),
-            None => "If the image changed, deploy the former image. Pass `allowEmpty: true` to `workspaces/start` to start without files."
+            None => "If the image changed, deploy the former image. Pass `allowEmpty: true` to `workspaces/start` to \
+             start without files."
                 .to_owned(),
         };
         Self::new(
             Code::NothingRestorable,
             format!(
-                "The files of the sandbox {:?} are only in the platform snapshot {platform_id:?}, which cannot be restored.",
+                "The files of the sandbox {:?} are only in the platform snapshot {platform_id:?}, which cannot be \
+                 restored.",
                 id.as_str()
             ),
             remediation,
         )
     }
 
-    /// [`Code::Unsupported`], for an operation that continues in another sandbox or runtime, while the files are only in a
-    /// platform snapshot.
+    /// [`Code::Unsupported`], for an operation that continues in another sandbox or runtime, while the files are only
+    /// in a platform snapshot.
     pub fn platform_snapshot_is_only_copy(id: &SandboxId, platform_id: &str) -> Self {
         Self::new(
             Code::Unsupported,
             format!(
-                "The newest files of the sandbox {:?} are only in the platform snapshot {platform_id:?}, and in no archive.",
+                "The newest files of the sandbox {:?} are only in the platform snapshot {platform_id:?}, and in no \
+                 archive.",
                 id.as_str()
             ),
             "Start the workspace, and try again while it is active: then its files are stored in an archive.",
         )
     }
 
-    /// [`Code::OperationInterrupted`], for a container that was started from a platform snapshot and does not have its files.
+    /// [`Code::OperationInterrupted`], for a container that was started from a platform snapshot and does not have its
+    /// files.
     pub fn platform_snapshot_not_in_container(id: &SandboxId, platform_id: &str) -> Self {
         Self::new(
             Code::OperationInterrupted,
             format!(
-                "The container of the sandbox {:?} was started from the platform snapshot {platform_id:?}, but does not have its \
-                 files: another container replaced it, or the platform no longer has the snapshot.",
+                "The container of the sandbox {:?} was started from the platform snapshot {platform_id:?}, but does \
+                 not have its files: another container replaced it, or the platform no longer has the snapshot.",
                 id.as_str()
             ),
             "Try again. If that fails too, update `currentSnapshotId` to continue with an older archive, or pass \
@@ -229,8 +234,8 @@ impl Error {
         Self::new(
             Code::NothingRestorable,
             format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
-            "Pass `allowEmpty: true` to `workspaces/start` to start it without files. A stop, a snapshot, and `autosave` while it runs save \
-             the files.",
+            "Pass `allowEmpty: true` to `workspaces/start` to start it without files. A stop, a snapshot, and \
+             `autosave` while it runs save the files.",
         )
     }
 }
