@@ -105,6 +105,15 @@ test('a copy to a workspace whose files are lost names it in the advice', async 
   }
 });
 
+test('a snapshot of a workspace that does not run is answered with the command that starts it', async () => {
+  const adviceFor = async (name: string) =>
+    (await cli.failure('snapshot', 'create', `@${name}`)).error.remediation as string;
+  assert.match(await adviceFor(NAME), /^Start the workspace with `snapshotter workspace start notebook`, /);
+  await world.kill(await cli.id('workspace', 'create', 'nothing-left'));
+  assert.match(await adviceFor('nothing-left'), /`snapshotter workspace start nothing-left --allow-empty`/);
+  await cli.print('workspace', 'delete', 'nothing-left', '--yes');
+});
+
 test('the warnings are in the answer in JSON mode', async () => {
   const run = async (verb: string) => {
     const { stdout, stderr } = await cli.run(['workspace', verb, NAME, '--json']);

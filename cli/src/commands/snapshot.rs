@@ -7,8 +7,7 @@ use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summar
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePath};
 use sandbox_snapshotter_client::model::freeze::Freeze;
 use sandbox_snapshotter_client::model::request::{
-    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SandboxFiles, SandboxTarget, SnapshotCursor,
-    StatFileRequest,
+    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SandboxFiles, SnapshotCursor, StatFileRequest,
 };
 use sandbox_snapshotter_client::model::{
     self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, Label, RestoreRequest, SandboxId,
@@ -20,7 +19,7 @@ use super::confirm::confirm;
 use super::context::{Context, key_or_new};
 use super::documents;
 use super::lists;
-use super::target::{parse_label, parse_target};
+use super::target::parse_label;
 use crate::args::common::{Paging, SnapshotSelector};
 use crate::args::snapshot::{
     Compression, Create, Delete, DeltasOnDelete, Import, Label as LabelArgs, List, Restore, Snapshot,
@@ -106,14 +105,7 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
         idempotency_key: key_or_new(command.key)?,
         ..SnapshotRequest::of(context.sandbox(&command.target)?)
     };
-    let taken = context.call_mutating("snapshot", &request).map_err(|failure| match parse_target(&command.target) {
-        // It starts only without files.
-        _ if failure.remediation().contains("allowEmpty") => failure,
-        Ok(SandboxTarget::Named(address)) if failure.code() == Some(Code::SandboxNotRunning.as_str()) => failure
-            .with_remediation(format!("Start the workspace first: `snapshotter workspace start {}`.", address.short())),
-        _ => failure,
-    });
-    let taken = taken?;
+    let taken = context.call_mutating("snapshot", &request)?;
     context.show::<TakenSnapshot>(&taken)?;
     if request.gitignore == Some(true) && !context.output.json {
         warn_outside_of_repository(context, &request.sandbox_id, taken.value.snapshot.backup().dir());
