@@ -296,12 +296,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             // Its caller has already verified that the files must be saved.
             return Ok(());
         }
-        let is_restoring = self.ensure_not_restoring();
-        let is_interrupted = is_restoring.is_err() && self.in_process.lifecycle_lock.try_lock().is_some();
-        if is_interrupted && !request.wake && self.sandbox_record()?.binding.is_some() {
-            // A start that failed: the files are gone, and another attempt finds no others.
+        let permitted = self.ensure_not_restoring();
+        let is_interrupted = permitted.is_err() && self.in_process.lifecycle_lock.try_lock().is_some();
+        if is_interrupted && !request.wake {
+            // Where no container runs, the files are gone, and another attempt finds no others.
             self.running_status().await?;
         }
-        is_restoring
+        permitted
     }
 }

@@ -1,7 +1,7 @@
 //! The remediations of errors about the container of a workspace: each one is a call that works.
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::{Code, Error};
+use sandbox_snapshotter::model::{Code, Error, Failure};
 use serde_json::{Value, json};
 
 use crate::support::{ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE};
@@ -78,7 +78,7 @@ fn replaced_container_of_another_sandbox_is_revived_or_adopted() {
 fn workspace_whose_start_failed_advises_another_start() {
     for (operation, options) in operations() {
         let fixture = Fixture::with_stopped_workspace();
-        fixture.world.before(Method::RestoreBackup).fail_with(sandbox_snapshotter::model::Failure::new("E", "no room"));
+        fixture.world.before(Method::RestoreBackup).fail_with(Failure::new("E", "no room"));
         assert!(fixture.start_workspace(WORKSPACE, &json!({})).is_err());
         let error = run(&fixture, operation, &options);
         assert_advises_start(&error, operation.name());
@@ -107,6 +107,16 @@ fn capture_after_a_start_that_failed_is_not_to_be_repeated() {
     let error = run(&fixture, Operation::Snapshot, &json!({}));
     assert_eq!((error.code(), error.is_retryable()), (Code::SandboxNotRunning, false));
     assert!(error.remediation().contains("`allowEmpty: true`"), "{}", error.remediation());
+}
+
+#[test]
+fn capture_after_a_revive_that_failed_is_not_to_be_repeated() {
+    let (fixture, _) = Fixture::with_snapshot();
+    fixture.world.end_container("agent-42");
+    fixture.world.before(Method::RestoreBackup).fail_with(Failure::new("BackupRestoreError", "no room"));
+    fixture.run(Operation::Revive, &json!({ "sandboxId": "agent-42" })).expect_code(Code::RestoreFailed);
+    let error = fixture.snapshot().expect_code(Code::SandboxNotRunning);
+    assert!(!error.is_retryable() && error.remediation().contains("Revive the sandbox"), "{error:?}");
 }
 
 #[test]
