@@ -19,3 +19,16 @@ test('a change of the mode has both values', () => {
   assert.equal(attributeOf('mode', change), 'mode 0644 → 0755');
   assert.equal(attributeOf('content', change), 'content');
 });
+
+test('a change of a link has both targets, without characters that reorder text', () => {
+  const link = {
+    type: 'symlink',
+    mode: '0777',
+    sizeBytes: 1,
+    uid: 0,
+    gid: 0,
+    modifiedAt: '2026-01-01T00:00:00Z',
+  } as const;
+  const change = { from: { ...link, target: 'a' }, to: { ...link, target: 'b\u202ec' } };
+  assert.equal(attributeOf('target', change), 'target a → b\\u202ec');
+});
