@@ -34,7 +34,7 @@ async function bundled(/** @type {string} */ entry) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
-    plugins: [pureMemo, withoutHandles],
+    plugins: [pureMemo, withoutHandles, withoutChecks],
   });
   return outputFiles[0]?.text ?? '';
 }
@@ -48,8 +48,27 @@ const withoutHandles = {
   name: 'without-handles',
   setup({ onLoad }) {
     onLoad({ filter: /client.src.workspace\.ts$/ }, () => ({ contents: 'export class WorkspaceHandle {}' }));
+    onLoad({ filter: /client.src.workspace-answers\.ts$/ }, () => ({
+      contents: 'export function withHandle(client, answer) { return answer; }',
+    }));
     onLoad({ filter: /client.src.tools.model-tools\.ts$/ }, () => ({
       contents: 'export class ModelTools {}',
+    }));
+  },
+};
+
+/**
+ * Leaves out the checks of arguments: the compiler checks the calls of the console.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const withoutChecks = {
+  name: 'without-checks',
+  setup({ onLoad }) {
+    onLoad({ filter: /client.src.argument-checks\.ts$/ }, () => ({
+      contents: ['requireOptions', 'requireOptionsOf', 'requireTransport']
+        .map((name) => `export function ${name}() {}`)
+        .join('\n'),
     }));
   },
 };

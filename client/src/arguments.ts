@@ -8,17 +8,6 @@ export function toCommand(command: string | readonly string[] | object, options:
   return Array.isArray(command) ? { ...options, argv: [...command] } : { ...command, ...options };
 }
 
-/**
- * Refuses options that are not an object. `toPass` returns what to pass: in place of a text, which it takes as JSON, or else with
- * `…` as the value.
- */
-export function requireOptions(where: string, options: unknown, toPass: (text: string) => string): void {
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return;
-  const value = typeof options === 'string' ? JSON.stringify(options) : '…';
-  const message = `${where} takes its options as an object, got ${kindOf(options)}.`;
-  throw invalidArgument(message, `Pass ${toPass(value)}.`);
-}
-
 /** Refuses the option `name`, which would be that of the workspace of the handle. */
 export function refuseName(method: string, options: object, instead: string): void {
   if (!('name' in options)) return;

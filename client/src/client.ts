@@ -1,8 +1,8 @@
-import { kindOf, requireOptions } from './arguments.ts';
+import { requireOptions, requireOptionsOf, requireTransport } from './argument-checks.ts';
 import { SnapshotterError } from './errors.ts';
 import type { Download, DownloadName, DownloadOptions } from './downloads.ts';
 import { ExecStream, type ExecStreamOptions } from './exec-stream.ts';
-import { afterUncertain, answerLost, invalidArgument, rpcUnsupported } from './failures.ts';
+import { afterUncertain, answerLost, rpcUnsupported } from './failures.ts';
 import {
   CheckpointOperations,
   CommandOperations,
@@ -11,7 +11,7 @@ import {
   ToolOperations,
   WorkspaceOperations,
 } from './groups.ts';
-import { REQUIRED, SnapshotMethods } from './methods.ts';
+import { SnapshotMethods } from './methods.ts';
 import type { Answer, CallOptions, Control, OperationName, Options } from './operations.ts';
 import { iteratePages } from './pages.ts';
 import { asSnapshotterError } from './recognize.ts';
@@ -91,8 +91,7 @@ export class SnapshotterClient extends SnapshotMethods {
     options: Partial<CallOptions<O>>,
     input: ReadableStream<Uint8Array> | Uint8Array | undefined,
   ): Promise<Answer<O>> {
-    const needed = REQUIRED[operation] ?? [];
-    requireOptions(`${operation.replace('/', '.')}()`, options, (text) => objectWith(needed, text));
+    requireOptionsOf(operation, options);
     const { signal, retry, ...given } = options as Control & Record<string, unknown>;
     const sent: Options = withKey(operation, given, this.#newKey);
     const repeatable = isRepeatable(operation, sent);
@@ -162,18 +161,4 @@ export class SnapshotterClient extends SnapshotMethods {
     const { tools } = await this.tools.list({ ...declaration, signal, retry });
     return new ModelTools(this.tools, declaration, tools);
   }
-}
-
-/** Returns the text of an object with these members. The text is the value of the only one. */
-function objectWith(names: readonly string[], text: string): string {
-  if (names.length === 0) return 'an object, or nothing';
-  return `{ ${names.map((name) => `${name}: ${names.length === 1 ? text : '…'}`).join(', ')} }`;
-}
-
-function requireTransport(transport: unknown): void {
-  if (typeof (transport as Partial<Transport> | undefined | null)?.send === 'function') return;
-  throw invalidArgument(
-    `The first argument of new SnapshotterClient() must be a transport, got ${kindOf(transport)}${transport ? ' without `send`' : ''}.`,
-    'Pass `service(env.SNAPSHOTTER)` in a Worker with a service binding, or else `http({ url, token })`.',
-  );
 }

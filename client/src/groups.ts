@@ -1,6 +1,7 @@
 // The groups of operations: `workspaces/create` is `client.workspaces.create(options)`.
 
-import { kindOf, requireOptions } from './arguments.ts';
+import { requireOptions } from './argument-checks.ts';
+import { kindOf } from './arguments.ts';
 import { invalidArgument } from './failures.ts';
 import type { Download, DownloadOpener, DownloadOptions } from './downloads.ts';
 import {

@@ -1,6 +1,6 @@
 // The `Snapshotter` interface of Helix Agents, implemented with a client.
 
-import { requireOptions } from './arguments.ts';
+import { requireOptions } from './argument-checks.ts';
 import type { SnapshotterClient } from './client.ts';
 import type { SnapshotRef as OwnRef, Workspace } from './types.ts';
 

@@ -1,6 +1,7 @@
 // A handle of a named workspace: the operations on it, without its name in each call.
 
-import { kindOf, refuseName, requireOptions, toCommand } from './arguments.ts';
+import { requireOptions } from './argument-checks.ts';
+import { kindOf, refuseName, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
 import { SnapshotterError } from './errors.ts';
 import { invalidArgument } from './failures.ts';

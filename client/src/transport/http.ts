@@ -1,4 +1,5 @@
-import { kindOf, requireOptions } from '../arguments.ts';
+import { requireOptions } from '../argument-checks.ts';
+import { kindOf } from '../arguments.ts';
 import { answerLost, foreignAnswer, invalidArgument, unreachable, unsendable } from '../failures.ts';
 import { isSnapshotterError, type SnapshotterError } from '../errors.ts';
 import { asSnapshotterError } from '../recognize.ts';

@@ -1,5 +1,5 @@
+import { requireOptions } from '../argument-checks.ts';
 import type { SnapshotterError } from '../errors.ts';
-import { requireOptions } from '../arguments.ts';
 import { http } from './http.ts';
 import { rpc } from './rpc.ts';
 import type { Call, Transport } from './transport.ts';
