@@ -94,7 +94,7 @@ describe('the differences between two snapshots', () => {
   test('have both modes of a file, and those below .git only on demand', async () => {
     await fixture.world.exec('modes', 'mkdir .git; echo one > .git/index; echo x > run.sh; chmod 644 run.sh');
     const before = await fixture.world.snapshot('modes', { label: 'before' });
-    await fixture.world.exec('modes', 'echo two > .git/index; chmod 755 run.sh');
+    await fixture.world.exec('modes', 'echo longer > .git/index; chmod 755 run.sh');
     const after = await fixture.world.snapshot('modes', { label: 'after' });
     await using tab = await fixture.signedIn(
       `#/diff/modes/${before.ref.snapshotId}/modes/${after.ref.snapshotId}`,
