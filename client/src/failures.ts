@@ -90,21 +90,6 @@ export function rpcUnsupported(operation: string, cause?: unknown): SnapshotterE
   });
 }
 
-/** Returns the error of a label that no snapshot of a workspace has. */
-export function snapshotNotFound(workspace: string, label: string, labels: string[]): SnapshotterError {
-  const newest =
-    labels.length === 0
-      ? ''
-      : ` The newest ones are ${labels.map((each) => JSON.stringify(each)).join(', ')}.`;
-  return errorOf({
-    code: 'SNAPSHOT_NOT_FOUND',
-    kind: 'not_found',
-    message: `No snapshot of the workspace ${JSON.stringify(workspace)} has the label ${JSON.stringify(label)}.`,
-    remediation: `Pass the label or the id of an existing one: the method \`snapshots()\` of the handle lists them.${newest}`,
-    retryable: false,
-  });
-}
-
 /** Returns the message of a thrown value, without its final period. */
 function textOf(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -535,15 +535,19 @@ export type Selection = LineageScope &
         /** The ref of the snapshot. */
         ref: SnapshotRef;
         label?: never;
+        name?: never;
         sandboxId?: never;
         snapshotId?: never;
+        tenant?: never;
       }
     | {
         /** Or its short form: one text, as `shortRef` of an answer. */
         ref: string;
         label?: never;
+        name?: never;
         sandboxId?: never;
         snapshotId?: never;
+        tenant?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of, or with a `snapshotId` another one of its lineage. */
@@ -551,15 +555,44 @@ export type Selection = LineageScope &
         /** The id of the snapshot. */
         snapshotId: string;
         label?: never;
+        name?: never;
         ref?: never;
+        tenant?: never;
       }
     | {
         /** The sandbox that the snapshot was taken of. */
         sandboxId: string;
         /** The label of the snapshot. */
         label: string;
+        name?: never;
         ref?: never;
         snapshotId?: never;
+        tenant?: never;
+      }
+    | {
+        /** The name of a workspace. The snapshot is one of its lineage. */
+        name: string;
+        /** The id of the snapshot. */
+        snapshotId: string;
+        label?: never;
+        ref?: never;
+        sandboxId?: never;
+        /** The tenant of the workspace; the default tenant if absent. */
+        tenant?: string;
+      }
+    | {
+        /** The name of the workspace. The snapshot is one of its present or a former sandbox. */
+        name: string;
+        /**
+         * The label of the snapshot. If none has the label `latest`, it selects the newest snapshot of the
+         * present files.
+         */
+        label: string;
+        ref?: never;
+        sandboxId?: never;
+        snapshotId?: never;
+        /** The tenant of the workspace; the default tenant if absent. */
+        tenant?: string;
       }
   );
 
@@ -1183,6 +1216,35 @@ export type FileSource = LineageScope &
         runtime?: never;
         snapshotId?: never;
         tenant?: never;
+      }
+    | {
+        /** The name of the workspace. */
+        name: string;
+        /** The id of the snapshot. */
+        snapshotId: string;
+        dir?: never;
+        label?: never;
+        ref?: never;
+        runtime?: never;
+        sandboxId?: never;
+        /** The tenant of the workspace; the default tenant if absent. */
+        tenant?: string;
+      }
+    | {
+        /** The name of the workspace. */
+        name: string;
+        /**
+         * The label of the snapshot. If none has the label `latest`, it selects the newest snapshot of the
+         * present files.
+         */
+        label: string;
+        dir?: never;
+        ref?: never;
+        runtime?: never;
+        sandboxId?: never;
+        snapshotId?: never;
+        /** The tenant of the workspace; the default tenant if absent. */
+        tenant?: string;
       }
     | {
         /** The sandbox that the snapshot was taken of, or a running sandbox. */

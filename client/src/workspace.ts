@@ -8,7 +8,7 @@ import { invalidArgument } from './failures.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
 import { mergeSorted } from './pages.ts';
-import { findByLabel, isLabel, isShortRef } from './snapshot-search.ts';
+import { isLabel, isShortRef } from './snapshot-text.ts';
 import type {
   FileSource,
   Selection,
@@ -55,8 +55,8 @@ export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStal
 
 /**
  * A handle of a named workspace. It has no connection and needs no end: each method is one call by the name of the workspace,
- * except for {@link snapshot}, {@link snapshots}, {@link lineage} and {@link checkpoints}, which first ask for its sandboxes. A
- * snapshot is selected by its id, its short ref or its label; a label is searched first, in all sandboxes of the workspace.
+ * except for {@link snapshot}, {@link snapshots}, {@link lineage} and {@link checkpoints}, which first ask for its sandboxes, and
+ * where a snapshot is selected by its label and not by its id or its short ref.
  */
 export class WorkspaceHandle {
   readonly #client: SnapshotterClient;
@@ -257,11 +257,8 @@ export class WorkspaceHandle {
    * const { changes: sinceThen } = await workspace.diff('latest');
    */
   async diff(from: string, to?: string, options: WorkspaceDiffOptions = {}): Promise<Answer<'diff'>> {
-    const [first, second] = await Promise.all([
-      this.#select(from),
-      to === undefined ? (this.#address as FileSource) : this.#select(to),
-    ]);
-    return this.#client.diff({ ...options, from: first, to: second });
+    const second = to === undefined ? (this.#address as FileSource) : this.#select(to);
+    return this.#client.diff({ ...options, from: this.#select(from), to: second });
   }
 
   /** Returns the tree of sandboxes and snapshots that the workspace belongs to. */
@@ -287,13 +284,12 @@ export class WorkspaceHandle {
   /** Returns an id or a short ref as it is, and for a label or `latest` the id of that snapshot. */
   async #idOf(snapshot: string): Promise<string> {
     if (!isLabel(snapshot)) return snapshot;
-    return findByLabel(this.#client, await this.describe(), snapshot);
+    return (await this.#client.get({ ...this.#address, label: snapshot })).snapshotId;
   }
 
-  async #select(snapshot: string): Promise<Selection> {
+  #select(snapshot: string): Selection {
     if (isShortRef(snapshot)) return { ref: snapshot };
-    // The Worker finds the id in the lineage of the workspace. The types don't have this form.
-    return { ...this.#address, snapshotId: await this.#idOf(snapshot) } as object as Selection;
+    return { ...this.#address, ...(isLabel(snapshot) ? { label: snapshot } : { snapshotId: snapshot }) };
   }
 }
 

@@ -12,14 +12,14 @@ use worker::Env;
 
 use super::objects::{Objects, Outcome};
 use crate::model::named::answer::WorkspaceEntry;
-use crate::model::named::messages::{ForkSource, ResumedWorkspace};
+use crate::model::named::messages::{ForkSource, ResumedWorkspace, SnapshotKey};
 use crate::model::named::{Address, Tenant};
 use crate::model::operation::Operation;
 use crate::model::prices::InstanceType;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::token_record::TokenMessage;
 use crate::model::usage::WorkspaceUsage;
-use crate::model::{Error, Failure, Result, SandboxId, SnapshotId, json};
+use crate::model::{Error, Failure, Label, Result, SandboxId, SnapshotId, json};
 use crate::ports::NamedWorkspaceClient;
 
 /// The `NamedWorkspace` objects and the Directory objects.
@@ -61,6 +61,11 @@ pub enum NamedMessage {
     OriginOf {
         /// The snapshot.
         id: SnapshotId,
+    },
+    /// [`NamedWorkspaceClient::find_label`]
+    FindLabel {
+        /// The label.
+        label: Label,
     },
 }
 
@@ -130,6 +135,10 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {
         self.named.call(&address.to_string(), &NamedMessage::OriginOf { id: snapshot_id.clone() }).await
+    }
+
+    async fn find_label(&self, address: &Address, label: &Label) -> Result<SnapshotKey> {
+        self.named.call(&address.to_string(), &NamedMessage::FindLabel { label: label.clone() }).await
     }
 
     async fn call_tokens<T: DeserializeOwned + 'static>(&self, tenant: &Tenant, message: &TokenMessage) -> Result<T> {

@@ -15,7 +15,7 @@ use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    EnsuredRunning, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
     SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
@@ -24,7 +24,7 @@ use crate::model::request::{LineageScope, ReviveRequest};
 use crate::model::revive::RevivedSandbox;
 use crate::model::usage::SandboxUsage;
 use crate::model::{
-    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotCause, SnapshotId,
+    BackupLocation, Error, Failure, Label, Policy, Result, Runtime, SandboxId, Selection, SnapshotCause, SnapshotId,
     SnapshotRequest, TakenSnapshot, Timestamp, json,
 };
 use crate::ports::{RestoreSource, SandboxLedgerClient};
@@ -82,6 +82,11 @@ pub enum Message {
         selection: Value,
         /// The tenant of the caller.
         tenant: Tenant,
+    },
+    /// [`SandboxLedgerClient::search_label`]
+    SearchLabel {
+        /// The label.
+        label: Label,
     },
     /// [`SandboxLedgerClient::locate_snapshot`]
     Locate {
@@ -204,6 +209,10 @@ impl SandboxLedgerClient for WorkspaceObjects {
         let id = selection.selector.origin_id();
         let selection = json::to_value(selection).map_err(Error::message_unreadable)?;
         self.0.call(id.as_str(), &Message::Find { selection, tenant: tenant.clone() }).await
+    }
+
+    async fn search_label(&self, id: &SandboxId, label: &Label) -> Result<LabelSearch> {
+        self.0.call(id.as_str(), &Message::SearchLabel { label: label.clone() }).await
     }
 
     async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {

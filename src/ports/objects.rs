@@ -11,8 +11,8 @@ use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec}
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped,
-    StopSandboxRequest, SwitchRuntimeRequest,
+    EnsuredRunning, ForkSource, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, ResumedWorkspace,
+    SandboxStopped, SnapshotKey, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::prices::InstanceType;
@@ -22,7 +22,7 @@ use crate::model::revive::RevivedSandbox;
 use crate::model::token_record::TokenMessage;
 use crate::model::usage::{SandboxUsage, WorkspaceUsage};
 use crate::model::{
-    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    BackupLocation, Error, Failure, Label, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp,
 };
 
@@ -69,6 +69,9 @@ pub trait SandboxLedgerClient {
 
     /// Returns the selected snapshot if it exists, can be used, and does not belong to another tenant.
     fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<FoundSnapshot>>;
+
+    /// Searches for a label in the ledger of `id`.
+    fn search_label(&self, id: &SandboxId, label: &Label) -> impl Future<Output = Result<LabelSearch>>;
 
     /// Returns the selected snapshot and the place of its archive.
     fn locate_snapshot(&self, selection: &Selection) -> impl Future<Output = Result<LocatedSnapshot>>;
@@ -185,6 +188,10 @@ pub trait NamedWorkspaceClient {
 
     /// Returns the sandbox of a snapshot, which is one of the lineage of the workspace `address`.
     fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> impl Future<Output = Result<SandboxId>>;
+
+    /// Returns the snapshot of the workspace `address` with a label; for `latest`, if none has it, the newest one of the present
+    /// files.
+    fn find_label(&self, address: &Address, label: &Label) -> impl Future<Output = Result<SnapshotKey>>;
 
     /// Returns what the workspace `address` uses. The cost is that of containers of the type `instance`.
     fn usage(&self, address: &Address, instance: InstanceType) -> impl Future<Output = Result<WorkspaceUsage>>;

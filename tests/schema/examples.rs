@@ -180,8 +180,8 @@ fn forms(operation: Operation) -> Vec<Value> {
     }
 }
 
-/// The selectors of a snapshot: by ref, by id and by label.
-fn selectors() -> [Value; 3] {
+/// The selectors of a snapshot: by ref, and in a sandbox or a workspace by id and by label.
+fn selectors() -> [Value; 5] {
     let snapshot = json!({
         "providerId": "cloudflare-sandbox",
         "ref": {
@@ -198,6 +198,8 @@ fn selectors() -> [Value; 3] {
         json!({ "ref": snapshot }),
         json!({ "sandboxId": "agent-42", "snapshotId": "snap-abcdefghij012345" }),
         json!({ "sandboxId": "agent-42", "label": "before" }),
+        json!({ "name": "work", "tenant": "team", "snapshotId": "snap-abcdefghij012345" }),
+        json!({ "name": "work", "tenant": "team", "label": "before" }),
     ]
 }
 

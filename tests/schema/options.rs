@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::{Operation, Request};
+use sandbox_snapshotter::model::named::messages::SnapshotKey;
 use sandbox_snapshotter::model::request::record_fields;
+use sandbox_snapshotter::model::{Result, SandboxId, SnapshotId};
+use sandbox_snapshotter::service::lineage::selection::{InWorkspace, selections};
 use serde_json::{Value, json};
 
 use super::examples::{examples, with};
@@ -12,11 +15,33 @@ use super::schemas::Schemas;
 /// Options that the decoders read only to reject them with a specific error.
 const REFUSED_OPTIONS: [&str; 1] = ["memory"];
 
+/// Decodes the options of an operation as the Worker does: after a snapshot that is selected in a workspace was found.
+fn decode(operation: Operation, options: &Value) -> Result<Request> {
+    Request::decode(operation, &resolved(operation, options)?)
+}
+
+/// Returns options with the sandbox of a snapshot that is selected in a workspace.
+fn resolved(operation: Operation, options: &Value) -> Result<Value> {
+    let mut options = options.clone();
+    for selection in selections(operation, &mut options) {
+        if InWorkspace::take(selection)?.is_some() {
+            let (origin_id, snapshot_id) = (SandboxId::parse("agent-42")?, SnapshotId::parse("snap-abcdefghij012345")?);
+            SnapshotKey { origin_id, snapshot_id }.select_in(selection);
+        }
+    }
+    Ok(options)
+}
+
+/// Returns the names of the members of an object.
+fn names(options: &Value) -> BTreeSet<String> {
+    options.as_object().unwrap().keys().cloned().collect()
+}
+
 /// Asserts that the schema and the decoder of an operation both accept or both reject these options. Returns whether they
 /// accept them.
 #[track_caller]
 fn assert_agree(schemas: &mut Schemas, operation: Operation, options: &Value) -> bool {
-    let (by_schema, by_decoder) = (schemas.options(operation, options), Request::decode(operation, options));
+    let (by_schema, by_decoder) = (schemas.options(operation, options), decode(operation, options));
     if by_schema.is_ok() != by_decoder.is_ok() {
         let by_schema = by_schema.map_err(|error| format!("{error:#}"));
         panic!("{} with {options}: {by_schema:?}, {by_decoder:?}", operation.name());
@@ -27,7 +52,7 @@ fn assert_agree(schemas: &mut Schemas, operation: Operation, options: &Value) ->
 /// Asserts that the schema and the decoder of an operation both accept these options, or both reject them.
 #[track_caller]
 fn assert_accepted(schemas: &mut Schemas, operation: Operation, options: &Value, expected: bool) {
-    let decoded = || Request::decode(operation, options).err();
+    let decoded = || decode(operation, options).err();
     let accepted = assert_agree(schemas, operation, options);
     assert_eq!(accepted, expected, "{} with {options}: {:?}", operation.name(), decoded());
 }
@@ -43,7 +68,9 @@ fn operation_accepts_exactly_the_described_options() {
                 "from" | "to" | "snapshot" => !value.is_object(),
                 _ => true,
             });
-            record_fields(|| _ = Request::decode(*operation, &options))
+            let resolved = resolved(*operation, &options).unwrap();
+            let of_workspace = &names(&options) - &names(&resolved);
+            &of_workspace | &record_fields(|| _ = Request::decode(*operation, &resolved))
         });
         let decoded: BTreeSet<_> = decoded.flatten().filter(|name| !REFUSED_OPTIONS.contains(&name.as_str())).collect();
         assert_eq!(decoded, schemas.names(*operation), "{}", operation.name());
@@ -55,8 +82,8 @@ fn examples_have_every_option() {
     let schemas = Schemas::new();
     for operation in Operation::ALL {
         let given = examples().into_iter().filter(|(of, _)| of == operation);
-        let names = given.flat_map(|(_, options)| options.as_object().unwrap().keys().cloned().collect::<Vec<_>>());
-        assert_eq!(names.collect::<BTreeSet<_>>(), schemas.names(*operation), "{}", operation.name());
+        let given = given.flat_map(|(_, options)| names(&options));
+        assert_eq!(given.collect::<BTreeSet<_>>(), schemas.names(*operation), "{}", operation.name());
     }
 }
 

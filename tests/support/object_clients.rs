@@ -9,8 +9,8 @@ use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest,
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
 use sandbox_snapshotter::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped,
-    StopSandboxRequest, SwitchRuntimeRequest,
+    EnsuredRunning, ForkSource, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, ResumedWorkspace,
+    SandboxStopped, SnapshotKey, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::prices::InstanceType;
@@ -19,8 +19,8 @@ use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token_record::TokenMessage;
 use sandbox_snapshotter::model::usage::{SandboxUsage, WorkspaceUsage};
 use sandbox_snapshotter::model::{
-    BackupLocation, Code, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
-    TakenSnapshot, Timestamp,
+    BackupLocation, Code, Error, Failure, Label, Policy, Result, Runtime, SandboxId, Selection, SnapshotId,
+    SnapshotRequest, TakenSnapshot, Timestamp,
 };
 use sandbox_snapshotter::ports::{NamedWorkspaceClient, RestoreSource, SandboxLedgerClient};
 use sandbox_snapshotter::service::workspace::directory;
@@ -81,6 +81,11 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
             own.get_for_restore(&snapshot_id, &dependent).await
         })
         .await
+    }
+
+    async fn search_label(&self, id: &SandboxId, label: &Label) -> Result<LabelSearch> {
+        let label = label.clone();
+        self.ask(Method::SearchLabel, id, label, |own, label| async move { own.search_label(&label).await }).await
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
@@ -258,6 +263,12 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
     async fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> Result<SandboxId> {
         let id = snapshot_id.clone();
         self.ask_named(Method::OriginOf, address, id, |own, id| async move { own.origin_of(&id).await }).await
+    }
+
+    async fn find_label(&self, address: &Address, label: &Label) -> Result<SnapshotKey> {
+        let label = label.clone();
+        self.ask_named(Method::FindLabel, address, label, |own, label| async move { own.find_label(&label).await })
+            .await
     }
 
     async fn call_tokens<T: DeserializeOwned + 'static>(&self, tenant: &Tenant, message: &TokenMessage) -> Result<T> {

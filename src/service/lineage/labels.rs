@@ -1,16 +1,36 @@
-//! Finds a label among the snapshots of the other sandboxes of a named workspace, which has a new one after each rollback or
-//! promotion.
+//! Finds a label among the snapshots of a sandbox, and of the other sandboxes of a named workspace, which has a new one after each
+//! rollback or promotion.
 
 use futures_util::future::join_all;
 
 use super::{CONCURRENCY, MAX_SANDBOXES};
 use crate::model::answer::SnapshotState;
 use crate::model::named::binding::WorkspaceBinding;
+use crate::model::named::messages::{LabelSearch, LabeledSnapshot};
+use crate::model::record::Stage;
 use crate::model::{Label, Result, SandboxId, SnapshotId};
-use crate::ports::Ports;
+use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
 
+/// The number of labels that the result of a search without success names.
+const SUGGESTED: u32 = 5;
+
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    /// Searches for a label in the ledger of this sandbox.
+    pub async fn search_label(&self, label: &Label) -> Result<LabelSearch> {
+        self.prepare_call().await?;
+        let found = self.ledger.snapshot_by_label(label)?.map(|snapshot| LabeledSnapshot {
+            created_at: snapshot.created_at(),
+            is_ready: matches!(snapshot.stage, Stage::Ready { .. }),
+            snapshot_id: snapshot.snapshot_id,
+        });
+        let newest = match found {
+            Some(_) => Vec::new(),
+            None => self.ledger.snapshot_page(None, None, SUGGESTED)?,
+        };
+        Ok(LabelSearch { found, newest_labels: newest.into_iter().map(|snapshot| snapshot.label).collect() })
+    }
+
     /// Returns a snapshot with the label, and its sandbox: another one of the same workspace. A sandbox that does not answer,
     /// and those after the first 500 of the lineage, count as sandboxes without the label: a capture is worth more than a
     /// label that is unique.

@@ -2,8 +2,8 @@
 //!
 //! - [`scope`]: which lineage a caller may use
 //! - [`locate`]: finds the sandbox that a snapshot was taken of
-//! - [`labels`]: finds a label in the other sandboxes of a workspace
-//! - [`selection`]: snapshots that are selected by their id alone
+//! - [`labels`]: finds a label in a sandbox, and in the other sandboxes of its workspace
+//! - [`selection`]: snapshots that are selected in a workspace, or by their id alone
 
 mod labels;
 pub mod locate;

@@ -1,39 +1,60 @@
-//! The selection of a snapshot by its id alone, in the workspace or the sandbox that the caller works in.
+//! The selection of a snapshot in the workspace that the caller works in, by its id or its label, or by its id alone in a sandbox of
+//! its lineage.
 
 use serde_json::{Map, Value};
 
 use super::locate::find_origin;
+use crate::model::named::messages::SnapshotKey;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::operation::Operation;
 use crate::model::operation_request::{Request, requests};
-use crate::model::{Code, Error, Result, Selector, ShortRef, SnapshotId};
+use crate::model::{Code, Error, Label, Result, Selector, ShortRef, SnapshotId};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::access::Access;
 
 /// The options that contain the selection of a snapshot.
 const NESTED: [&str; 3] = ["from", "to", "sourceSnapshot"];
 
+/// The options that select a workspace.
+const WORKSPACE: [&str; 2] = ["name", "tenant"];
+
 /// Returns the options of a call with the sandbox of each snapshot that is selected in a named workspace:
-/// `{name, tenant?, snapshotId}` becomes `{sandboxId, snapshotId}`. The caller must have access to the workspace.
+/// `{name, tenant?, snapshotId}` and `{name, tenant?, label}` become `{sandboxId, snapshotId}`. The caller must have access to the
+/// workspace.
 pub async fn resolve_workspaces<P: Ports>(
     ports: &P,
     access: &Access,
     operation: Operation,
     mut options: Value,
 ) -> Result<Value> {
-    let Value::Object(members) = &mut options else { return Ok(options) };
-    match operation {
-        Operation::Diff | Operation::CreateWorkspace | Operation::GetOrCreateWorkspace => {
-            for nested in NESTED {
-                if let Some(Value::Object(selection)) = members.get_mut(nested) {
-                    resolve_workspace(ports, access, selection).await?;
+    for selection in selections(operation, &mut options) {
+        if let Some(selected) = InWorkspace::take(selection)? {
+            access.check_workspace(ports, &selected.address).await?;
+            let workspaces = ports.named_workspaces()?;
+            let key = match selected.by {
+                By::Id(snapshot_id) => {
+                    SnapshotKey { origin_id: workspaces.origin_of(&selected.address, &snapshot_id).await?, snapshot_id }
                 }
-            }
+                By::Label(label) => workspaces.find_label(&selected.address, &label).await?,
+            };
+            key.select_in(selection);
         }
-        operation if selects_snapshot(operation) => resolve_workspace(ports, access, members).await?,
-        _ => {}
     }
     Ok(options)
+}
+
+/// Returns those of the options of a call that select a snapshot.
+pub fn selections(operation: Operation, options: &mut Value) -> Vec<&mut Map<String, Value>> {
+    let Value::Object(members) = options else { return Vec::new() };
+    match operation {
+        Operation::Diff | Operation::CreateWorkspace | Operation::GetOrCreateWorkspace => members
+            .iter_mut()
+            .filter(|(name, _)| NESTED.contains(&name.as_str()))
+            .filter_map(|(_, selection)| selection.as_object_mut())
+            .collect(),
+        operation if selects_snapshot(operation) => vec![members],
+        _ => Vec::new(),
+    }
 }
 
 /// Returns whether the options of an operation select a snapshot.
@@ -58,30 +79,61 @@ const fn selects_snapshot(operation: Operation) -> bool {
     )
 }
 
-async fn resolve_workspace<P: Ports>(ports: &P, access: &Access, selection: &mut Map<String, Value>) -> Result<()> {
-    let text = |name: &str| selection.get(name).and_then(Value::as_str);
-    let is_given = |name: &&str| selection.get(*name).is_some_and(|value| !value.is_null());
-    // Decoding reports what does not fit.
-    let (Some(name), Some(snapshot)) = (text("name"), text("snapshotId")) else { return Ok(()) };
-    if ["sandboxId", "ref", "label"].iter().any(is_given) || (is_given(&"tenant") && text("tenant").is_none()) {
-        return Ok(());
+/// The selection of a snapshot in a named workspace.
+pub struct InWorkspace {
+    /// The workspace.
+    pub address: Address,
+    /// The snapshot.
+    pub by: By,
+}
+
+/// How a snapshot is selected in a named workspace.
+pub enum By {
+    /// By its id. The snapshot is one of the lineage of the workspace.
+    Id(SnapshotId),
+    /// By its label. The snapshot is one of the sandboxes of the workspace.
+    Label(Label),
+}
+
+impl InWorkspace {
+    /// Removes the workspace from a selection. Returns `None`, and leaves it to the decoder to report what does not fit, if the
+    /// selection is none in a workspace, or contains a short ref, which names the sandbox.
+    ///
+    /// # Errors
+    /// [`Code::InvalidArgument`].
+    pub fn take(selection: &mut Map<String, Value>) -> Result<Option<Self>> {
+        let is_given = |name: &str| selection.get(name).is_some_and(|value| !value.is_null());
+        let text = |name: &str| selection.get(name).and_then(Value::as_str);
+        if !WORKSPACE.into_iter().any(is_given) {
+            selection.retain(|name, _| !WORKSPACE.contains(&name.as_str()));
+            return Ok(None);
+        }
+        let Some(name) = text("name") else { return Ok(None) };
+        let is_exclusive = !is_given("sandboxId") && !is_given("ref");
+        let (is_by_id, is_by_label) = (is_given("snapshotId"), is_given("label"));
+        if !is_exclusive || is_by_id == is_by_label || (is_given("tenant") && text("tenant").is_none()) {
+            return Ok(None);
+        }
+        let tenant = text("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse)?;
+        let address = Address { tenant, name: WorkspaceName::parse(name)? };
+        let by = match (text("snapshotId"), text("label")) {
+            (Some(id), _) if id.starts_with(ShortRef::PREFIX) => None,
+            (Some(id), _) => Some(By::Id(SnapshotId::parse(id)?)),
+            (None, Some(label)) => Some(By::Label(Label::parse(label)?)),
+            (None, None) => return Ok(None),
+        };
+        selection.retain(|name, _| !WORKSPACE.contains(&name.as_str()));
+        Ok(by.map(|by| Self { address, by }))
     }
-    let tenant = text("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse)?;
-    let address = Address { tenant, name: WorkspaceName::parse(name)? };
-    // A short ref contains the sandbox.
-    let origin = if snapshot.starts_with(ShortRef::PREFIX) {
-        None
-    } else {
-        let id = SnapshotId::parse(snapshot)?;
-        access.check_workspace(ports, &address).await?;
-        Some(ports.named_workspaces()?.origin_of(&address, &id).await?)
-    };
-    selection.remove("name");
-    selection.remove("tenant");
-    if let Some(origin) = origin {
-        selection.insert("sandboxId".to_owned(), origin.as_str().into());
+}
+
+impl SnapshotKey {
+    /// Selects this snapshot.
+    pub fn select_in(self, selection: &mut Map<String, Value>) {
+        selection.remove("label");
+        selection.insert("sandboxId".to_owned(), self.origin_id.as_str().into());
+        selection.insert("snapshotId".to_owned(), self.snapshot_id.as_str().into());
     }
-    Ok(())
 }
 
 /// Returns the options of a call with the sandbox that the snapshot was taken of, if the call failed because the sandbox

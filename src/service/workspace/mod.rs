@@ -5,6 +5,7 @@
 //!   callers use
 //! - [`resume`]: returns the sandbox for a command, and starts the workspace if necessary
 //! - [`switch`]: continues the workspace in another sandbox, from a snapshot that [`lineage`] finds
+//! - [`labels`]: finds the snapshot with a label in all sandboxes of the workspace
 //! - [`provision`]: claims the sandboxes of the workspace
 //! - [`relocate`]: moves the workspace from a sandbox that does not answer to another one
 //! - [`autosave`]: saves the files of the running workspace; [`save_schedule`]: when that is due
@@ -26,6 +27,7 @@ mod create;
 mod delete;
 pub mod directory;
 mod fork;
+mod labels;
 mod lineage;
 mod migrate;
 mod promote;

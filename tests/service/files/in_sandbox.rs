@@ -151,7 +151,7 @@ fn invalid_options_reach_no_sandbox() {
     for (operation, options) in [
         (Operation::ReadFile, json!({ "path": "notes.txt" })),
         (Operation::ReadFile, json!({ "path": "notes.txt", "sandboxId": AGENT, "name": WORKSPACE })),
-        (Operation::ReadFile, json!({ "path": "notes.txt", "name": WORKSPACE, "label": "before" })),
+        (Operation::ReadFile, json!({ "path": "notes.txt", "name": WORKSPACE, "label": "a", "snapshotId": "b" })),
         (Operation::ReadFile, json!({ "path": "notes.txt", "sandboxId": AGENT, "label": "a", "dir": "/workspace" })),
         (Operation::ReadFile, json!({ "path": "../etc/passwd", "sandboxId": AGENT })),
         (Operation::WriteFile, write(json!({ "path": "src/../../x", "content": "" }))),

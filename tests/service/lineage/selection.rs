@@ -1,4 +1,5 @@
-//! A snapshot is selected by its id alone, in the workspace or the sandbox that the caller works in.
+//! A snapshot is selected in the workspace that the caller works in, by its id or its label, or by its id alone in a sandbox of
+//! its lineage.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
@@ -9,7 +10,8 @@ use crate::support::{ExpectError, Fixture, MINUTE, WORKSPACE, no_expiry};
 /// The active workspace `work`, which was moved to a new sandbox, and the answer of a snapshot of its former sandbox.
 fn with_moved_workspace() -> (Fixture, Value) {
     let fixture = Fixture::with_workspace();
-    let taken = fixture.run(Operation::Snapshot, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    let options = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "label": "base" });
+    let taken = fixture.run(Operation::Snapshot, &options).unwrap();
     fixture.start_workspace(WORKSPACE, &json!({ "from": taken["snapshotId"] })).unwrap();
     fixture.world.advance_clock(MINUTE);
     (fixture, taken)
@@ -21,7 +23,7 @@ fn calls(fixture: &Fixture) -> Vec<(Operation, Value)> {
         (Operation::Get, json!({})),
         (Operation::Manifest, json!({})),
         (Operation::Verify, json!({})),
-        (Operation::Label, json!({ "newLabel": "renamed" })),
+        (Operation::Label, json!({ "newLabel": "base" })),
         (Operation::Pin, json!({})),
         (Operation::Unpin, json!({})),
         (Operation::Branch, json!({})),
@@ -41,15 +43,17 @@ fn merged(base: &Value, more: &Value) -> Value {
 }
 
 #[test]
-fn snapshot_is_selected_by_its_id_in_a_workspace_and_in_any_sandbox_of_the_lineage() {
+fn snapshot_is_selected_in_a_workspace_and_in_any_sandbox_of_the_lineage() {
     let (fixture, taken) = with_moved_workspace();
     let present = fixture.sandbox_of(WORKSPACE);
     assert_ne!(taken["ref"]["originId"], present);
     for (operation, more) in calls(&fixture) {
         let id = &taken["snapshotId"];
-        for selection in
-            [json!({ "name": WORKSPACE, "snapshotId": id }), json!({ "sandboxId": present, "snapshotId": id })]
-        {
+        for selection in [
+            json!({ "name": WORKSPACE, "snapshotId": id }),
+            json!({ "name": WORKSPACE, "label": "base" }),
+            json!({ "sandboxId": present, "snapshotId": id }),
+        ] {
             let options = merged(&selection, &more);
             // The files of an archive are read by the module that the tests of `archive` cover.
             let by_short = fixture.run(operation, &merged(&json!({ "ref": taken["shortRef"] }), &more));
@@ -86,11 +90,29 @@ fn short_ref_is_accepted_as_the_id_of_a_snapshot() {
 }
 
 #[test]
-fn diff_and_the_source_of_a_workspace_accept_the_id_in_a_workspace() {
+fn source_of_a_workspace_is_selected_in_another_workspace() {
     let (fixture, taken) = with_moved_workspace();
-    let selection = json!({ "name": WORKSPACE, "snapshotId": taken["snapshotId"] });
-    fixture.create_workspace("copy", &json!({ "sourceSnapshot": selection })).unwrap();
-    assert_eq!(fixture.read_workspace_file("copy").as_deref(), Some("first"));
+    for (copy, selector) in [("one", json!({ "snapshotId": taken["snapshotId"] })), ("two", json!({ "label": "base" }))]
+    {
+        let selection = merged(&json!({ "name": WORKSPACE }), &selector);
+        fixture.create_workspace(copy, &json!({ "sourceSnapshot": selection })).unwrap();
+        assert_eq!(fixture.read_workspace_file(copy).as_deref(), Some("first"), "{selection}");
+    }
+}
+
+#[test]
+fn diff_of_two_labels_of_a_workspace_finds_each_in_its_sandbox() {
+    let (fixture, taken) = with_moved_workspace();
+    let present = fixture.sandbox_of(WORKSPACE);
+    let later = fixture.run(Operation::Snapshot, &json!({ "sandboxId": present, "label": "later" })).unwrap();
+    let labelled = |label: &str| json!({ "name": WORKSPACE, "label": label });
+    let ids = json!({ "from": { "ref": taken["shortRef"] }, "to": { "ref": later["shortRef"] } });
+    assert_eq!(
+        fixture
+            .run(Operation::Diff, &json!({ "from": labelled("base"), "to": labelled("later") }))
+            .map_err(|it| it.code()),
+        fixture.run(Operation::Diff, &ids).map_err(|it| it.code())
+    );
 }
 
 #[test]
@@ -115,7 +137,9 @@ fn null_selects_nothing_beside_the_workspace() {
 #[test]
 fn workspace_is_not_searched_if_the_snapshot_is_selected_in_another_way_too() {
     let (fixture, taken) = with_moved_workspace();
-    for (option, value) in [("label", json!("before")), ("sandboxId", json!("agent-42")), ("tenant", json!(7))] {
+    for (option, value) in
+        [("label", json!("base")), ("label", json!(7)), ("sandboxId", json!("agent-42")), ("tenant", json!(7))]
+    {
         let mut selection = json!({ "name": "missing", "snapshotId": taken["snapshotId"] });
         selection[option] = value;
         fixture.run(Operation::Get, &selection).expect_code(Code::InvalidArgument);

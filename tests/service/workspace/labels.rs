@@ -1,10 +1,10 @@
-//! Labels of a workspace with several sandboxes: a label of one of them is taken in the others.
+//! Labels of a workspace with several sandboxes: a label of one of them is taken in the others, and is found in all of them.
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Failure, Result};
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, Fixture, Method, WORKSPACE};
+use crate::support::{ExpectError, Fixture, MINUTE, Method, WORKSPACE};
 
 /// Takes a snapshot of the sandbox of a workspace.
 fn snapshot(fixture: &Fixture, workspace: &str, options: &Value) -> Result<Value> {
@@ -137,4 +137,79 @@ fn import_with_a_label_of_a_former_sandbox_is_refused_unless_it_replaces() {
     fixture.run(Operation::Import, &arguments).expect_code(Code::LabelTaken);
     arguments["replace"] = json!(true);
     fixture.run(Operation::Import, &arguments).unwrap();
+}
+
+/// Returns the id of the snapshot of the workspace that a label selects.
+fn labelled(fixture: &Fixture, label: &str) -> Result<Value> {
+    let selection = json!({ "name": WORKSPACE, "label": label });
+    fixture.run(Operation::Get, &selection).map(|snapshot| snapshot["snapshotId"].clone())
+}
+
+#[test]
+fn label_of_a_former_sandbox_selects_its_snapshot() {
+    let (fixture, base) = rolled_back();
+    assert_eq!(labelled(&fixture, "base").unwrap(), base);
+}
+
+#[test]
+fn label_that_was_replaced_selects_the_newest_snapshot_that_has_it() {
+    let (fixture, base) = rolled_back();
+    fixture.world.advance_clock(MINUTE);
+    let newer = snapshot(&fixture, WORKSPACE, &json!({ "label": "base", "replace": true })).unwrap();
+    fixture.revert_workspace(WORKSPACE, &base).unwrap();
+    assert_eq!(labelled(&fixture, "base").unwrap(), newer["snapshotId"]);
+}
+
+#[test]
+fn label_of_a_complete_snapshot_is_preferred_to_that_of_a_capture_in_progress() {
+    let (fixture, base) = rolled_back();
+    fixture.world.advance_clock(MINUTE);
+    let gate = fixture.world.before(Method::CreateBackup).block();
+    let options = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "label": "base", "replace": true });
+    let pending = fixture.begin(Operation::Snapshot, &options);
+    assert!(gate.is_reached());
+    assert_eq!(labelled(&fixture, "base").unwrap(), base);
+    gate.open();
+    let newer = pending.answer().unwrap();
+    assert_eq!(labelled(&fixture, "base").unwrap(), newer["snapshotId"]);
+}
+
+#[test]
+fn label_that_no_snapshot_has_is_not_found_and_the_newest_ones_are_named() {
+    let (fixture, _) = rolled_back();
+    let error = labelled(&fixture, "bsae").expect_code(Code::SnapshotNotFound);
+    assert!(error.message().contains("\"bsae\"") && error.remediation().contains("\"base\""), "{error:?}");
+    assert!(!error.is_retryable());
+}
+
+#[test]
+fn label_is_not_reported_as_missing_if_a_sandbox_of_the_workspace_does_not_answer() {
+    let (fixture, _) = rolled_back();
+    fixture.world.before(Method::SearchLabel).fail_transiently();
+    assert_ne!(labelled(&fixture, "bsae").unwrap_err().code(), Code::SnapshotNotFound);
+}
+
+#[test]
+fn latest_selects_the_newest_snapshot_of_the_present_files() {
+    let (fixture, base) = rolled_back();
+    assert_eq!(labelled(&fixture, "latest").unwrap(), base);
+    fixture.world.advance_clock(MINUTE);
+    let newer = snapshot(&fixture, WORKSPACE, &json!({ "label": "other" })).unwrap();
+    assert_eq!(labelled(&fixture, "latest").unwrap(), newer["snapshotId"]);
+}
+
+#[test]
+fn latest_is_an_ordinary_label_if_a_snapshot_has_it() {
+    let fixture = Fixture::with_workspace();
+    let first = snapshot(&fixture, WORKSPACE, &json!({ "label": "latest" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "other" })).unwrap();
+    assert_eq!(labelled(&fixture, "latest").unwrap(), first["snapshotId"]);
+}
+
+#[test]
+fn latest_of_a_workspace_without_snapshot_is_not_found() {
+    let fixture = Fixture::with_workspace();
+    let error = labelled(&fixture, "latest").expect_code(Code::SnapshotNotFound);
+    assert!(error.message().contains("has no snapshot"), "{error:?}");
 }

@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest,
 use sandbox_snapshotter::model::named::answer::StartOutcome;
 use sandbox_snapshotter::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    EnsuredRunning, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
     SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
@@ -17,7 +17,7 @@ use sandbox_snapshotter::model::request::ReviveRequest;
 use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::usage::SandboxUsage;
 use sandbox_snapshotter::model::{
-    BackupLocation, Error, Failure, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
+    BackupLocation, Error, Failure, Label, Policy, Result, Runtime, SandboxId, Selection, SnapshotId, SnapshotRequest,
     TakenSnapshot, Timestamp, root_of,
 };
 use sandbox_snapshotter::ports::{Ledger, Ports, SandboxLedgerClient};
@@ -140,6 +140,10 @@ impl SandboxLedgerClient for PlantedPorts {
 
     async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
         self.client().locate_snapshot(selection).await
+    }
+
+    async fn search_label(&self, id: &SandboxId, label: &Label) -> Result<LabelSearch> {
+        self.client().search_label(id, label).await
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {

@@ -1,5 +1,6 @@
 //! Errors about snapshots: absent, in use, stale, or with a label that is taken.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use super::output_note;
@@ -8,6 +9,9 @@ use crate::model::named::{Address, WorkspaceName};
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
 
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
+
+/// The number of labels that the error of an unknown label names.
+const MAX_LABELS: usize = 5;
 
 /// The remediation where a sandbox has another image than the snapshot.
 const OTHER_IMAGE: &str = "Deploy the image of the snapshot, or pass `onImageChange: \"report\"` to restore it anyway.";
@@ -37,6 +41,36 @@ impl Error {
             Selector::Label { label, .. } => format!("snapshot of {origin:?} with the label {:?}", label.as_str()),
         };
         Self::new(Code::SnapshotNotFound, format!("There is no {what}."), USE_ANOTHER)
+    }
+
+    /// [`Code::SnapshotNotFound`], for a label that no snapshot of a workspace has. `labels` are those of the newest ones.
+    pub fn label_not_found<'a>(
+        name: &WorkspaceName,
+        label: &Label,
+        labels: impl IntoIterator<Item = &'a Label>,
+    ) -> Self {
+        let labels: BTreeSet<&str> = labels.into_iter().map(Label::as_str).collect();
+        let labels: Vec<_> = labels.into_iter().take(MAX_LABELS).map(|label| format!("{label:?}")).collect();
+        let (name, label) = (name.as_str(), label.as_str());
+        let message = format!("No snapshot of the workspace {name:?} has the label {label:?}.");
+        if labels.is_empty() {
+            return Self::new(
+                Code::SnapshotNotFound,
+                message,
+                "The workspace has no snapshot yet: take one with `snapshot`.",
+            );
+        }
+        let remediation = format!("Pass another label, such as {}, or the id of a snapshot.", labels.join(", "));
+        Self::new(Code::SnapshotNotFound, message, remediation)
+    }
+
+    /// [`Code::SnapshotNotFound`], for the newest snapshot of a workspace that has none.
+    pub fn no_snapshot_of_workspace(name: &WorkspaceName) -> Self {
+        Self::new(
+            Code::SnapshotNotFound,
+            format!("The workspace {:?} has no snapshot.", name.as_str()),
+            "Take one with `snapshot`. A persistent workspace also takes one when it stops.",
+        )
     }
 
     /// [`Code::SnapshotNotFound`], for a label that no snapshot has any more.

@@ -152,6 +152,24 @@ impl schemars::JsonSchema for FileSource {
                 /// The label of the snapshot.
                 label: Label,
             },
+            /// In a snapshot, by its id in a workspace.
+            IdInWorkspace {
+                /// The name of the workspace.
+                name: WorkspaceName,
+                /// The tenant of the workspace; the default tenant if absent.
+                tenant: Option<Tenant>,
+                /// The id of the snapshot.
+                snapshot_id: SnapshotId,
+            },
+            /// In a snapshot, by its label in a workspace.
+            LabelInWorkspace {
+                /// The name of the workspace.
+                name: WorkspaceName,
+                /// The tenant of the workspace; the default tenant if absent.
+                tenant: Option<Tenant>,
+                /// The label of the snapshot. If none has the label `latest`, it selects the newest snapshot of the present files.
+                label: Label,
+            },
             /// In a running sandbox.
             Sandbox {
                 /// The sandbox that the snapshot was taken of, or a running sandbox.

@@ -11,18 +11,18 @@ use super::fields::Fields;
 use super::workspace::LineageScope;
 use crate::model::named::settings::OnImageChange;
 #[cfg(feature = "schema")]
+use crate::model::named::{Tenant, WorkspaceName};
+#[cfg(feature = "schema")]
 use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
 use crate::model::{DeltasOnDelete, Error, Label, Result, Runtime, SandboxId, ShortRef, SnapshotId, SnapshotRef};
 
 /// The ways to select a snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Selector {
     /// By the snapshot's ref.
     Ref {
         /// The ref of the snapshot.
-        #[cfg_attr(feature = "schema", schemars(transform = whole_ref))]
         r#ref: SnapshotRef,
     },
     /// By the snapshot's ref as one text.
@@ -72,6 +72,67 @@ impl Selector {
     }
 }
 
+/// The forms of a selection from outside. Before it is decoded, the Worker replaces a workspace by the sandbox of the snapshot.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Selector {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Selector".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        /// The ways to select a snapshot.
+        #[derive(schemars::JsonSchema)]
+        #[serde(untagged, rename_all_fields = "camelCase")]
+        #[allow(dead_code)]
+        enum Form {
+            /// By the snapshot's ref.
+            Ref {
+                /// The ref of the snapshot.
+                #[schemars(transform = whole_ref)]
+                r#ref: SnapshotRef,
+            },
+            /// By the snapshot's ref as one text.
+            Short {
+                /// Or its short form: one text, as `shortRef` of an answer.
+                r#ref: ShortRef,
+            },
+            /// By the snapshot's id.
+            Id {
+                /// The sandbox that the snapshot was taken of, or with a `snapshotId` another one of its lineage.
+                sandbox_id: SandboxId,
+                /// The id of the snapshot.
+                snapshot_id: SnapshotId,
+            },
+            /// By the snapshot's label.
+            Label {
+                /// The sandbox that the snapshot was taken of.
+                sandbox_id: SandboxId,
+                /// The label of the snapshot.
+                label: Label,
+            },
+            /// By the snapshot's id, in a workspace.
+            IdInWorkspace {
+                /// The name of a workspace. The snapshot is one of its lineage.
+                name: WorkspaceName,
+                /// The tenant of the workspace; the default tenant if absent.
+                tenant: Option<Tenant>,
+                /// The id of the snapshot.
+                snapshot_id: SnapshotId,
+            },
+            /// By the snapshot's label, in a workspace.
+            LabelInWorkspace {
+                /// The name of the workspace. The snapshot is one of its present or a former sandbox.
+                name: WorkspaceName,
+                /// The tenant of the workspace; the default tenant if absent.
+                tenant: Option<Tenant>,
+                /// The label of the snapshot. If none has the label `latest`, it selects the newest snapshot of the present files.
+                label: Label,
+            },
+        }
+        Form::json_schema(generator)
+    }
+}
+
 impl Field for Selector {
     /// The ref, and the ids and the label as text.
     type Raw = (Option<Value>, Option<String>, Option<String>, Option<String>);
@@ -104,8 +165,8 @@ impl Content for Selector {
             _ => {
                 return Err(Error::invalid_argument(
                     "The arguments must select exactly one snapshot",
-                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`, or the `name` of a \
-                     workspace of its lineage and its `snapshotId`.",
+                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`, or the `name` of its \
+                     workspace and its `snapshotId` or `label`.",
                 ));
             }
         })

@@ -1,0 +1,11 @@
+// A text that selects a snapshot of a workspace: its id, its short ref or its label.
+
+/** Returns whether a text has the form of a short ref. */
+export function isShortRef(text: string): boolean {
+  return text.startsWith('snap_');
+}
+
+/** Returns whether a text is a label: it has neither the form of an id nor that of a short ref. */
+export function isLabel(text: string): boolean {
+  return !isShortRef(text) && !/^snap-[a-z0-9]{16}$/.test(text);
+}

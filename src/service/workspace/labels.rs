@@ -1,0 +1,50 @@
+//! Finds the snapshot of a workspace with a label, in all its sandboxes.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::NamedWorkspace;
+use crate::model::named::NamedRecord;
+use crate::model::named::messages::{LabelSearch, SnapshotKey};
+use crate::model::request::ForkFrom;
+use crate::model::{Error, Label, Result, SandboxId};
+use crate::ports::{Ports, SandboxLedgerClient};
+
+/// The number of sandboxes that are asked at the same time.
+const CONCURRENCY: usize = 6;
+
+impl<P: Ports> NamedWorkspace<P> {
+    /// Returns the snapshot with a label. A label is unique in a sandbox; of the snapshots of several sandboxes that have it, the
+    /// newest one is meant, and a complete one rather than a capture in progress. If none has the label `latest`, it is the newest
+    /// snapshot of the present files.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotNotFound`](crate::model::Code::SnapshotNotFound); those of a sandbox that does not answer.
+    pub async fn find_label(&self, label: &Label) -> Result<SnapshotKey> {
+        self.ensure_configured()?;
+        let record = self.existing()?;
+        let searches = self.search_label(&record, label).await?;
+        let found = searches.iter().rev().filter_map(|(id, search)| search.found.as_ref().map(|found| (id, found)));
+        // Of equally old ones, that of the newest sandbox, which is the last one here.
+        if let Some((id, found)) = found.max_by_key(|(_, found)| (found.is_ready, found.created_at)) {
+            return Ok(SnapshotKey { origin_id: id.clone(), snapshot_id: found.snapshot_id.clone() });
+        }
+        let name = &self.address.name;
+        if label.as_str() != ForkFrom::LATEST {
+            let labels = searches.iter().flat_map(|(_, search)| &search.newest_labels);
+            return Err(Error::label_not_found(name, label, labels));
+        }
+        let newest = self.ports.sandbox_ledgers()?.newest_snapshot(&record.sandbox_id).await?;
+        let newest = newest.ok_or_else(|| Error::no_snapshot_of_workspace(name))?.snapshot;
+        Ok(SnapshotKey { origin_id: newest.origin_id, snapshot_id: newest.id })
+    }
+
+    /// Searches for a label in the sandboxes of the workspace, the present one first.
+    async fn search_label(&self, record: &NamedRecord, label: &Label) -> Result<Vec<(SandboxId, LabelSearch)>> {
+        let ledgers = &self.ports.sandbox_ledgers()?;
+        let search = |id: SandboxId| async move {
+            let search = ledgers.search_label(&id, label).await?;
+            Ok((id, search))
+        };
+        stream::iter(record.sandboxes().cloned()).map(search).buffered(CONCURRENCY).try_collect().await
+    }
+}
