@@ -101,7 +101,6 @@ test('a snapshot is compared with the present files of the workspace', async () 
 
 test('a text that is the name of no workspace promotes the snapshot with this label', async () => {
   const summary = { snapshotId: 'snap-aaaaaaaaaaaaaaaa', state: 'ready', createdAt: '2026-11-20T05:00:00Z' };
-  const described = { ...workspace, formerSandboxIds: [] };
   for (const [label, code] of [
     ['before-upgrade', 'WORKSPACE_NOT_FOUND'],
     ['before the upgrade', 'INVALID_WORKSPACE_NAME'],
@@ -111,13 +110,12 @@ test('a text that is the name of no workspace promotes the snapshot with this la
     const transport = new FakeTransport(({ operation, options }: Call) => {
       if (operation === 'get') return summary;
       if (operation === 'workspaces/promote' && options.from === label) throw rpcError(code, 'not_found');
-      return described;
+      return workspace;
     });
     await clientOver(transport).client.workspaces.handle(address).promote({ from: label });
     assert.deepEqual(sentTo(transport), [
       ['workspaces/promote', { ...address, from: label }],
-      ['workspaces/getByName', address],
-      ['get', { sandboxId: 'ws-1', label }],
+      ['get', { ...address, label }],
       ['workspaces/promote', { ...address, from: summary.snapshotId }],
     ]);
   }
@@ -127,7 +125,7 @@ test('a promotion without a workspace and a snapshot of its name fails as the Wo
   const transport = new FakeTransport(({ operation }: Call) => {
     if (operation === 'get') throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
     if (operation === 'workspaces/promote') throw rpcError('WORKSPACE_NOT_FOUND', 'not_found');
-    return { ...workspace, formerSandboxIds: [] };
+    return workspace;
   });
   const handle = clientOver(transport).client.workspaces.handle(address);
   await assert.rejects(handle.promote({ from: 'nothing' }), { code: 'WORKSPACE_NOT_FOUND' });

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::{Operation, Request};
 use sandbox_snapshotter::model::named::messages::SnapshotKey;
-use sandbox_snapshotter::model::request::record_fields;
+use sandbox_snapshotter::model::request::{InWorkspace, record_fields};
 use sandbox_snapshotter::model::{Result, SandboxId, SnapshotId};
-use sandbox_snapshotter::service::lineage::selection::{InWorkspace, selections};
+use sandbox_snapshotter::service::lineage::selection::selections;
 use serde_json::{Value, json};
 
 use super::examples::{examples, with};

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter_client::model::answer::{SnapshotState, Summary, Tree, TreeSandbox};
+use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    ForkFrom, LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
+    ForkFrom, InWorkspace, InWorkspaceBy, LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
 };
-use sandbox_snapshotter_client::model::{
-    Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
-};
+use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId};
+use serde::Serialize;
 
 use super::context::Context;
 use super::documents;
@@ -67,6 +66,15 @@ pub fn name_in_tenant(text: &str, tenant: &Tenant) -> Result<WorkspaceName> {
         return Err(Failure::invalid("INVALID_USAGE", message, remediation));
     }
     Ok(other.name)
+}
+
+/// The options that describe a snapshot of a workspace.
+#[derive(Serialize)]
+struct Search {
+    #[serde(flatten)]
+    selection: InWorkspace,
+    #[serde(flatten)]
+    lineage_scope: LineageScope,
 }
 
 impl Context {
@@ -167,50 +175,49 @@ impl Context {
         Ok(Selection { selector, lineage_scope })
     }
 
-    /// Finds the snapshot with an id or a label, or the `latest` one; for a named workspace, in its present and all former sandboxes. A label that
-    /// snapshots of several sandboxes have selects the newest one.
+    /// Finds the snapshot with an id or a label, or the `latest` one; for a named workspace, in its present and all former sandboxes.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
-        let mut sandboxes = self.sandboxes(target).map_err(|failure| self.suggest_order(failure, target, snapshot))?;
-        let all = sandboxes.clone();
-        let (searched_in, searched) = (target.to_owned(), snapshot.to_owned());
-        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
-            target: searched_in,
-            snapshot: searched,
-            sandboxes: all.clone(),
-            may_be_path: false,
-        });
-        if snapshot == ForkFrom::LATEST
-            && let Some(latest) = self.latest_snapshot(target, &all, lineage_scope)?
-        {
-            return self.find_snapshot(target, latest.as_str(), lineage_scope);
-        }
-        // In the last sandbox, an id or the only label is found, or reported, by the command itself.
-        let Some(last) = sandboxes.pop() else {
+        let sandboxes = self.sandboxes(target).map_err(|failure| self.suggest_order(failure, target, snapshot))?;
+        let Some(present) = sandboxes.first().cloned() else {
             return Err(Failure::foreign_answer("a workspace without a sandbox"));
         };
-        let last = selector(last, snapshot)?;
-        let mut found = Vec::new();
-        for sandbox_id in sandboxes {
-            let selector = selector(sandbox_id, snapshot)?;
-            match self.find_summary(&selector, lineage_scope)? {
-                Some(summary) if matches!(selector, Selector::Id { .. }) => {
-                    // `get` finds an id in the whole lineage; other operations only in the sandbox that it was taken of.
-                    let origin = summary.snapshot.as_ref().map(SnapshotRef::origin_id).filter(|id| all.contains(id));
-                    return origin.map_or(Ok(selector), |id| self::selector(id.clone(), snapshot));
-                }
-                Some(summary) => found.push((selector, summary)),
-                None => {}
+        *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
+            target: target.to_owned(),
+            snapshot: snapshot.to_owned(),
+            sandboxes,
+            may_be_path: false,
+        });
+        let selector = selector(present.clone(), snapshot)?;
+        match parse_target(target)? {
+            SandboxTarget::Named(address) => {
+                let by = match &selector {
+                    Selector::Label { label, .. } => InWorkspaceBy::Label(label.clone()),
+                    Selector::Id { snapshot_id, .. } => InWorkspaceBy::Id(snapshot_id.clone()),
+                    Selector::Ref { .. } | Selector::Short { .. } => return Ok(selector),
+                };
+                self.find_in_sandboxes(present, InWorkspace { address, by }, lineage_scope)
             }
+            SandboxTarget::Sandbox(id) if snapshot == ForkFrom::LATEST => {
+                let latest = self.latest_snapshot(&id, lineage_scope)?;
+                Ok(latest.map_or(selector, |snapshot_id| Selector::Id { sandbox_id: id, snapshot_id }))
+            }
+            // The command itself finds it, or reports that it does not exist.
+            SandboxTarget::Sandbox(_) => Ok(selector),
         }
-        if !found.is_empty()
-            && let Some(summary) = self.find_summary(&last, lineage_scope)?
-        {
-            found.push((last.clone(), summary));
-        }
-        // A capture in progress gets the label once it is complete. Of equally old snapshots, that of the newest sandbox is first.
-        found.reverse();
-        let newest = found.into_iter().max_by_key(|(_, summary)| (is_ready(summary), summary.created_at));
-        Ok(newest.map_or(last, |(selector, _)| selector))
+    }
+
+    /// Finds a snapshot of any sandbox of a workspace, whose present one is `present`.
+    fn find_in_sandboxes(
+        &self,
+        present: SandboxId,
+        selection: InWorkspace,
+        lineage_scope: &LineageScope,
+    ) -> Result<Selector> {
+        let search = Search { selection, lineage_scope: lineage_scope.clone() };
+        let Summary { snapshot_id, snapshot, .. } = self.call_read_only("get", &search)?.value;
+        // A capture in progress has no ref.
+        let sandbox_id = snapshot.map_or(present, |snapshot| snapshot.origin_id().clone());
+        Ok(Selector::Id { sandbox_id, snapshot_id })
     }
 
     /// Finds the snapshot of a workspace with an id, a short ref or a label.
@@ -282,10 +289,6 @@ pub(super) fn unknown_message(id: &SandboxId) -> String {
 pub(super) fn is_unknown(sandbox: &TreeSandbox) -> bool {
     let TreeSandbox { lineage, workspace, snapshots, problem, .. } = sandbox;
     lineage.is_none() && workspace.is_none() && problem.is_none() && snapshots.is_empty()
-}
-
-fn is_ready(snapshot: &Summary) -> bool {
-    snapshot.state == SnapshotState::Ready
 }
 
 /// Returns the argument that selects a workspace: `@name`, or `@tenant/name` for another tenant than the default one.

@@ -5,18 +5,15 @@ use serde_json::{Map, Value};
 
 use super::locate::find_origin;
 use crate::model::named::messages::SnapshotKey;
-use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::operation::Operation;
 use crate::model::operation_request::{Request, requests};
-use crate::model::{Code, Error, Label, Result, Selector, ShortRef, SnapshotId};
+use crate::model::request::{InWorkspace, InWorkspaceBy};
+use crate::model::{Code, Error, Result, Selector};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::access::Access;
 
 /// The options that contain the selection of a snapshot.
 const NESTED: [&str; 3] = ["from", "to", "sourceSnapshot"];
-
-/// The options that select a workspace.
-const WORKSPACE: [&str; 2] = ["name", "tenant"];
 
 /// Returns the options of a call with the sandbox of each snapshot that is selected in a named workspace:
 /// `{name, tenant?, snapshotId}` and `{name, tenant?, label}` become `{sandboxId, snapshotId}`. The caller must have access to the
@@ -32,10 +29,10 @@ pub async fn resolve_workspaces<P: Ports>(
             access.check_workspace(ports, &selected.address).await?;
             let workspaces = ports.named_workspaces()?;
             let key = match selected.by {
-                By::Id(snapshot_id) => {
+                InWorkspaceBy::Id(snapshot_id) => {
                     SnapshotKey { origin_id: workspaces.origin_of(&selected.address, &snapshot_id).await?, snapshot_id }
                 }
-                By::Label(label) => workspaces.find_label(&selected.address, &label).await?,
+                InWorkspaceBy::Label(label) => workspaces.find_label(&selected.address, &label).await?,
             };
             key.select_in(selection);
         }
@@ -77,54 +74,6 @@ const fn selects_snapshot(operation: Operation) -> bool {
             | Call::SummarizeFiles
             | Call::RestoreFiles
     )
-}
-
-/// The selection of a snapshot in a named workspace.
-pub struct InWorkspace {
-    /// The workspace.
-    pub address: Address,
-    /// The snapshot.
-    pub by: By,
-}
-
-/// How a snapshot is selected in a named workspace.
-pub enum By {
-    /// By its id. The snapshot is one of the lineage of the workspace.
-    Id(SnapshotId),
-    /// By its label. The snapshot is one of the sandboxes of the workspace.
-    Label(Label),
-}
-
-impl InWorkspace {
-    /// Removes the workspace from a selection. Returns `None`, and leaves it to the decoder to report what does not fit, if the
-    /// selection is none in a workspace, or contains a short ref, which names the sandbox.
-    ///
-    /// # Errors
-    /// [`Code::InvalidArgument`].
-    pub fn take(selection: &mut Map<String, Value>) -> Result<Option<Self>> {
-        let is_given = |name: &str| selection.get(name).is_some_and(|value| !value.is_null());
-        let text = |name: &str| selection.get(name).and_then(Value::as_str);
-        if !WORKSPACE.into_iter().any(is_given) {
-            selection.retain(|name, _| !WORKSPACE.contains(&name.as_str()));
-            return Ok(None);
-        }
-        let Some(name) = text("name") else { return Ok(None) };
-        let is_exclusive = !is_given("sandboxId") && !is_given("ref");
-        let (is_by_id, is_by_label) = (is_given("snapshotId"), is_given("label"));
-        if !is_exclusive || is_by_id == is_by_label || (is_given("tenant") && text("tenant").is_none()) {
-            return Ok(None);
-        }
-        let tenant = text("tenant").map_or_else(|| Ok(Tenant::default_tenant()), Tenant::parse)?;
-        let address = Address { tenant, name: WorkspaceName::parse(name)? };
-        let by = match (text("snapshotId"), text("label")) {
-            (Some(id), _) if id.starts_with(ShortRef::PREFIX) => None,
-            (Some(id), _) => Some(By::Id(SnapshotId::parse(id)?)),
-            (None, Some(label)) => Some(By::Label(Label::parse(label)?)),
-            (None, None) => return Ok(None),
-        };
-        selection.retain(|name, _| !WORKSPACE.contains(&name.as_str()));
-        Ok(by.map(|by| Self { address, by }))
-    }
 }
 
 impl SnapshotKey {

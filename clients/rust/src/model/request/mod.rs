@@ -4,6 +4,7 @@
 //! - [`ImportRequest`]: imports a backup
 //! - [`Selection`]: selects an existing snapshot, with the lineage scope of the caller; [`RestoreRequest`],
 //!   [`DeleteRequest`] and [`LabelRequest`] extend it
+//! - [`InWorkspace`]: selects a snapshot in a named workspace
 //! - [`DiffRequest`]: compares two snapshots
 //! - [`ReviveRequest`]: restores the files of a sandbox in the same sandbox
 //! - [`SandboxSelection`]: selects a sandbox, or the workspace that it belongs to
@@ -30,6 +31,7 @@ mod file_source;
 mod files;
 mod health;
 mod import;
+mod in_workspace;
 mod list_workspaces;
 mod named;
 mod revive;
@@ -61,6 +63,7 @@ pub use files::{
 };
 pub use health::HealthRequest;
 pub use import::ImportRequest;
+pub use in_workspace::{InWorkspace, InWorkspaceBy};
 pub use list_workspaces::ListWorkspacesRequest;
 pub use named::{ForkRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest};
 pub use revive::ReviveRequest;
