@@ -58,16 +58,19 @@ test('a workspace goes back to a snapshot by the calls of the documentation', as
   const exec = (command: string) => call('exec', { name: 'lab', command });
   const { sandboxId } = await call('workspaces/getOrCreate', { name: 'lab' });
   await exec('echo good >notes.txt');
-  const { snapshotId } = (await call('snapshot', { sandboxId, label: 'good' })).ref;
+  await call('snapshot', { sandboxId, label: 'good' });
   await exec('echo worse >notes.txt');
-  const { changes } = await call('diff', { from: { name: 'lab', snapshotId }, to: { sandboxId } });
+  const good = { name: 'lab', label: 'good' };
+  const { changes } = await call('diff', { from: good, to: { name: 'lab' } });
   assert.deepEqual(
     changes.map(({ path }: { path: string }) => path),
     ['notes.txt'],
   );
+  const { snapshotId } = await call('get', good);
   const updated = await call('workspaces/update', { name: 'lab', currentSnapshotId: snapshotId });
   assert.deepEqual(updated.formerSandboxIds, [sandboxId]);
   assert.equal((await exec('cat notes.txt')).stdout, 'good\n');
+  assert.equal((await call('get', good)).snapshotId, snapshotId);
   assert.equal((await call('get', { name: 'lab', snapshotId })).label, 'good');
 });
 
