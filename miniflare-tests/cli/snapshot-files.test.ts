@@ -182,16 +182,16 @@ describe('the files of a snapshot', () => {
   test('`diff --patch` shows no content of binary and large files, and selects paths', async () => {
     await world.exec(
       origin,
-      'printf "\\0" > binary; head -c 2000000 /dev/zero | tr "\\0" x > large; echo y > file',
+      'printf "\\0" > binary; head -c 2000000 /dev/zero | tr "\\0" x > large; echo longer > file',
     );
     assert.equal(
       await cli.print('diff', origin, 'files', '-p'),
       'diff --git a/binary b/binary\nnew file mode 100644\nBinary files /dev/null and b/binary differ\n' +
-        'diff --git a/file b/file\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-x\n+y\n' +
+        'diff --git a/file b/file\n--- a/file\n+++ b/file\n@@ -1 +1 @@\n-x\n+longer\n' +
         'diff --git a/large b/large\nnew file mode 100644\nFiles /dev/null and b/large differ: too large to show\n',
     );
     const selected = await cli.print('diff', origin, 'files', '--patch', '--path', 'file', '--path', 'cache');
-    assert.match(selected, /^diff --git a\/file b\/file\n[^\n]*\n[^\n]*\n@@ -1 \+1 @@\n-x\n\+y\n$/);
+    assert.match(selected, /^diff --git a\/file b\/file\n[^\n]*\n[^\n]*\n@@ -1 \+1 @@\n-x\n\+longer\n$/);
     assert.deepEqual(await cli.code('diff', origin, 'files', '--patch', '--quiet'), ['INVALID_USAGE', 2]);
   });
 });

@@ -8,7 +8,9 @@ use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
     ForkFrom, InWorkspace, InWorkspaceBy, LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
 };
-use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId};
+use sandbox_snapshotter_client::model::{
+    Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
+};
 use serde::Serialize;
 
 use super::context::Context;
@@ -187,16 +189,9 @@ impl Context {
             sandboxes,
             may_be_path: false,
         });
-        let selector = selector(present.clone(), snapshot)?;
+        let selector = selector(present, snapshot)?;
         match parse_target(target)? {
-            SandboxTarget::Named(address) => {
-                let by = match &selector {
-                    Selector::Label { label, .. } => InWorkspaceBy::Label(label.clone()),
-                    Selector::Id { snapshot_id, .. } => InWorkspaceBy::Id(snapshot_id.clone()),
-                    Selector::Ref { .. } | Selector::Short { .. } => return Ok(selector),
-                };
-                self.find_in_sandboxes(present, InWorkspace { address, by }, lineage_scope)
-            }
+            SandboxTarget::Named(address) => self.find_in_sandboxes(address, selector, lineage_scope),
             SandboxTarget::Sandbox(id) if snapshot == ForkFrom::LATEST => {
                 let latest = self.latest_snapshot(&id, lineage_scope)?;
                 Ok(latest.map_or(selector, |snapshot_id| Selector::Id { sandbox_id: id, snapshot_id }))
@@ -206,18 +201,26 @@ impl Context {
         }
     }
 
-    /// Finds a snapshot of any sandbox of a workspace, whose present one is `present`.
-    fn find_in_sandboxes(
-        &self,
-        present: SandboxId,
-        selection: InWorkspace,
-        lineage_scope: &LineageScope,
-    ) -> Result<Selector> {
+    /// Finds a snapshot of any sandbox of a workspace. `present` selects it in the present sandbox.
+    fn find_in_sandboxes(&self, address: Address, present: Selector, lineage_scope: &LineageScope) -> Result<Selector> {
+        let by = match &present {
+            Selector::Label { label, .. } => InWorkspaceBy::Label(label.clone()),
+            Selector::Id { snapshot_id, .. } => InWorkspaceBy::Id(snapshot_id.clone()),
+            Selector::Ref { .. } | Selector::Short { .. } => return Ok(present),
+        };
+        let selection = InWorkspace { address, by };
         let search = Search { selection, lineage_scope: lineage_scope.clone() };
-        let Summary { snapshot_id, snapshot, .. } = self.call_read_only("get", &search)?.value;
-        // A capture in progress has no ref.
-        let sandbox_id = snapshot.map_or(present, |snapshot| snapshot.origin_id().clone());
-        Ok(Selector::Id { sandbox_id, snapshot_id })
+        match self.call_without_suggestions::<Summary>("get", &search) {
+            Ok(answer) => {
+                let Summary { snapshot_id, snapshot, .. } = answer.value;
+                // A capture in progress has no ref.
+                let origin_id = snapshot.as_ref().map_or(present.origin_id(), SnapshotRef::origin_id);
+                Ok(Selector::Id { sandbox_id: origin_id.clone(), snapshot_id })
+            }
+            // The command itself reports it.
+            Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => Ok(present),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Finds the snapshot of a workspace with an id, a short ref or a label.

@@ -214,6 +214,8 @@ fn token_for_a_fork_does_not_permit_its_origin() {
     refuse(Operation::GetOrCreateWorkspace, &json!({ "name": "fork", "from": id }));
     refuse(Operation::ForkWorkspace, &json!({ "name": "fork", "newName": "fork-fork", "from": id }));
     refuse(Operation::UpdateWorkspace, &json!({ "name": "fork", "currentSnapshotId": "snap-aaaaaaaaaaaaaaaa" }));
+    // The fork has no snapshot yet: the newest one of its files is of the origin.
+    refuse(Operation::Get, &json!({ "name": "fork", "label": "latest" }));
     let own = it.fixture.stop_with_content("fork", "second");
     it.fixture.run_as(&fork, Operation::UpdateWorkspace, &json!({ "name": "fork", "currentSnapshotId": own })).unwrap();
     it.fixture.run_as(&fork, Operation::StartWorkspace, &json!({ "name": "fork", "from": own })).unwrap();
@@ -346,12 +348,16 @@ fn tools_of_foreign_workspaces_are_refused() {
 }
 
 #[test]
-fn id_of_a_snapshot_in_a_foreign_workspace_is_refused() {
+fn id_and_label_of_a_snapshot_in_a_foreign_workspace_are_refused() {
     let it = Tenants::new();
     for id in [&it.foreign_snapshot["snapshotId"], &json!("snap-aaaaaaaaaaaaaaaa")] {
         it.refuses(Operation::Get, &json!({ "name": "other", "snapshotId": id }));
         it.refuses(Operation::StartWorkspace, &json!({ "name": WORKSPACE, "from": id }));
         it.refuses(Operation::ForkWorkspace, &json!({ "name": WORKSPACE, "from": id }));
+    }
+    let label = &it.fixture.run(Operation::Get, &by_ref(&it.foreign_snapshot)).unwrap()["label"];
+    for label in [label, &json!("missing")] {
+        it.refuses(Operation::Get, &json!({ "name": "other", "label": label }));
     }
     let own = &it.own_snapshot["snapshotId"];
     assert_eq!(it.permits(Operation::Get, &json!({ "name": WORKSPACE, "snapshotId": own }))["snapshotId"], *own);
