@@ -167,6 +167,14 @@ describe('one snapshot', () => {
     assert.match(await cli.print('snapshot', 'show', origin, id), /\nsize +4\.1 kB \(4096 bytes\)\n/);
   });
 
+  test('is shown by its short ref, which must be of the sandbox', async () => {
+    const { snapshotId, shortRef } = await cli.json('snapshot', 'create', origin, '--label', 'by ref');
+    assert.equal((await cli.json('snapshot', 'show', origin, shortRef)).snapshotId, snapshotId);
+    const { error, exitCode } = await cli.failure('snapshot', 'show', 'another', shortRef);
+    assert.deepEqual([error.code, exitCode], ['INVALID_USAGE', 2]);
+    assert.match(error.remediation, new RegExp(`^Pass ${origin} in place of another\\.$`));
+  });
+
   test('is verified, and a damaged snapshot has the exit status 10', async () => {
     assert.match(
       await cli.print('snapshot', 'verify', origin, 'first'),

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod answers;
+#[path = "../schema/decoding.rs"]
+mod decoding;
 mod downloads;
 mod errors;
 #[path = "../schema/examples.rs"]

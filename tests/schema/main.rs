@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod answers;
+mod decoding;
 mod document;
 mod example_session;
 mod examples;

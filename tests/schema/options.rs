@@ -3,34 +3,15 @@
 use std::collections::BTreeSet;
 
 use sandbox_snapshotter::api::operations::{Operation, Request};
-use sandbox_snapshotter::model::named::messages::SnapshotKey;
-use sandbox_snapshotter::model::request::{InWorkspace, record_fields};
-use sandbox_snapshotter::model::{Result, SandboxId, SnapshotId};
-use sandbox_snapshotter::service::lineage::selection::selections;
+use sandbox_snapshotter::model::request::record_fields;
 use serde_json::{Value, json};
 
+use super::decoding::{decode, resolved};
 use super::examples::{examples, with};
 use super::schemas::Schemas;
 
 /// Options that the decoders read only to reject them with a specific error.
 const REFUSED_OPTIONS: [&str; 1] = ["memory"];
-
-/// Decodes the options of an operation as the Worker does: after a snapshot that is selected in a workspace was found.
-fn decode(operation: Operation, options: &Value) -> Result<Request> {
-    Request::decode(operation, &resolved(operation, options)?)
-}
-
-/// Returns options with the sandbox of a snapshot that is selected in a workspace.
-fn resolved(operation: Operation, options: &Value) -> Result<Value> {
-    let mut options = options.clone();
-    for selection in selections(operation, &mut options) {
-        if InWorkspace::take(selection)?.is_some() {
-            let (origin_id, snapshot_id) = (SandboxId::parse("agent-42")?, SnapshotId::parse("snap-abcdefghij012345")?);
-            SnapshotKey { origin_id, snapshot_id }.select_in(selection);
-        }
-    }
-    Ok(options)
-}
 
 /// Returns the names of the members of an object.
 fn names(options: &Value) -> BTreeSet<String> {

@@ -177,7 +177,8 @@ impl Context {
         Ok(Selection { selector, lineage_scope })
     }
 
-    /// Finds the snapshot with an id or a label, or the `latest` one; for a named workspace, in its present and all former sandboxes.
+    /// Finds the snapshot with an id, a short ref or a label, or the `latest` one; for a named workspace, in its present and all
+    /// former sandboxes.
     pub fn find_snapshot(&self, target: &str, snapshot: &str, lineage_scope: &LineageScope) -> Result<Selector> {
         let sandboxes = self.sandboxes(target).map_err(|failure| self.suggest_order(failure, target, snapshot))?;
         let Some(present) = sandboxes.first().cloned() else {
@@ -186,10 +187,11 @@ impl Context {
         *self.snapshot_search.borrow_mut() = Some(SnapshotSearch {
             target: target.to_owned(),
             snapshot: snapshot.to_owned(),
-            sandboxes,
+            sandboxes: sandboxes.clone(),
             may_be_path: false,
         });
         let selector = selector(present, snapshot)?;
+        check_ref(&selector, &sandboxes, target)?;
         match parse_target(target)? {
             SandboxTarget::Named(address) => self.find_in_sandboxes(address, selector, lineage_scope),
             SandboxTarget::Sandbox(id) if snapshot == ForkFrom::LATEST => {
@@ -320,13 +322,22 @@ pub fn parse_label(text: &str) -> Result<Label> {
 fn selector(sandbox_id: SandboxId, snapshot: &str) -> Result<Selector> {
     Ok(match SnapshotId::parse(snapshot) {
         Ok(snapshot_id) => Selector::Id { sandbox_id, snapshot_id },
-        Err(_) if snapshot.starts_with(ShortRef::PREFIX) && ShortRef::parse(snapshot).is_ok() => {
-            let message = format!("{snapshot:?} is a ref, which selects a snapshot by itself.");
-            let remediation = format!("Pass `--ref {snapshot}` in place of the sandbox and the snapshot.");
-            return Err(Failure::invalid("INVALID_USAGE", message, remediation));
-        }
-        Err(_) => Selector::Label { sandbox_id, label: Label::parse(snapshot)? },
+        Err(_) => match ShortRef::parse(snapshot) {
+            Ok(short) => Selector::Short { r#ref: short },
+            Err(_) => Selector::Label { sandbox_id, label: Label::parse(snapshot)? },
+        },
     })
+}
+
+/// Verifies that a ref in the place of a snapshot is of one of the selected sandboxes.
+fn check_ref(selector: &Selector, sandboxes: &[SandboxId], target: &str) -> Result<()> {
+    let origin_id = selector.origin_id();
+    if sandboxes.contains(origin_id) {
+        return Ok(());
+    }
+    let message = format!("The ref is of a snapshot of the sandbox {:?}, and not of {target}.", origin_id.as_str());
+    let remediation = format!("Pass {} in place of {target}.", shell_words([origin_id.as_str()]));
+    Err(Failure::invalid("INVALID_USAGE", message, remediation))
 }
 
 #[cfg(test)]
