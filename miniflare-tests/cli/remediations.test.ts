@@ -108,8 +108,6 @@ test('a snapshot that is not an argument of its own is answered with the words f
       await help('workspace', 'promote', name, '--from', from),
       new RegExp(`: \`--from @${name} --snapshot before\`\\.$`),
     );
-  const { shortRef } = await cli.json('snapshot', 'show', `@${name}`, 'before');
-  assert.ok((await help('snapshot', 'show', `@${name}`, shortRef)).includes(`\`--ref ${shortRef}\``));
 });
 
 test('a directory that is missing is answered with the way back', async () => {

@@ -66,7 +66,7 @@ impl ObjectService for Service<WorkerPorts> {
             NamedMessage::SourceOf { of } => to_json(&self.creation_source(of.as_ref())?),
             NamedMessage::Usage { instance } => to_json(&self.usage(instance).await?),
             NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
-            NamedMessage::FindLabel { label } => to_json(&self.find_label(&label).await?),
+            NamedMessage::FindLabel { label, key } => to_json(&self.find_label(&label, key.as_deref()).await?),
             NamedMessage::ActiveSandbox => to_json(&self.active_sandbox()?),
             NamedMessage::IsStopped => to_json(&self.is_stopped()?),
             NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),

@@ -72,7 +72,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::Find { selection, tenant } => {
                 to_json(&self.find_snapshot(Selection::decode(&selection)?, &tenant).await?)?
             }
-            Message::SearchLabel { label } => to_json(&self.search_label(&label).await?)?,
+            Message::SearchLabel { label, key } => to_json(&self.search_label(&label, key.as_deref()).await?)?,
             Message::Locate { selection } => to_json(&self.locate_snapshot(&Selection::decode(&selection)?).await?)?,
             Message::Newest => to_json(&self.newest_snapshot().await?)?,
             Message::TakeSnapshot { options, cause } => {

@@ -66,6 +66,8 @@ pub enum NamedMessage {
     FindLabel {
         /// The label.
         label: Label,
+        /// The idempotency key of the call that uses the snapshot.
+        key: Option<String>,
     },
 }
 
@@ -137,8 +139,9 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
         self.named.call(&address.to_string(), &NamedMessage::OriginOf { id: snapshot_id.clone() }).await
     }
 
-    async fn find_label(&self, address: &Address, label: &Label) -> Result<SnapshotKey> {
-        self.named.call(&address.to_string(), &NamedMessage::FindLabel { label: label.clone() }).await
+    async fn find_label(&self, address: &Address, label: &Label, key: Option<&str>) -> Result<SnapshotKey> {
+        let key = key.map(str::to_owned);
+        self.named.call(&address.to_string(), &NamedMessage::FindLabel { label: label.clone(), key }).await
     }
 
     async fn call_tokens<T: DeserializeOwned + 'static>(&self, tenant: &Tenant, message: &TokenMessage) -> Result<T> {

@@ -87,6 +87,8 @@ pub enum Message {
     SearchLabel {
         /// The label.
         label: Label,
+        /// The idempotency key.
+        key: Option<String>,
     },
     /// [`SandboxLedgerClient::locate_snapshot`]
     Locate {
@@ -211,8 +213,9 @@ impl SandboxLedgerClient for WorkspaceObjects {
         self.0.call(id.as_str(), &Message::Find { selection, tenant: tenant.clone() }).await
     }
 
-    async fn search_label(&self, id: &SandboxId, label: &Label) -> Result<LabelSearch> {
-        self.0.call(id.as_str(), &Message::SearchLabel { label: label.clone() }).await
+    async fn search_label(&self, id: &SandboxId, label: &Label, key: Option<&str>) -> Result<LabelSearch> {
+        let key = key.map(str::to_owned);
+        self.0.call(id.as_str(), &Message::SearchLabel { label: label.clone(), key }).await
     }
 
     async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {

@@ -70,8 +70,13 @@ pub trait SandboxLedgerClient {
     /// Returns the selected snapshot if it exists, can be used, and does not belong to another tenant.
     fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> impl Future<Output = Result<FoundSnapshot>>;
 
-    /// Searches for a label in the ledger of `id`.
-    fn search_label(&self, id: &SandboxId, label: &Label) -> impl Future<Output = Result<LabelSearch>>;
+    /// Searches for a label, and for a call with an idempotency key, in the ledger of `id`.
+    fn search_label(
+        &self,
+        id: &SandboxId,
+        label: &Label,
+        key: Option<&str>,
+    ) -> impl Future<Output = Result<LabelSearch>>;
 
     /// Returns the selected snapshot and the place of its archive.
     fn locate_snapshot(&self, selection: &Selection) -> impl Future<Output = Result<LocatedSnapshot>>;
@@ -190,8 +195,13 @@ pub trait NamedWorkspaceClient {
     fn origin_of(&self, address: &Address, snapshot_id: &SnapshotId) -> impl Future<Output = Result<SandboxId>>;
 
     /// Returns the snapshot of the workspace `address` with a label; for `latest`, if none has it, the newest one of the present
-    /// files.
-    fn find_label(&self, address: &Address, label: &Label) -> impl Future<Output = Result<SnapshotKey>>;
+    /// files. `key` is the idempotency key of the call that uses it.
+    fn find_label(
+        &self,
+        address: &Address,
+        label: &Label,
+        key: Option<&str>,
+    ) -> impl Future<Output = Result<SnapshotKey>>;
 
     /// Returns what the workspace `address` uses. The cost is that of containers of the type `instance`.
     fn usage(&self, address: &Address, instance: InstanceType) -> impl Future<Output = Result<WorkspaceUsage>>;

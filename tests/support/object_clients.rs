@@ -83,9 +83,12 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
         .await
     }
 
-    async fn search_label(&self, id: &SandboxId, label: &Label) -> Result<LabelSearch> {
-        let label = label.clone();
-        self.ask(Method::SearchLabel, id, label, |own, label| async move { own.search_label(&label).await }).await
+    async fn search_label(&self, id: &SandboxId, label: &Label, key: Option<&str>) -> Result<LabelSearch> {
+        let arguments = (label.clone(), key.map(str::to_owned));
+        let search = |own: SandboxService<S>, (label, key): (Label, Option<String>)| async move {
+            own.search_label(&label, key.as_deref()).await
+        };
+        self.ask(Method::SearchLabel, id, arguments, search).await
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {
@@ -265,10 +268,12 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         self.ask_named(Method::OriginOf, address, id, |own, id| async move { own.origin_of(&id).await }).await
     }
 
-    async fn find_label(&self, address: &Address, label: &Label) -> Result<SnapshotKey> {
-        let label = label.clone();
-        self.ask_named(Method::FindLabel, address, label, |own, label| async move { own.find_label(&label).await })
-            .await
+    async fn find_label(&self, address: &Address, label: &Label, key: Option<&str>) -> Result<SnapshotKey> {
+        let arguments = (label.clone(), key.map(str::to_owned));
+        let find = |own: NamedService<S>, (label, key): (Label, Option<String>)| async move {
+            own.find_label(&label, key.as_deref()).await
+        };
+        self.ask_named(Method::FindLabel, address, arguments, find).await
     }
 
     async fn call_tokens<T: DeserializeOwned + 'static>(&self, tenant: &Tenant, message: &TokenMessage) -> Result<T> {

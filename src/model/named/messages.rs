@@ -273,6 +273,9 @@ pub struct LabelSearch {
     /// The labels of the newest snapshots, if none has the label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub newest_labels: Vec<Label>,
+    /// Whether a call with the idempotency key of the search was made here.
+    #[serde(default)]
+    pub has_key: bool,
 }
 
 /// A snapshot that was found by its label.

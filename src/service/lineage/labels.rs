@@ -16,8 +16,8 @@ use crate::service::CloudflareSandboxSnapshotter;
 const SUGGESTED: u32 = 5;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Searches for a label in the ledger of this sandbox.
-    pub async fn search_label(&self, label: &Label) -> Result<LabelSearch> {
+    /// Searches for a label, and for a call with an idempotency key, in the ledger of this sandbox.
+    pub async fn search_label(&self, label: &Label, key: Option<&str>) -> Result<LabelSearch> {
         self.prepare_call().await?;
         let found = self.ledger.snapshot_by_label(label)?.map(|snapshot| LabeledSnapshot {
             created_at: snapshot.created_at(),
@@ -28,7 +28,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Some(_) => Vec::new(),
             None => self.ledger.snapshot_page(None, None, SUGGESTED)?,
         };
-        Ok(LabelSearch { found, newest_labels: newest.into_iter().map(|snapshot| snapshot.label).collect() })
+        let newest_labels = newest.into_iter().map(|snapshot| snapshot.label).collect();
+        let has_key = key.map_or(Ok(None), |key| self.ledger.idempotency_record(key))?.is_some();
+        Ok(LabelSearch { found, newest_labels, has_key })
     }
 
     /// Returns a snapshot with the label, and its sandbox: another one of the same workspace. A sandbox that does not answer,

@@ -25,16 +25,17 @@ pub async fn resolve_workspaces<P: Ports>(
     mut options: Value,
 ) -> Result<Value> {
     for selection in selections(operation, &mut options) {
+        let key = selection.get("idempotencyKey").and_then(Value::as_str).map(str::to_owned);
         if let Some(selected) = InWorkspace::take(selection)? {
             access.check_workspace(ports, &selected.address).await?;
             let workspaces = ports.named_workspaces()?;
-            let key = match selected.by {
+            let found = match selected.by {
                 InWorkspaceBy::Id(snapshot_id) => {
                     SnapshotKey { origin_id: workspaces.origin_of(&selected.address, &snapshot_id).await?, snapshot_id }
                 }
-                InWorkspaceBy::Label(label) => workspaces.find_label(&selected.address, &label).await?,
+                InWorkspaceBy::Label(label) => workspaces.find_label(&selected.address, &label, key.as_deref()).await?,
             };
-            key.select_in(selection);
+            found.select_in(selection);
         }
     }
     Ok(options)

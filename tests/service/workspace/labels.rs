@@ -213,3 +213,36 @@ fn latest_of_a_workspace_without_snapshot_is_not_found() {
     let error = labelled(&fixture, "latest").expect_code(Code::SnapshotNotFound);
     assert!(error.message().contains("has no snapshot"), "{error:?}");
 }
+
+/// Restores the snapshot of the workspace with a label. Returns the id of the new sandbox.
+fn restore(fixture: &Fixture, label: &str, key: &str) -> Result<Value> {
+    let options = json!({ "name": WORKSPACE, "label": label, "idempotencyKey": key });
+    fixture.run(Operation::Restore, &options).map(|restored| restored["ref"]["sandboxId"].clone())
+}
+
+#[test]
+fn repeated_restore_of_a_label_has_the_same_answer_although_a_newer_snapshot_of_another_sandbox_has_the_label() {
+    let (fixture, base) = rolled_back();
+    let restored = restore(&fixture, "base", "k").unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let newer = snapshot(&fixture, WORKSPACE, &json!({ "label": "base", "replace": true })).unwrap();
+    assert_eq!(labelled(&fixture, "base").unwrap(), newer["snapshotId"]);
+    assert_eq!(restore(&fixture, "base", "k").unwrap(), restored);
+    assert_ne!(restore(&fixture, "base", "other").unwrap(), restored);
+    fixture.revert_workspace(WORKSPACE, &base).unwrap();
+    assert_eq!(restore(&fixture, "base", "k").unwrap(), restored);
+}
+
+#[test]
+fn repeated_restore_whose_label_means_another_snapshot_creates_no_second_sandbox() {
+    let (fixture, base) = rolled_back();
+    restore(&fixture, "latest", "k").unwrap();
+    fixture.world.advance_clock(MINUTE);
+    snapshot(&fixture, WORKSPACE, &json!({ "label": "other" })).unwrap();
+    restore(&fixture, "latest", "k").expect_code(Code::IdempotencyConflict);
+    let mut arguments = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "newLabel": "former" });
+    arguments["snapshotId"] = base;
+    restore(&fixture, "base", "of a label").unwrap();
+    fixture.run(Operation::Label, &arguments).unwrap();
+    restore(&fixture, "base", "of a label").expect_code(Code::IdempotencyConflict);
+}

@@ -142,8 +142,8 @@ impl SandboxLedgerClient for PlantedPorts {
         self.client().locate_snapshot(selection).await
     }
 
-    async fn search_label(&self, id: &SandboxId, label: &Label) -> Result<LabelSearch> {
-        self.client().search_label(id, label).await
+    async fn search_label(&self, id: &SandboxId, label: &Label, key: Option<&str>) -> Result<LabelSearch> {
+        self.client().search_label(id, label, key).await
     }
 
     async fn find_snapshot(&self, selection: &Selection, tenant: &Tenant) -> Result<FoundSnapshot> {

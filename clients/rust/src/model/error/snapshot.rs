@@ -49,8 +49,9 @@ impl Error {
         label: &Label,
         labels: impl IntoIterator<Item = &'a Label>,
     ) -> Self {
-        let labels: BTreeSet<&str> = labels.into_iter().map(Label::as_str).collect();
-        let labels: Vec<_> = labels.into_iter().take(MAX_LABELS).map(|label| format!("{label:?}")).collect();
+        let mut seen = BTreeSet::new();
+        let labels = labels.into_iter().map(Label::as_str).filter(|label| seen.insert(*label));
+        let labels: Vec<_> = labels.take(MAX_LABELS).map(|label| format!("{label:?}")).collect();
         let (name, label) = (name.as_str(), label.as_str());
         let message = format!("No snapshot of the workspace {name:?} has the label {label:?}.");
         if labels.is_empty() {
