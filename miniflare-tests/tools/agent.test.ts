@@ -193,7 +193,10 @@ for (const [what, format] of Object.entries(FORMATS)) {
       const model = new Model(new Harness(world, `corrected-${what}`), format);
       await model.run('echo x > file');
       assert.match(await model.callRefused('workspace_restore'), /`ref` is missing/);
-      assert.match(await model.callRefused('workspace_restore', { ref: 'the previous one' }), /INVALID_REF/);
+      assert.match(
+        await model.callRefused('workspace_restore', { ref: 'the previous one' }),
+        /SNAPSHOT_NOT_FOUND/,
+      );
       assert.match(await model.callRefused('snapshot_restore', { name: 'before' }), /"before".*not found/);
       const ref = await model.callForRef('workspace_snapshot');
       const workspace = await model.callForRef('workspace_restore', { ref });

@@ -44,6 +44,24 @@ for (const transport of ['rpc', 'http'] as const) {
       await world.assertRestores(ref, 'cat file', 'good\n');
     });
 
+    test('a snapshot of a named workspace is restored by its label', async () => {
+      const workspace = world.workspace(`labelled-${transport}`);
+      const { name } = workspace;
+      await workspace.create();
+      await call('exec', { name, command: 'echo good > file' });
+      const toolset = { workspaces: [{ name: 'work', snapshot: true, workspace: name }] };
+      const tool = (op: string, options: object) =>
+        call('tools/call', { ...toolset, name: `workspace__work__${op}`, arguments: options });
+      await tool('snapshot', { label: 'good' });
+      for (const label of ['good', 'latest']) {
+        const { ref } = (await tool('restore', { ref: label })).structuredContent;
+        assert.equal(await world.exec(ref.ref.sandboxId, 'cat file'), 'good\n', label);
+      }
+      const unknown = await tool('branch', { ref: 'goood' });
+      assert.match(text(unknown), /^SNAPSHOT_NOT_FOUND: .*"goood".*"good"/);
+      assert.match(text(await tool('delete', { ref: 'good' })), /^INVALID_REF: /);
+    });
+
     test('a call of an unknown tool fails with TOOL_NOT_FOUND', async () => {
       const error = await world.failure(
         call('tools/call', { ...of('agent'), name: 'workspace__other__list' }),

@@ -204,6 +204,7 @@ struct PlatformExecutor {
 
 impl OperationExecutor for PlatformExecutor {
     async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
+        let arguments = resolve_workspaces(&*self.ports, &self.access, operation, arguments).await?;
         let request = Request::decode(operation, &arguments)?;
         self.access.authorize(&*self.ports, &request).await?;
         let target = request.target();

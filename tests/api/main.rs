@@ -8,6 +8,8 @@ mod arguments;
 mod authorization;
 mod background;
 mod calls;
+#[path = "../schema/decoding.rs"]
+mod decoding;
 mod definitions;
 mod files;
 mod grants;

@@ -6,13 +6,15 @@ use std::fmt::Debug;
 
 use boon::{Compiler, Draft, Schemas};
 use futures_executor::block_on;
-use sandbox_snapshotter::api::operations::{Operation, Request};
+use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::api::tools::{self, OperationExecutor};
 use sandbox_snapshotter::model::answer::SandboxParent;
 use sandbox_snapshotter::model::request::{CallToolRequest, Toolset};
 use sandbox_snapshotter::model::tool::{ToolDefinition, ToolResult};
 use sandbox_snapshotter::model::{Error, Result, SandboxId, SnapshotId};
 use serde_json::{Map, Value, json};
+
+use super::decoding::decode;
 
 /// The names of the tools without the name of the workspace, in the order of the definitions.
 pub const TOOL_NAMES: [&str; 9] = [
@@ -150,7 +152,7 @@ impl FakeOperations {
 
 impl OperationExecutor for FakeOperations {
     async fn execute(&self, operation: Operation, arguments: Value) -> Result<Value> {
-        Request::decode(operation, &arguments)?;
+        decode(operation, &arguments)?;
         let Value::Object(mut given) = arguments else { panic!("{operation:?} is called without arguments") };
         given.retain(|_, value| !value.is_null());
         self.calls.borrow_mut().push((operation.name(), Value::Object(given)));

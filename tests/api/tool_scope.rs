@@ -3,7 +3,9 @@
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use super::support::{FakeOperations, expect_error, extended, sandbox_toolset, snapshot_ref, workspace_ref};
+use super::support::{
+    FakeOperations, expect_error, extended, named_toolset, sandbox_toolset, snapshot_ref, workspace_ref,
+};
 
 /// The ref of a snapshot of a sandbox.
 fn snapshot_of(id: &str) -> Value {
@@ -147,6 +149,32 @@ fn snapshot_of_the_scope_is_selected_by_its_id_alone() {
     call_tool(&operations, "restore", json!({ "ref": "snap-aaaaaaaaaaaaaaaa" })).unwrap();
     let selection = json!({ "sandboxId": "agent-42", "snapshotId": "snap-aaaaaaaaaaaaaaaa" });
     assert_eq!(operations.calls(), [("restore", selection)]);
+}
+
+#[test]
+fn snapshot_of_a_named_workspace_is_selected_by_its_label() {
+    let workspace =
+        json!({ "state": "active", "sandboxId": "project-2", "formerSandboxIds": ["project-1"], "dir": "/app" });
+    let operations = FakeOperations::with_answers([workspace, workspace_ref()]);
+    let arguments = json!({ "ref": "before the upgrade" });
+    operations.call(&named_toolset(), "workspace__work__restore", arguments).unwrap();
+    let selection = json!({ "name": "project", "tenant": "acme", "label": "before the upgrade" });
+    assert_eq!(operations.calls().last(), Some(&("restore", selection)));
+}
+
+#[test]
+fn snapshot_of_a_sandbox_is_selected_by_its_label() {
+    let operations = FakeOperations::with_answers([workspace_ref()]);
+    call_tool(&operations, "branch", json!({ "ref": "before" })).unwrap();
+    assert_eq!(operations.calls(), [("branch", json!({ "sandboxId": "agent-42", "label": "before" }))]);
+}
+
+#[test]
+fn snapshot_is_not_deleted_by_its_label_which_may_mean_another_one_when_the_call_is_repeated() {
+    let operations = FakeOperations::with_answers([]);
+    let error = expect_error(call_tool(&operations, "delete", json!({ "ref": "before" })));
+    assert_eq!(error.code(), Code::InvalidRef);
+    assert!(operations.calls().is_empty(), "no operation is called");
 }
 
 #[test]

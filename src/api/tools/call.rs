@@ -10,7 +10,7 @@ use crate::api::operations::Operation;
 use crate::model::ids::quoted;
 use crate::model::request::{CallToolRequest, ToolArguments, ToolTarget, ToolWorkspace};
 use crate::model::tool::{ERROR_META, ToolResult, ToolText};
-use crate::model::{Error, Result, SandboxId, Selector};
+use crate::model::{Error, Result, SandboxId, Selector, ShortRef, SnapshotId};
 
 /// Calls a tool.
 ///
@@ -71,6 +71,10 @@ async fn run_tool(
     let with_snapshot = async |further| {
         let only_reads = tool != Tool::Delete;
         let snapshot = arguments.r#ref.as_ref().ok_or_else(|| missing("ref", "the `ref` of a snapshot"))?;
+        // A repeated deletion by a label could delete another snapshot, which has the label by then.
+        if let Some(label) = label_of(snapshot).filter(|_| only_reads) {
+            return Ok(merge(by_label(&declared.target()?, label), further));
+        }
         let selection = match target.tool_scope.check_snapshot(operations, snapshot, only_reads).await? {
             Selector::Id { sandbox_id, snapshot_id } => json!({ "sandboxId": sandbox_id, "snapshotId": snapshot_id }),
             _ => json!({ "ref": snapshot }),
@@ -109,6 +113,19 @@ async fn run_tool(
             operations.execute(Operation::DiffCheckpoint, in_sandbox(options)).await
         }
         _ => Err(Error::internal()),
+    }
+}
+
+/// Returns the label of a snapshot, if a text in the place of its ref is neither a short ref nor an id.
+fn label_of(snapshot: &Value) -> Option<&str> {
+    snapshot.as_str().filter(|text| !text.starts_with(ShortRef::PREFIX) && SnapshotId::parse(text).is_err())
+}
+
+/// Returns the selection of a snapshot by its label, in the sandboxes of a workspace or in a sandbox.
+fn by_label(target: &ToolTarget, label: &str) -> Value {
+    match target {
+        ToolTarget::Named(address) => json!({ "name": address.name, "tenant": address.tenant, "label": label }),
+        ToolTarget::Sandbox(id, _) => json!({ "sandboxId": id, "label": label }),
     }
 }
 
