@@ -113,6 +113,17 @@ fn has_damaged_snapshot(world: &Rc<World>, id: &SandboxId, name: &SnapshotId) ->
     row.is_some_and(|row| row.stored().is_some_and(|stored| is_damaged(world, stored)))
 }
 
+/// Returns whether the creation of a workspace did not finish, and the snapshot that it was to begin with was removed meanwhile. Its
+/// sandbox may have snapshots: its id is that of a sandbox without a name for callers who use it.
+fn is_source_gone(world: &Rc<World>, record: &NamedRecord) -> bool {
+    let is_made = world.ledger(&record.sandbox_id).sandbox().unwrap().is_some_and(|sandbox| sandbox.binding.is_some());
+    let source = record.source.as_ref().filter(|_| !is_made);
+    source.is_some_and(|source| {
+        let row = world.ledger(&source.origin_id).snapshot(&source.snapshot_id).unwrap();
+        row.is_none_or(|row| row.state() != SnapshotState::Ready)
+    })
+}
+
 /// Starts every workspace, and checks that it has its newest files. Calls the service.
 pub async fn check_startable(world: Rc<World>) {
     let addresses: Vec<Address> = world.workspace_stores.borrow().keys().cloned().collect();
@@ -146,6 +157,7 @@ pub async fn check_startable(world: Rc<World>) {
                 };
                 // The disk is the first source.
                 let is_all_lost = sources.iter().skip(usize::from(is_disk_gone)).all(is_lost);
+                let is_all_lost = is_all_lost || is_source_gone(&world, &record);
                 let is_gone = is_all_lost && matches!(error.code(), Code::NothingRestorable | Code::SnapshotNotFound);
                 let is_damaged =
                     matches!(error.code(), Code::BackupIncomplete | Code::BackupNotFound | Code::BackupExpired);
