@@ -13,9 +13,10 @@ use super::objects::Objects;
 use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
+use crate::model::named::label_search::LabelSearch;
 use crate::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    EnsuredRunning, FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
     SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};

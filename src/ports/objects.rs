@@ -9,10 +9,11 @@ use crate::model::answer::{SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::answer::WorkspaceEntry;
+use crate::model::named::label_search::LabelSearch;
 use crate::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, ForkSource, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, ResumedWorkspace,
-    SandboxStopped, SnapshotKey, StopSandboxRequest, SwitchRuntimeRequest,
+    EnsuredRunning, ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped,
+    SnapshotKey, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::prices::InstanceType;

@@ -7,10 +7,11 @@ use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
+use sandbox_snapshotter::model::named::label_search::LabelSearch;
 use sandbox_snapshotter::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, ForkSource, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, ResumedWorkspace,
-    SandboxStopped, SnapshotKey, StopSandboxRequest, SwitchRuntimeRequest,
+    EnsuredRunning, ForkSource, FoundSnapshot, NewestSnapshot, ReserveRequest, ResumedWorkspace, SandboxStopped,
+    SnapshotKey, StopSandboxRequest, SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::prices::InstanceType;

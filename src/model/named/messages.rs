@@ -12,7 +12,7 @@ use super::{Address, PlatformSnapshot, StoragePolicy};
 use crate::model::exec::StartedForExec;
 use crate::model::record::ParentLink;
 use crate::model::request::StopSnapshot;
-use crate::model::{DerivationKind, Label, Runtime, SandboxId, SecretsReport, SnapshotCause, SnapshotId, Timestamp};
+use crate::model::{DerivationKind, Runtime, SandboxId, SecretsReport, SnapshotCause, SnapshotId, Timestamp};
 
 /// The request to create a sandbox, or to restore its files if it has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -261,33 +261,6 @@ pub struct NewestSnapshot {
     /// Whether the sandbox may have held newer files.
     #[serde(default = "unproved")]
     pub may_have_lost: bool,
-}
-
-/// The result of the search for a label in the ledger of one sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LabelSearch {
-    /// The snapshot with the label.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<LabeledSnapshot>,
-    /// The labels of the newest snapshots, if none has the label.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub newest_labels: Vec<Label>,
-    /// Whether a call with the idempotency key of the search was made here.
-    #[serde(default)]
-    pub has_key: bool,
-}
-
-/// A snapshot that was found by its label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LabeledSnapshot {
-    /// The id of the snapshot.
-    pub snapshot_id: SnapshotId,
-    /// When the snapshot was taken, or its capture began.
-    pub created_at: Timestamp,
-    /// Whether the capture is complete.
-    pub is_ready: bool,
 }
 
 /// The key of a snapshot: its ledger and its id.

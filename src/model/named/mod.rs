@@ -8,11 +8,13 @@
 //! - [`container_marker`]: the marker that the sandbox's container carries
 //! - [`former_files`]: where the files are that a workspace had in its former sandbox
 //! - [`platform_snapshot`]: the platform snapshot of a sandbox
+//! - [`label_search`]: the result of a search for the label of a snapshot
 //! - [`messages`]: the messages between a named workspace and the `Workspace` object of its sandbox
 
 pub mod binding;
 pub mod container_marker;
 pub mod former_files;
+pub mod label_search;
 pub mod loss;
 pub mod messages;
 pub mod platform_snapshot;

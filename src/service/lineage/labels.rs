@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use super::{CONCURRENCY, MAX_SANDBOXES};
 use crate::model::answer::SnapshotState;
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::named::messages::{LabelSearch, LabeledSnapshot};
+use crate::model::named::label_search::{LabelSearch, LabeledSnapshot};
 use crate::model::record::Stage;
 use crate::model::{Label, Result, SandboxId, SnapshotId};
 use crate::ports::{Ledger, Ports};

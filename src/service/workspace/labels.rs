@@ -4,7 +4,8 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
-use crate::model::named::messages::{LabelSearch, SnapshotKey};
+use crate::model::named::label_search::LabelSearch;
+use crate::model::named::messages::SnapshotKey;
 use crate::model::request::ForkFrom;
 use crate::model::{Code, Error, Label, Result, SandboxId};
 use crate::ports::{Ports, SandboxLedgerClient};

@@ -6,9 +6,10 @@ use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::StartOutcome;
+use sandbox_snapshotter::model::named::label_search::LabelSearch;
 use sandbox_snapshotter::model::named::messages::{
     AutosaveRequest, Autosaved, CheckImageRequest, ClaimRequest, Condition, Decommissioned, EnsureRunningRequest,
-    EnsuredRunning, FoundSnapshot, LabelSearch, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
+    EnsuredRunning, FoundSnapshot, NewestSnapshot, ReserveRequest, SandboxStopped, StopSandboxRequest,
     SwitchRuntimeRequest,
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
