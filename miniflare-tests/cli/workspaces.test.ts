@@ -340,6 +340,17 @@ describe('a name instead of a sandbox id', () => {
     assert.match(error.remediation, /write `@.*:main\.py`/);
   });
 
+  test('deletes no snapshot of another workspace of the lineage', async () => {
+    await workspaceWithFormerSandbox();
+    const { snapshotId } = await cli.json('snapshot', 'show', `@${name}`, 'present');
+    const fork = `${name}-fork`;
+    await cli.json('workspace', 'fork', name, '--new-name', fork);
+    assert.equal((await cli.json('snapshot', 'show', `@${fork}`, snapshotId)).label, 'present');
+    for (const snapshot of [snapshotId, 'latest'])
+      await cli.run(['snapshot', 'delete', `@${fork}`, snapshot, '--force', '--yes']);
+    assert.equal((await cli.json('snapshot', 'show', `@${name}`, 'present')).state, 'ready');
+  });
+
   test('selects all sandboxes for retention', async () => {
     await workspaceWithFormerSandbox();
     await cli.print('snapshot', 'create', `@${name}`, '--fresh', '--label', 'newest');

@@ -1,12 +1,15 @@
 //! The search of a snapshot by its id or label, and the report if it is not found.
 
-use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
+use sandbox_snapshotter_client::model::answer::{Page, SnapshotState, Summary, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::checkpoint::CheckpointPage;
+use sandbox_snapshotter_client::model::named::Address;
 use sandbox_snapshotter_client::model::request::{
-    CheckpointLocation, ForkFrom, LineageRequest, LineageScope, ListCheckpointsRequest, ListRequest,
+    CheckpointLocation, ForkFrom, InWorkspace, InWorkspaceBy, LineageRequest, LineageScope, ListCheckpointsRequest,
+    ListRequest,
 };
 use sandbox_snapshotter_client::model::similar::most_similar;
-use sandbox_snapshotter_client::model::{Code, Label, SandboxId};
+use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selector, SnapshotRef};
+use serde::Serialize;
 
 use super::context::Context;
 use super::lineage::for_each_sandbox;
@@ -31,7 +34,46 @@ pub(super) struct SnapshotSearch {
     pub(super) may_be_path: bool,
 }
 
+/// The options that describe a snapshot of a workspace.
+#[derive(Serialize)]
+struct Search {
+    #[serde(flatten)]
+    selection: InWorkspace,
+    #[serde(flatten)]
+    lineage_scope: LineageScope,
+}
+
 impl Context {
+    /// Finds a snapshot of any of the sandboxes of a workspace. `present` selects it in the present sandbox.
+    pub(super) fn find_in_sandboxes(
+        &self,
+        address: Address,
+        present: Selector,
+        sandboxes: &[SandboxId],
+        lineage_scope: &LineageScope,
+    ) -> Result<Selector> {
+        let by = match &present {
+            Selector::Label { label, .. } => InWorkspaceBy::Label(label.clone()),
+            Selector::Id { snapshot_id, .. } => InWorkspaceBy::Id(snapshot_id.clone()),
+            Selector::Ref { .. } | Selector::Short { .. } => return Ok(present),
+        };
+        let selection = InWorkspace { address, by };
+        let search = Search { selection, lineage_scope: lineage_scope.clone() };
+        match self.call_without_suggestions::<Summary>("get", &search) {
+            Ok(answer) => {
+                let Summary { snapshot_id, snapshot, .. } = answer.value;
+                // Operations that only read find a snapshot of another workspace of the lineage too; a deletion must not. A capture in
+                // progress has no ref.
+                let origin_id = snapshot.as_ref().map(SnapshotRef::origin_id).filter(|id| sandboxes.contains(id));
+                let origin_id = origin_id.unwrap_or(present.origin_id());
+                Ok(Selector::Id { sandbox_id: origin_id.clone(), snapshot_id })
+            }
+            // The command itself reports it.
+            Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => Ok(present),
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// Adds to the failure of a snapshot that was not found which sandboxes were searched, and what the user may mean.
     pub(super) fn explain_search(&self, failure: Failure) -> Failure {
         let search = self.snapshot_search.borrow();

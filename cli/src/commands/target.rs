@@ -2,17 +2,6 @@
 
 use std::path::Path;
 
-use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
-use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
-use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
-use sandbox_snapshotter_client::model::request::{
-    ForkFrom, InWorkspace, InWorkspaceBy, LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
-};
-use sandbox_snapshotter_client::model::{
-    Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId, SnapshotRef,
-};
-use serde::Serialize;
-
 use super::context::Context;
 use super::documents;
 use super::snapshot_search::SnapshotSearch;
@@ -21,6 +10,13 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
 use crate::quoting::shell_words;
+use sandbox_snapshotter_client::model::answer::{Summary, Tree, TreeSandbox};
+use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
+use sandbox_snapshotter_client::model::named::{Address, Tenant, WorkspaceName};
+use sandbox_snapshotter_client::model::request::{
+    ForkFrom, LineageRequest, LineageScope, SandboxSelection, SandboxTarget, SnapshotText,
+};
+use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selection, Selector, ShortRef, SnapshotId};
 
 /// Parses a sandbox's id, `@name` or `@tenant/name`.
 pub fn parse_target(text: &str) -> Result<SandboxTarget> {
@@ -68,15 +64,6 @@ pub fn name_in_tenant(text: &str, tenant: &Tenant) -> Result<WorkspaceName> {
         return Err(Failure::invalid("INVALID_USAGE", message, remediation));
     }
     Ok(other.name)
-}
-
-/// The options that describe a snapshot of a workspace.
-#[derive(Serialize)]
-struct Search {
-    #[serde(flatten)]
-    selection: InWorkspace,
-    #[serde(flatten)]
-    lineage_scope: LineageScope,
 }
 
 impl Context {
@@ -193,35 +180,13 @@ impl Context {
         let selector = selector(present, snapshot)?;
         check_ref(&selector, &sandboxes, target)?;
         match parse_target(target)? {
-            SandboxTarget::Named(address) => self.find_in_sandboxes(address, selector, lineage_scope),
+            SandboxTarget::Named(address) => self.find_in_sandboxes(address, selector, &sandboxes, lineage_scope),
             SandboxTarget::Sandbox(id) if snapshot == ForkFrom::LATEST => {
                 let latest = self.latest_snapshot(&id, lineage_scope)?;
                 Ok(latest.map_or(selector, |snapshot_id| Selector::Id { sandbox_id: id, snapshot_id }))
             }
             // The command itself finds it, or reports that it does not exist.
             SandboxTarget::Sandbox(_) => Ok(selector),
-        }
-    }
-
-    /// Finds a snapshot of any sandbox of a workspace. `present` selects it in the present sandbox.
-    fn find_in_sandboxes(&self, address: Address, present: Selector, lineage_scope: &LineageScope) -> Result<Selector> {
-        let by = match &present {
-            Selector::Label { label, .. } => InWorkspaceBy::Label(label.clone()),
-            Selector::Id { snapshot_id, .. } => InWorkspaceBy::Id(snapshot_id.clone()),
-            Selector::Ref { .. } | Selector::Short { .. } => return Ok(present),
-        };
-        let selection = InWorkspace { address, by };
-        let search = Search { selection, lineage_scope: lineage_scope.clone() };
-        match self.call_without_suggestions::<Summary>("get", &search) {
-            Ok(answer) => {
-                let Summary { snapshot_id, snapshot, .. } = answer.value;
-                // A capture in progress has no ref.
-                let origin_id = snapshot.as_ref().map_or(present.origin_id(), SnapshotRef::origin_id);
-                Ok(Selector::Id { sandbox_id: origin_id.clone(), snapshot_id })
-            }
-            // The command itself reports it.
-            Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => Ok(present),
-            Err(failure) => Err(failure),
         }
     }
 
