@@ -351,7 +351,9 @@ impl<S: Scheduler> Sandbox<S> {
         if self.container.is_none() {
             self.set_status(Status::Healthy, now);
         }
-        let container = self.container.get_or_insert_with(|| Container::new(number, image, now));
+        // Containers of one sandbox start at different times.
+        let started_at = self.last_change;
+        let container = self.container.get_or_insert_with(|| Container::new(number, image, started_at));
         container.used_at = now;
         container
     }

@@ -244,6 +244,24 @@ pub struct IdempotencyRecord {
     /// The answer, once the operation has completed. No operation with a key answers `null`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
+    /// How many captures may follow, of a call that captures until no file changes. While some may, the answer is that of a
+    /// capture during which files changed, and a repeated call continues with the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captures_left: Option<u32>,
+}
+
+impl IdempotencyRecord {
+    /// Returns the answer of the call; `None` until the call is complete.
+    #[must_use]
+    pub fn final_answer(&self) -> Option<&Value> {
+        self.answer.as_ref().filter(|_| self.captures_left.is_none())
+    }
+
+    /// Returns the answer of the last capture, and how many may follow, if the call is to capture again.
+    #[must_use]
+    pub fn interim_answer(&self) -> Option<(&Value, u32)> {
+        self.answer.as_ref().zip(self.captures_left)
+    }
 }
 
 /// A pending message to the sandbox that owns a snapshot: this sandbox no longer needs the snapshot.

@@ -1,7 +1,8 @@
 //! Idempotency keys: a call that is repeated with the same key gets the same answer.
 //!
 //! The key is stored before the work begins, and the answer together with its result. A failed call leaves no record
-//! and can be repeated. A call that arrives while the first one runs waits for it.
+//! and can be repeated. A call that arrives while the first one runs waits for it. Where a call captures until no file
+//! changes, the answer of a capture is stored as well, and a repeated call continues after that capture.
 
 use base64ct::{Base64UrlUnpadded, Encoding};
 use futures_util::FutureExt;
@@ -55,8 +56,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 {
                     return Err(Error::idempotency_conflict(key));
                 }
-                Some(IdempotencyRecord { answer: Some(answer), .. }) if !self.in_process.is_key_leased(key) => {
-                    return json::from_value(&answer).map_err(Error::stored_answer_unreadable);
+                Some(known) if !self.in_process.is_key_leased(key) => {
+                    if let Some(answer) = known.final_answer() {
+                        return json::from_value(answer).map_err(Error::stored_answer_unreadable);
+                    }
                 }
                 _ => {}
             }
@@ -66,37 +69,78 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             abort.check()?;
         };
-        let record = IdempotencyRecord { key: key.to_owned(), payload_hash: payload, at: self.now(), answer: None };
-        self.ledger.put_idempotency_record(&record)?;
-        // The alarm reconciles the record, because the caller may never repeat the call.
-        self.schedule_alarm(record.at.plus_millis(RETRY_DELAY_MILLIS))?;
+        let is_interim = |known: &IdempotencyRecord| known.interim_answer().is_some();
+        let record = match self.ledger.idempotency_record(key)?.filter(is_interim) {
+            Some(interim) => interim,
+            None => self.record_call(key, payload)?,
+        };
         match work.await {
             Ok(answer) => {
                 // The work is done, so the caller gets its answer even if the answer can't be stored.
                 drop(self.replace_answer(record, &answer));
-                let stored = self.ledger.idempotency_record(key).ok().flatten().and_then(|known| known.answer);
-                Ok(stored.and_then(|stored| json::from_value(&stored).ok()).unwrap_or(answer))
+                let stored = self.ledger.idempotency_record(key).ok().flatten();
+                let stored = stored.as_ref().and_then(IdempotencyRecord::final_answer);
+                Ok(stored.and_then(|stored| json::from_value(stored).ok()).unwrap_or(answer))
             }
             Err(error) => {
-                drop(self.ledger.delete_idempotency_record(key));
+                if !self.ledger.idempotency_record(key).ok().flatten().as_ref().is_some_and(is_interim) {
+                    drop(self.ledger.delete_idempotency_record(key));
+                }
                 Err(error)
             }
         }
     }
 
-    /// Stores the answer of a call, unless one is stored already.
-    pub(in crate::service) fn save_answer(&self, record: IdempotencyRecord, answer: &impl Serialize) -> Result<()> {
-        if self.ledger.idempotency_record(&record.key)?.is_some_and(|known| known.answer.is_some()) {
-            return Ok(());
-        }
-        self.put_answer(record, json::to_value(answer).map_err(Error::stored_answer_unreadable)?)
+    fn record_call(&self, key: &str, payload_hash: String) -> Result<IdempotencyRecord> {
+        let record =
+            IdempotencyRecord { key: key.to_owned(), payload_hash, at: self.now(), answer: None, captures_left: None };
+        self.ledger.put_idempotency_record(&record)?;
+        // The alarm reconciles the record, because the caller may never repeat the call.
+        self.schedule_alarm(record.at.plus_millis(RETRY_DELAY_MILLIS))?;
+        Ok(record)
     }
 
-    /// Stores the answer of a call in place of that of an earlier capture of the same call.
+    /// Records that the call with the key captures until no file changes, at most `max_captures` times. Returns how many
+    /// captures are left, and the answer of the last one, if an earlier attempt of the call has made some.
+    pub(in crate::service) fn resume_captures<T: DeserializeOwned>(
+        &self,
+        key: Option<&str>,
+        max_captures: u32,
+    ) -> Result<(u32, Option<T>)> {
+        let record = key.map(|key| self.ledger.idempotency_record(key)).transpose()?.flatten();
+        let Some(record) = record else { return Ok((max_captures, None)) };
+        if let Some((answer, captures_left)) = record.interim_answer() {
+            return Ok((captures_left, Some(json::from_value(answer).map_err(Error::stored_answer_unreadable)?)));
+        }
+        let captures_left = Some(max_captures);
+        self.ledger.put_idempotency_record(&IdempotencyRecord { captures_left, ..record })?;
+        Ok((max_captures, None))
+    }
+
+    /// Stores the answer of a call, unless its final one is stored already. `has_changes` says whether files changed during
+    /// the capture that it describes.
+    pub(in crate::service) fn save_answer(
+        &self,
+        record: IdempotencyRecord,
+        answer: &impl Serialize,
+        has_changes: bool,
+    ) -> Result<()> {
+        if record.final_answer().is_some() {
+            return Ok(());
+        }
+        let captures_left = record.captures_left.filter(|left| has_changes && *left > 1).map(|left| left - 1);
+        let answer = json::to_value(answer).map_err(Error::stored_answer_unreadable)?;
+        self.put_answer(IdempotencyRecord { captures_left, ..record }, answer)
+    }
+
+    /// Stores the final answer of a call in place of that of an earlier capture of the same call.
     fn replace_answer(&self, record: IdempotencyRecord, answer: &impl Serialize) -> Result<()> {
         let answer = json::to_value(answer).map_err(Error::stored_answer_unreadable)?;
-        let stored = self.ledger.idempotency_record(&record.key)?.and_then(|known| known.answer);
-        if stored.as_ref() == Some(&answer) { Ok(()) } else { self.put_answer(record, answer) }
+        let stored = self.ledger.idempotency_record(&record.key)?;
+        if stored.as_ref().and_then(IdempotencyRecord::final_answer) == Some(&answer) {
+            return Ok(());
+        }
+        self.put_answer(IdempotencyRecord { captures_left: None, ..record }, answer)
     }
 
     fn put_answer(&self, record: IdempotencyRecord, answer: Value) -> Result<()> {

@@ -39,7 +39,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let taken = snapshot.to_taken(&sandbox).ok_or_else(Error::internal)?;
         let answered_call = key.map(|key| self.ledger.idempotency_record(&key)).transpose()?.flatten();
         if let Some(call) = answered_call {
-            self.save_answer(call, &taken)?;
+            self.save_answer(call, &taken, taken.capture.changed_during_capture == Some(true))?;
         }
         Ok(taken)
     }

@@ -2,14 +2,15 @@
 
 use crate::model::request::CapturePurpose;
 use crate::model::{
-    ChangeCursor, Consistency, ContainerIdentity, Directory, Error, Provenance, Result, SnapshotRequest, TakenSnapshot,
+    ChangeCursor, Consistency, ContainerIdentity, Directory, Error, Label, Provenance, Result, SnapshotRequest,
+    TakenSnapshot,
 };
-use crate::ports::{Ports, Sandboxes};
+use crate::ports::{Ledger, Ports, Sandboxes};
 use crate::service::calls::failures::During;
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 /// The maximum number of captures when files keep changing.
-const MAX_CAPTURES: u32 = 3;
+pub(in crate::service) const MAX_CAPTURES: u32 = 3;
 
 /// A watch for changes during one capture, in the expected container.
 pub(super) struct CaptureWatch {
@@ -26,15 +27,16 @@ impl CaptureWatch {
     }
 }
 
-/// Repeats a capture until no file changed during it, up to [`MAX_CAPTURES`] times. `capture` gets whether this is a
-/// repetition, and returns whether files changed, where that is known.
+/// Repeats a capture until no file changed during it, up to `max_captures` times. `capture` returns whether files changed,
+/// where that is known.
 pub(in crate::service) async fn capture_until_unchanged<T>(
-    mut capture: impl AsyncFnMut(bool) -> Result<(T, Option<bool>)>,
+    max_captures: u32,
+    mut capture: impl AsyncFnMut() -> Result<(T, Option<bool>)>,
 ) -> Result<(T, Option<bool>)> {
     let mut captures = 1;
     loop {
-        let (taken, changed) = capture(captures > 1).await?;
-        if changed != Some(true) || captures == MAX_CAPTURES {
+        let (taken, changed) = capture().await?;
+        if changed != Some(true) || captures >= max_captures {
             return Ok((taken, changed));
         }
         captures += 1;
@@ -42,7 +44,8 @@ pub(in crate::service) async fn capture_until_unchanged<T>(
 }
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
-    /// Captures the sandbox with the consistency that the caller requires.
+    /// Captures the sandbox with the consistency that the caller requires. Continues after the captures of an earlier attempt
+    /// of the call.
     pub(super) async fn capture_consistently(
         &self,
         request: SnapshotRequest,
@@ -51,19 +54,27 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if request.consistency == Consistency::Reported {
             return self.share_capture(request, abort).await;
         }
-        let capture = async |is_repeated: bool| {
+        let (captures_left, mut previous) = self.resume_captures(request.idempotency_key.as_deref(), MAX_CAPTURES)?;
+        let capture = async || {
             let request = SnapshotRequest {
                 consistency: Consistency::Reported,
-                fresh: request.fresh || is_repeated,
-                // The previous capture has the label.
-                replace: request.replace || (is_repeated && request.label.is_some()),
+                fresh: request.fresh || previous.is_some(),
+                replace: request.replace || self.has_label(previous.as_ref(), request.label.as_ref())?,
                 ..request.clone()
             };
             let taken = self.share_capture(request, abort.clone()).await?;
             let changed = taken.capture.changed_during_capture;
+            previous = Some(taken.clone());
             Ok((taken, changed))
         };
-        capture_until_unchanged(capture).await.map(|(taken, _)| taken)
+        capture_until_unchanged(captures_left, capture).await.map(|(taken, _)| taken)
+    }
+
+    /// Returns whether the snapshot has the label.
+    fn has_label(&self, taken: Option<&TakenSnapshot>, label: Option<&Label>) -> Result<bool> {
+        let (Some(taken), Some(label)) = (taken, label) else { return Ok(false) };
+        let labeled = self.ledger.snapshot_by_label(label)?;
+        Ok(labeled.is_some_and(|labeled| labeled.snapshot_id == *taken.snapshot.snapshot_id()))
     }
 
     /// Starts to watch for changes during a capture, unless its caller does. A failure does not fail the capture.

@@ -110,6 +110,71 @@ fn answer_of_a_key_is_that_of_the_last_capture() {
     }
 }
 
+/// Makes the second capture of a settled call end without a snapshot: it fails, or the Worker ends.
+fn lose_second_capture(fixture: &Fixture, options: &Value, crashes: bool) {
+    let gate = crashes.then(|| fixture.world.before(Method::CreateBackup).nth(2).block());
+    if !crashes {
+        fixture.world.before(Method::CreateBackup).nth(2).fail_with(Failure::new("Error", "no space left"));
+    }
+    let mut arguments = json!({ "sandboxId": ID });
+    arguments.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    let first = fixture.begin(Operation::Snapshot, &arguments);
+    match gate {
+        Some(gate) => {
+            assert!(gate.is_reached());
+            fixture.crash_during(first);
+        }
+        None => drop(first.answer().unwrap_err()),
+    }
+}
+
+#[test]
+fn repeated_call_continues_after_the_captures_that_were_made() {
+    for crashes in [false, true] {
+        for fixture in sandboxes() {
+            write_during(&fixture, 1);
+            let options = json!({ "consistency": "settled", "label": "v1", "idempotencyKey": "k" });
+            lose_second_capture(&fixture, &options, crashes);
+            fixture.world.advance_clock(2 * MINUTE);
+            let taken = snapshot(&fixture, &options).unwrap();
+            let capture = &taken["capture"];
+            assert_eq!(
+                (&capture["changedDuringCapture"], &capture["label"]),
+                (&json!(false), &json!("v1")),
+                "{crashes}"
+            );
+            assert_eq!(snapshot(&fixture, &options).unwrap(), taken, "{crashes}");
+        }
+    }
+}
+
+#[test]
+fn repeated_call_captures_at_most_three_times_in_all() {
+    for fixture in sandboxes() {
+        write_during(&fixture, 5);
+        let options = json!({ "consistency": "settled", "idempotencyKey": "k" });
+        lose_second_capture(&fixture, &options, false);
+        let taken = snapshot(&fixture, &options).unwrap();
+        assert_eq!(taken["capture"]["changedDuringCapture"], true);
+        // The one that failed is not counted.
+        assert_eq!(fixture.world.call_count(Method::CreateBackup), 4);
+        assert_eq!(snapshot(&fixture, &options).unwrap(), taken);
+    }
+}
+
+#[test]
+fn repeated_capture_does_not_take_the_label_of_another_caller() {
+    for fixture in sandboxes() {
+        write_during(&fixture, 1);
+        let options = json!({ "consistency": "settled", "label": "v1", "idempotencyKey": "k" });
+        lose_second_capture(&fixture, &options, false);
+        let other = snapshot(&fixture, &json!({ "label": "v1", "replace": true })).unwrap();
+        snapshot(&fixture, &options).expect_code(Code::LabelTaken);
+        let found = fixture.run(Operation::Get, &crate::support::by_label("v1")).unwrap();
+        assert_eq!(found["snapshotId"], other["ref"]["snapshotId"]);
+    }
+}
+
 #[test]
 fn settled_snapshot_is_captured_at_most_three_times() {
     for fixture in sandboxes() {

@@ -8,7 +8,7 @@ use crate::model::request::{CapturePurpose, StopSnapshot};
 use crate::model::{ChangeCursor, Error, Result, SnapshotCause, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, Sandboxes};
 use crate::service::calls::failures::During;
-use crate::service::snapshot::settle::capture_until_unchanged;
+use crate::service::snapshot::settle::{MAX_CAPTURES, capture_until_unchanged};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -139,8 +139,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let cursor = ChangeCursor::Stop(self.random_short_id()?);
         let watched = self.sandboxes()?.watch_changes(&self.id, &cursor, None).await;
         watched.map_err(self.failed(During::Probe))?;
-        let capture = async |_| Ok((capture().await?, Some(self.files_changed(&cursor).await?)));
-        let (taken, changed) = capture_until_unchanged(capture).await?;
+        let capture = async || Ok((capture().await?, Some(self.files_changed(&cursor).await?)));
+        let (taken, changed) = capture_until_unchanged(MAX_CAPTURES, capture).await?;
         Ok((taken, changed.unwrap_or(true)))
     }
 }

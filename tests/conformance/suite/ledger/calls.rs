@@ -22,6 +22,12 @@ fn calls_are_stored_and_replaced_completely(ledger: &impl Ledger) {
     for answer in [json!("text"), json!(0), json!(false), json!([]), json!({ "a": null })] {
         for call in [
             unanswered_call("key", minute_after_start(1)),
+            IdempotencyRecord { captures_left: Some(2), ..unanswered_call("key", minute_after_start(1)) },
+            IdempotencyRecord {
+                answer: Some(answer.clone()),
+                captures_left: Some(1),
+                ..unanswered_call("key", minute_after_start(2))
+            },
             IdempotencyRecord { answer: Some(answer), ..unanswered_call("key", minute_after_start(2)) },
         ] {
             ledger.put_idempotency_record(&call).unwrap();

@@ -335,7 +335,13 @@ pub fn derivation(id: &str, from: i64, state: DerivedState) -> Derivation {
 
 /// A call without an answer.
 pub fn unanswered_call(key: &str, at: Timestamp) -> IdempotencyRecord {
-    IdempotencyRecord { key: key.into(), payload_hash: "5feceb66ffc86f38".into(), at, answer: None }
+    IdempotencyRecord {
+        key: key.into(),
+        payload_hash: "5feceb66ffc86f38".into(),
+        at,
+        answer: None,
+        captures_left: None,
+    }
 }
 
 /// A call with an answer.
