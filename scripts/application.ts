@@ -92,5 +92,7 @@ function runtimeWithoutClass(
     throw new Error(
       `${name} has no [[containers]], so its sandboxes are of the snapshotter, in the runtime ${runtime}. Omit --runtime.`,
     );
-  return { runtime, notes: [] };
+  const note = `${name} has no [[containers]], so its sandboxes are of the snapshotter, in the runtime ${runtime}.`;
+  const other = 'For the runtime container, omit --agent, and start it with `wrangler dev`.';
+  return { runtime, notes: runtime === 'container' ? [] : [`${note} ${other}`] };
 }

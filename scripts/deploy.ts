@@ -9,7 +9,7 @@ import { at, output, run } from './setup.mjs';
 import { readConfig, type Config } from './wrangler-config.ts';
 
 process.chdir(at()); // Where wrangler runs, and begins relative paths.
-const { runtime, config, environment, isDefault, isDryRun, args } = parseDeployment(process.argv.slice(2));
+const { runtime, config, environment, isDryRun, args } = parseDeployment(process.argv.slice(2));
 if (!existsSync(config)) fail(`There is no ${config}.`);
 const runtimes = runtimesOf(
   await readConfig(config, environment).catch(({ message }: Error) => fail(message)),
@@ -22,8 +22,6 @@ if (runtime !== undefined && !runtimes.includes(runtime))
   fail(`${config} has ${listed}, not the runtime ${runtime}. Pass --config with its path to deploy it.`);
 
 console.log(`${isDryRun ? 'Building' : 'Deploying'} ${basename(config)}, with ${listed}.`);
-if (isDefault && runtimes.includes('sdk-0.12') && !runtimes.includes('container'))
-  console.log('For a new deployment, use the runtime container: npm run deploy -- --runtime container');
 const hasDocker = output('docker', ['info', '--format', '{{.ServerVersion}}']) !== undefined;
 run('wrangler', ['deploy', ...args, ...(isDryRun && !hasDocker ? ['--containers-rollout=none'] : [])]);
 

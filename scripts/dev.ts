@@ -28,15 +28,17 @@ if (process.connected === false) ending.resolve(undefined);
 
 const args = process.argv.slice(2);
 const options = parseOptions('dev', args);
-const port = Number(process.env.PORT ?? 8787);
+const givenPort = options.port ?? process.env.PORT ?? '8787';
+const port = Number(givenPort);
 if (!(Number.isInteger(port) && port > 0 && port < 65535))
-  fail(`PORT must be an integer from 1 to 65534, got ${JSON.stringify(process.env.PORT)}.`);
+  fail(
+    `${options.port === undefined ? 'PORT' : '--port'} must be an integer from 1 to 65534, got ${JSON.stringify(givenPort)}.`,
+  );
 for (const used of [port, port + 1]) {
   const earlier = await claim(`port ${used}`, `${process.pid}`);
   if (earlier === undefined && !(await isBusy(used))) continue;
   const by = earlier && ` by an earlier \`npm run dev\`. To end it: kill ${earlier}`;
-  const same = args.length > 0 ? ` -- ${args.join(' ')}` : '';
-  fail(`Port ${used} is in use${by ?? ''}. Set PORT to another port: PORT=9000 npm run dev${same}`);
+  fail(`Port ${used} is in use${by ?? ''}. Pass another port: npm run dev -- ${withPort(args, 9000)}`);
 }
 
 const token = developmentToken();
@@ -283,4 +285,12 @@ function developmentToken(): string {
   const lines = [vars.trimEnd(), `API_TOKEN="${generated}"`, 'LOCAL_BUCKET="true"', ''];
   writeFileSync(file, lines.join('\n').trimStart(), { mode: 0o600 });
   return generated;
+}
+
+/** Returns the arguments with another port. */
+function withPort(given: string[], other: number): string {
+  const at = given.findIndex((each) => each === '--port' || each.startsWith('--port='));
+  const length = given[at] === '--port' ? 2 : 1;
+  const rest = at === -1 ? given : given.toSpliced(at, length);
+  return [...rest, '--port', `${other}`].join(' ');
 }

@@ -27,8 +27,7 @@ ${RUNTIME}
   --state <folder>   The folder that stores snapshots and workspaces, of one runtime. Default:
                      .local/state-container, and .local/state for sdk-0.12
   --log <format>     The log of the snapshotter: text, in short form, or json, as it is deployed. Default: text
-
-The environment variable PORT selects the port, by default 8787. The agent gets the next one.
+  --port <number>    The port, and the next one for the agent. Default: the environment variable PORT, or else 8787
 `,
   deploy: `Usage: npm run deploy -- [options]
 
@@ -36,7 +35,7 @@ Builds the Worker and the image of the sandboxes, and deploys them to your Cloud
 
   --runtime <name>   container: deploys wrangler.container.toml, for new deployments
                      sdk-0.12: deploys wrangler.toml
-  --config <path>    Deploys another configuration. Default: wrangler.toml
+  --config <path>    Deploys another configuration. One of the two options is needed
   --dry-run          Builds and prints the bindings, and uploads nothing. Needs no account
 
 \`wrangler deploy\` gets all other options.
@@ -48,7 +47,7 @@ const help = /** @type {const} */ ({ type: 'boolean', short: 'h' });
 
 const OPTIONS = {
   demo: { runtime: string, help },
-  dev: { runtime: string, agent: string, state: string, log: string, help },
+  dev: { runtime: string, agent: string, state: string, log: string, port: string, help },
 };
 
 /** An option of each command. */
@@ -68,7 +67,7 @@ const DEPLOY_OPTIONS = /** @type {const} */ ({
 
 /**
  * Returns what the arguments of `npm run deploy` select, and the arguments for `wrangler deploy`. Prints the help and ends the
- * process for `--help`; ends the process with status 2 if `--runtime` is invalid.
+ * process for `--help`; ends the process with status 2 if `--runtime` is invalid, or if neither it nor `--config` is given.
  */
 export function parseDeployment(/** @type {string[]} */ args) {
   const { values, tokens } = parseArgs({
@@ -86,6 +85,11 @@ export function parseDeployment(/** @type {string[]} */ args) {
     check({ runtime });
     if (selected !== undefined && values.config !== undefined)
       throw new Error('--runtime selects a configuration. Pass --runtime or --config, not both.');
+    if (selected === undefined && values.config === undefined)
+      throw new Error(
+        'Which runtime? For a new deployment: npm run deploy -- --runtime container\n' +
+          'For one with sandboxes of the SDK 0.12: npm run deploy -- --runtime sdk-0.12',
+      );
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
     return end(`${message}\nOptions: npm run deploy -- --help\n`, 2);
@@ -99,9 +103,8 @@ export function parseDeployment(/** @type {string[]} */ args) {
   const config = selected === undefined ? [] : ['--config', CONFIGURATIONS[selected]];
   return {
     runtime: selected,
-    config: selected === undefined ? (text(values.config) ?? 'wrangler.toml') : CONFIGURATIONS[selected],
+    config: selected === undefined ? (text(values.config) ?? '') : CONFIGURATIONS[selected],
     environment: text(values.env),
-    isDefault: selected === undefined && values.config === undefined,
     isDryRun: values['dry-run'] === true,
     args: [...config, ...rest],
   };
@@ -144,13 +147,13 @@ export function parsePackages(/** @type {string[]} */ args) {
  * Returns the values of a command's options. Prints the help and ends the process for `--help`; ends the process with status 2
  * if an option is invalid.
  *
- * @returns {{ runtime?: string, agent?: string, state?: string, log?: string }}
+ * @returns {{ runtime?: string, agent?: string, state?: string, log?: string, port?: string }}
  */
 export function parseOptions(/** @type {keyof typeof OPTIONS} */ command, /** @type {string[]} */ args) {
   try {
     const parsed = /** @type {{ values: unknown }} */ (parseArgs({ args, options: OPTIONS[command] }));
     const values =
-      /** @type {{ runtime?: string, agent?: string, state?: string, log?: string, help?: boolean }} */ (
+      /** @type {{ runtime?: string, agent?: string, state?: string, log?: string, port?: string, help?: boolean }} */ (
         parsed.values
       );
     if (values.help) return end(HELP[command], 0);

@@ -82,11 +82,6 @@ for (const [args, first] of [
     ['-c', 'miniflare-tests/runtimes/both.toml'],
     'Deploying both.toml, with the runtimes sdk-0.12 and container.\n',
   ],
-  [
-    [],
-    'Deploying wrangler.toml, with the runtime sdk-0.12.\n' +
-      'For a new deployment, use the runtime container: npm run deploy -- --runtime container\n',
-  ],
 ] as const)
   test(`\`npm run deploy -- ${args.join(' ')}\` says which runtime the deployment has`, async () => {
     const { status, output } = await deploy(...args, '--unknown-option');
@@ -95,10 +90,19 @@ for (const [args, first] of [
     assert.match(output.slice(first.length), /Unknown arguments: unknown-option/);
   });
 
+test('`npm run deploy` asks for the runtime', async () => {
+  for (const args of [[], ['--dry-run']]) {
+    const { status, output } = await deploy(...args);
+    assert.equal(status, 2, output);
+    assert.match(output, /^Which runtime\? For a new deployment: npm run deploy -- --runtime container\n/);
+    assert.match(output, /npm run deploy -- --runtime sdk-0\.12\n/);
+  }
+});
+
 test('Getting started shows what the command prints', () => {
   const page = readFileSync(at('docs/getting-started.md'), 'utf8');
   assert.match(page, /`Deploying wrangler\.container\.toml, with the runtime container\.`/);
-  assert.match(page, /^npm run deploy +# Deploying wrangler\.toml, with the runtime sdk-0\.12\.$/m);
+  assert.match(page, /^npm run deploy -- --runtime sdk-0\.12 +# Deploying wrangler\.toml, with the runtime sdk-0\.12\.$/m);
 });
 
 test('a workspace of wrangler.container.toml keeps its files', async () => {

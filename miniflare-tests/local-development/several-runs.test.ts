@@ -97,7 +97,7 @@ test('an earlier run that uses the port is named', async () => {
   assert.ok(second.output.startsWith(message), second.output);
 });
 
-test('a busy port is reported on one line that names PORT', async () => {
+test('a busy port is reported on one line that names the option', async () => {
   const port = await freePorts();
   const server = await listen(port + 1);
   await using dev = startDev(port, 'fourth');
@@ -105,6 +105,6 @@ test('a busy port is reported on one line that names PORT', async () => {
   server.close();
   assert.equal(
     dev.output,
-    `Port ${port + 1} is in use. Set PORT to another port: PORT=9000 npm run dev -- --state ${join(folder, 'fourth')}\n`,
+    `Port ${port + 1} is in use. Pass another port: npm run dev -- --state ${join(folder, 'fourth')} --port 9000\n`,
   );
 });

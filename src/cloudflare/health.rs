@@ -7,9 +7,9 @@ use worker::Env;
 use super::Deployment;
 use super::deployment::{WorkerPorts, api_token, is_local_bucket};
 use super::metrics::Metrics;
-use crate::model::backup_credentials::backup_credentials;
+use crate::model::backup_credentials::{PassesThrough, backup_credentials};
 use crate::model::health::{HealthCheck, HealthComponent};
-use crate::model::{Code, Result, SandboxBinding};
+use crate::model::{Code, Result, Runtime, SandboxBinding};
 use crate::ports::Ports;
 
 /// Checks the vars, secrets and bindings of this Worker. Calls nothing, and reports no value.
@@ -44,11 +44,19 @@ pub fn check_configuration(env: &Env) -> Vec<HealthCheck> {
             "Bind the classes NamedWorkspace and Directory of this Worker, as the wrangler.toml of the project does.",
         ),
         check_token(env),
-        backup_credentials(is_local_bucket(env).unwrap_or_default(), |name| {
-            Reflect::get(env, &name.into()).ok()?.as_string()
-        }),
+        backup_credentials(passes_through(env, &ports), |name| Reflect::get(env, &name.into()).ok()?.as_string()),
         check_metrics(env),
     ]
+}
+
+/// Returns why no sandbox needs credentials.
+fn passes_through(env: &Env, ports: &Result<WorkerPorts>) -> Option<PassesThrough> {
+    if is_local_bucket(env).unwrap_or_default() {
+        return Some(PassesThrough::LocalBucket);
+    }
+    let is_container = |binding: &SandboxBinding| binding.runtime == Some(Runtime::Container);
+    let all = ports.as_ref().is_ok_and(|ports| ports.sandbox_bindings().iter().all(is_container));
+    all.then_some(PassesThrough::Containers)
 }
 
 /// The check of a binding whose name is not known.

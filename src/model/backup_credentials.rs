@@ -18,9 +18,21 @@ const CREDENTIALS: [&[&str]; 4] = [
 /// value is not one that it accepts.
 const ENDPOINT: &str = "BACKUP_BUCKET_ENDPOINT";
 
-/// Checks the credentials with which sandboxes of this Worker sign their transfers. `value` returns the value of a
-/// variable or secret, which may be empty.
-pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<String>) -> HealthCheck {
+/// Why sandboxes sign no transfers: their archives pass through a Worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassesThrough {
+    /// The var `LOCAL_BUCKET` is set.
+    LocalBucket,
+    /// All sandboxes are of the runtime `container`, whose class reads and writes the bucket.
+    Containers,
+}
+
+/// Checks the credentials with which sandboxes of this Worker sign their transfers. `passes_through` says why none of them
+/// does; `None` if one may. `value` returns the value of a variable or secret, which may be empty.
+pub fn backup_credentials(
+    passes_through: Option<PassesThrough>,
+    value: impl Fn(&str) -> Option<String>,
+) -> HealthCheck {
     let name = HealthComponent::BackupCredentials;
     let is_set = |name: &str| value(name).is_some_and(|value| !value.is_empty());
     if value(ENDPOINT).is_some_and(|endpoint| !(endpoint.starts_with("https://") && is_web_origin(&endpoint))) {
@@ -31,11 +43,17 @@ pub fn backup_credentials(local_bucket: bool, value: impl Fn(&str) -> Option<Str
             "Set it to an origin without a path, such as https://<account id>.eu.r2.cloudflarestorage.com, or remove it.",
         );
     }
-    if local_bucket {
-        return HealthCheck::healthy(
-            name,
-            "LOCAL_BUCKET is set: backups pass through the Worker, and need no credentials.",
-        );
+    match passes_through {
+        Some(PassesThrough::LocalBucket) => {
+            return HealthCheck::healthy(
+                name,
+                "LOCAL_BUCKET is set: backups pass through the Worker, and need no credentials.",
+            );
+        }
+        Some(PassesThrough::Containers) => {
+            return HealthCheck::healthy(name, "The runtime container needs no credentials.");
+        }
+        None => {}
     }
     let missing: Vec<String> = CREDENTIALS
         .iter()

@@ -56,7 +56,7 @@ fn every_var_of_wrangler_toml_is_documented() {
 #[test]
 fn backup_credentials_are_documented() {
     // With only one credential present, the check lists the others as missing.
-    let detail = backup_credentials(false, |name| (name == "R2_ACCESS_KEY_ID").then(|| "a key".to_owned())).detail;
+    let detail = backup_credentials(None, |name| (name == "R2_ACCESS_KEY_ID").then(|| "a key".to_owned())).detail;
     let is_name = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || "_2".contains(c));
     let words: Vec<&str> = detail.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(is_name).collect();
     assert!(words.len() >= 4, "{detail}");

@@ -1,19 +1,19 @@
 //! The health of a deployment, as computed from its checks.
 
-use sandbox_snapshotter::model::backup_credentials::backup_credentials;
+use sandbox_snapshotter::model::backup_credentials::{PassesThrough, backup_credentials};
 use sandbox_snapshotter::model::health::{Health, HealthCheck, HealthComponent};
 use sandbox_snapshotter::model::{Code, Timestamp};
 
 const ALL: [&str; 4] = ["BACKUP_BUCKET_NAME", "R2_ACCESS_KEY_ID", "R2_SECRET_ACCESS_KEY", "CLOUDFLARE_ACCOUNT_ID"];
 
 fn credentials(set: &[&str]) -> HealthCheck {
-    backup_credentials(false, |name| set.contains(&name).then(|| "a value".to_owned()))
+    backup_credentials(None, |name| set.contains(&name).then(|| "a value".to_owned()))
 }
 
 /// Checks a deployment with all credentials and this endpoint.
 fn with_endpoint(local_bucket: bool, endpoint: &str) -> HealthCheck {
     let value = |name: &str| if name == "BACKUP_BUCKET_ENDPOINT" { endpoint } else { "a value" };
-    backup_credentials(local_bucket, |name| Some(value(name).to_owned()))
+    backup_credentials(local_bucket.then_some(PassesThrough::LocalBucket), |name| Some(value(name).to_owned()))
 }
 
 fn health_of(checks: &[HealthCheck]) -> Health {
@@ -60,14 +60,16 @@ fn credentials_are_undetermined_without_any_secret() {
 
 #[test]
 fn local_bucket_needs_no_credentials() {
-    assert_eq!(backup_credentials(true, |_| None).ok, Some(true));
+    for why in [PassesThrough::LocalBucket, PassesThrough::Containers] {
+        assert_eq!(backup_credentials(Some(why), |_| None).ok, Some(true));
+    }
 }
 
 #[test]
 fn empty_credential_counts_as_missing() {
     let values = [("R2_ACCESS_KEY_ID", "a key"), ("R2_SECRET_ACCESS_KEY", "")];
     let value = |name: &str| values.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
-    let check = backup_credentials(false, value);
+    let check = backup_credentials(None, value);
     assert!(check.detail.contains("R2_SECRET_ACCESS_KEY"), "{}", check.detail);
 }
 

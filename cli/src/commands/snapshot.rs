@@ -222,7 +222,7 @@ fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: O
 }
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
-    let (mut selection, force) = (context.select_snapshot(&command.selector)?, command.force);
+    let (mut selection, force) = (context.select_own_snapshot(&command.selector)?, command.force);
     confirm(&command.confirmation, || {
         let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
         let is_refused = !force && (snapshot.pinned || !snapshot.dependents.is_empty());

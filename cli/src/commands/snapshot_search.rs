@@ -49,7 +49,6 @@ impl Context {
         &self,
         address: Address,
         present: Selector,
-        sandboxes: &[SandboxId],
         lineage_scope: &LineageScope,
     ) -> Result<Selector> {
         let by = match &present {
@@ -62,10 +61,8 @@ impl Context {
         match self.call_without_suggestions::<Summary>("get", &search) {
             Ok(answer) => {
                 let Summary { snapshot_id, snapshot, .. } = answer.value;
-                // Operations that only read find a snapshot of another workspace of the lineage too; a deletion must not. A capture in
-                // progress has no ref.
-                let origin_id = snapshot.as_ref().map(SnapshotRef::origin_id).filter(|id| sandboxes.contains(id));
-                let origin_id = origin_id.unwrap_or(present.origin_id());
+                // A capture in progress has no ref.
+                let origin_id = snapshot.as_ref().map_or(present.origin_id(), SnapshotRef::origin_id);
                 Ok(Selector::Id { sandbox_id: origin_id.clone(), snapshot_id })
             }
             // The command itself reports it.

@@ -4,7 +4,7 @@ use sandbox_snapshotter_client::Options;
 use sandbox_snapshotter_client::model::named::answer::WorkspaceDescription;
 use sandbox_snapshotter_client::model::named::{Address, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, UpdateRequest,
+    ForkFrom, PromoteFrom, PromoteRequest, SettingsUpdate, SnapshotText, UpdateRequest,
 };
 use sandbox_snapshotter_client::model::{Code, SnapshotId};
 
@@ -52,7 +52,11 @@ pub(super) fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };
-    let files = format!("rolled back to {}", command.snapshot);
+    let files = if snapshot == ForkFrom::LATEST {
+        format!("rolled back to {found}, the newest snapshot")
+    } else {
+        format!("rolled back to {snapshot}")
+    };
     show_switched(context, "workspaces/update", &request, files, Some(found))
 }
 

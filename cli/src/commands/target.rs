@@ -180,7 +180,7 @@ impl Context {
         let selector = selector(present, snapshot)?;
         check_ref(&selector, &sandboxes, target)?;
         match parse_target(target)? {
-            SandboxTarget::Named(address) => self.find_in_sandboxes(address, selector, &sandboxes, lineage_scope),
+            SandboxTarget::Named(address) => self.find_in_sandboxes(address, selector, lineage_scope),
             SandboxTarget::Sandbox(id) if snapshot == ForkFrom::LATEST => {
                 let latest = self.latest_snapshot(&id, lineage_scope)?;
                 Ok(latest.map_or(selector, |snapshot_id| Selector::Id { sandbox_id: id, snapshot_id }))
@@ -188,6 +188,19 @@ impl Context {
             // The command itself finds it, or reports that it does not exist.
             SandboxTarget::Sandbox(_) => Ok(selector),
         }
+    }
+
+    /// As [`select_snapshot`](Self::select_snapshot), for a deletion: a snapshot of another workspace of the lineage, which the
+    /// operations that read find too, is searched in the present sandbox only.
+    pub fn select_own_snapshot(&self, given: &common::SnapshotSelector) -> Result<Selection> {
+        let Selection { mut selector, lineage_scope } = self.select_snapshot(given)?;
+        if let (Some(target), Selector::Id { sandbox_id, .. }) = (&given.target, &mut selector) {
+            let own = self.sandboxes(target)?;
+            if let Some(present) = own.first().filter(|_| !own.contains(sandbox_id)) {
+                *sandbox_id = present.clone();
+            }
+        }
+        Ok(Selection { selector, lineage_scope })
     }
 
     /// Finds the snapshot of a workspace with an id, a short ref or a label.

@@ -82,12 +82,13 @@ fn line(check: &Check, width: usize) -> String {
     let name = format!("{:width$}", sanitize_for_terminal(&check.name));
     let code = check.code.as_ref().map_or_else(String::new, |code| format!("{}: ", sanitize_for_terminal(code)));
     let line = format!("{} {name}  {code}{}\n", check_mark(check.ok), sanitize_for_terminal(&check.detail));
-    match check.remediation.as_deref().filter(|remediation| check.ok != Some(true) && !remediation.is_empty()) {
-        Some(remediation) => {
-            format!("{line}  {:width$}  {}\n", "", styled(FAINT, &format!("→ {}", sanitize_for_terminal(remediation))))
-        }
-        None => line,
-    }
+    let remediation = check.remediation.as_deref().filter(|_| check.ok != Some(true)).unwrap_or_default();
+    // A remediation can contain lines of a configuration.
+    let lines = remediation.lines().enumerate().map(|(index, text)| {
+        let text = format!("{}{}", if index == 0 { "→ " } else { "  " }, sanitize_for_terminal(text));
+        format!("  {:width$}  {}", "", styled(FAINT, text.trim_end())).trim_end().to_owned() + "\n"
+    });
+    std::iter::once(line).chain(lines).collect()
 }
 
 #[cfg(test)]
@@ -98,6 +99,16 @@ mod tests {
     fn a_check_without_a_verdict_is_not_a_failure() {
         assert!(Report::of(vec![Check::passed("a", ""), Check::undetermined("b", "", "Check it.")]).ok);
         assert!(!Report::of(vec![Check::passed("a", ""), Check::failed("b", "", "Correct it.")]).ok);
+    }
+
+    #[test]
+    fn lines_of_a_configuration_are_below_each_other() {
+        let remediation = "Add this:\n\n[[r2_buckets]]\nbinding = \"B\"";
+        let text = Report::of(vec![Check::failed("bucket", "is missing", remediation)]).text();
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let expected =
+            "✗ bucket  is missing\n          → Add this:\n\n            [[r2_buckets]]\n            binding = \"B\"\n";
+        assert_eq!(text, format!("{expected}1 check failed.\n"));
     }
 
     #[test]

@@ -143,6 +143,9 @@ pub fn workspace_tip(word: &str, operands: &[&str]) -> Option<String> {
         "ssh" | "shell" | "sh" | "bash" => "a command runs with `snapshotter exec @NAME …`".to_owned(),
         "snapshot" | "save" => with_at("snapshot create"),
         "checkpoint" => with_at("checkpoint create"),
+        "ls" if operands.is_empty() => {
+            "`snapshotter workspace list` lists the workspaces, and `snapshotter ls @NAME` the files of one".to_owned()
+        }
         word if OF_TARGETS.contains(&word) => with_at(word),
         _ => return None,
     };

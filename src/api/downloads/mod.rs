@@ -24,7 +24,7 @@ use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::access_log::{correlation_id, log_download};
-use super::operations::{Request, Target, requests};
+use super::operations::{Operation, Request, Target, requests};
 use crate::cloudflare::Deployment;
 use crate::cloudflare::downloads::OpenedDownload;
 use crate::cloudflare::runtime::WorkerClock;
@@ -37,6 +37,7 @@ use crate::service::access::Access;
 use crate::service::calls::call_context::CallContext;
 use crate::service::calls::failures::from_storage;
 use crate::service::files::{error_of, missing_archive, to_attributes};
+use crate::service::lineage::selection::resolve_workspaces;
 
 /// The names of the downloads, as the routes and the RPC methods have them.
 pub const NAMES: [&str; 2] = ["files/download", "files/export"];
@@ -94,7 +95,9 @@ async fn try_open(
     let deployment = Deployment::open(env, ctx)?;
     let ports = deployment.ports();
     ports.check_bindings(true)?;
-    let (selection, path, secrets) = decode(form, &options?)?;
+    // A download selects a snapshot as `get` does.
+    let options = resolve_workspaces(&**ports, access, Operation::Get, options?).await?;
+    let (selection, path, secrets) = decode(form, &options)?;
     *target = Some(Target::Sandbox(selection.selector.origin_id().clone()));
     let reads = StatFileRequest { source: selection.clone().into(), path: path.clone() };
     access.authorize(&**ports, &Request::Sandbox(requests::Sandbox::StatFile(reads))).await?;

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::{Error, Result, json};
+use crate::model::{Error, Result, ShortRef, json};
 
-/// The options that are not text: `true` or `false`, and JSON.
+/// The options that are not text: `true` or `false`, and JSON or a short ref.
 const FLAG: &str = "allowCrossLineage";
 const REF: &str = "ref";
 
@@ -18,10 +18,11 @@ pub fn to_options(parameters: impl IntoIterator<Item = (String, String)>) -> Res
     for (name, text) in parameters {
         let value = match &name[..] {
             FLAG => Value::Bool(parse_flag(&text)?),
+            REF if text.starts_with(ShortRef::PREFIX) => Value::String(text),
             REF => json::parse_untrusted(text.as_bytes()).map_err(|_| {
                 Error::invalid_argument(
-                    "The parameter `ref` is not JSON",
-                    "Pass the ref of the snapshot as JSON, encoded for a URL.",
+                    "The parameter `ref` is neither a short ref nor JSON",
+                    "Pass the `shortRef` of the snapshot, or its `ref` as JSON, encoded for a URL.",
                 )
             })?,
             _ => Value::String(text),
@@ -64,6 +65,8 @@ mod tests {
             ("ref", "{\"a\":1}"),
             ("x", "true"),
         ];
+        let short = [("ref", "snap_agent-42.abc")];
+        assert_eq!(options(&short), Ok(json!({ "ref": "snap_agent-42.abc" })));
         let expected = json!({
             "sandboxId": "agent-42", "label": "1", "allowCrossLineage": true, "ref": { "a": 1 }, "x": "true",
         });

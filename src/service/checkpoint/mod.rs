@@ -19,7 +19,7 @@ use crate::model::request::{
 };
 use crate::model::required_container::RequiredContainer;
 use crate::model::{Error, Result};
-use crate::ports::{CallerCommands, Ports};
+use crate::ports::{CallerCommands, Ledger, Ports};
 
 /// The operations on checkpoints. They need no bucket.
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -117,8 +117,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 Err(error) => Err(error),
             }
             .map_err(|error| {
-                let is_named = snapshotter.sandbox_record().is_ok_and(|sandbox| sandbox.binding.is_some());
-                refusal::adapt_container_error(&snapshotter.id, is_named, error)
+                let sandbox = snapshotter.ledger.sandbox().ok().flatten();
+                refusal::adapt_container_error(&snapshotter.id, sandbox.as_ref(), error)
             })
         };
         snapshotter.run_exclusively(permit, blocks_captures, work, abort).await

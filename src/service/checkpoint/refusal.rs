@@ -1,6 +1,7 @@
 //! Errors for checkpoint calls that the sandbox refused.
 
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointRefusal};
+use crate::model::record::SandboxRecord;
 use crate::model::{Code, Directory, DirectoryContent, Error, SandboxId};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
@@ -37,10 +38,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 }
 
-/// Returns a container error with a remediation that fits checkpoints. `is_named` is whether the sandbox belongs to a named
-/// workspace, whose snapshots have the checkpoints, too.
-pub(super) fn adapt_container_error(id: &SandboxId, is_named: bool, error: Error) -> Error {
+/// Returns a container error with a remediation that fits checkpoints. Snapshots of a sandbox that belongs to a named workspace
+/// have the checkpoints, too.
+pub(super) fn adapt_container_error(id: &SandboxId, sandbox: Option<&SandboxRecord>, error: Error) -> Error {
+    let is_named = sandbox.is_some_and(|sandbox| sandbox.binding.is_some());
     match error.code() {
+        Code::SandboxNotRunning if sandbox.is_none() => Error::checkpoints_of_unknown(id),
         Code::SandboxNotRunning if !is_named => Error::checkpoints_gone(id),
         Code::SandboxStarting => error.without_wake(),
         Code::SandboxReplaced if !is_named => {

@@ -12,7 +12,7 @@ use crate::model::{Error, Result, Selection};
 use crate::ports::{BackupStore, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::calls::failures::from_storage;
-use crate::service::snapshot::select::{Selected, require_ready};
+use crate::service::snapshot::select::Selected;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns a page of the differences between two snapshots.
@@ -50,7 +50,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn locate_snapshot(&self, selection: &Selection) -> Result<LocatedSnapshot> {
         self.prepare_call().await?;
         let Selected { sandbox, snapshot } = self.select(selection).await?;
-        let location = ArchiveLocation::of(&require_ready(&snapshot)?.backup);
+        let location = ArchiveLocation::of(&self.require_ready(&snapshot)?.backup);
         let SnapshotRecord { snapshot_id, dir, excludes, gitignore, .. } = snapshot;
         let capture = Some(CapturedFiles { dir, excludes, gitignore: gitignore == Some(true) });
         Ok(LocatedSnapshot { snapshot_id, root_id: sandbox.root_id, location, capture })

@@ -17,7 +17,7 @@ use crate::model::request::FileSource;
 use crate::model::{BackupId, Error, Result, SnapshotId, Timestamp};
 use crate::ports::Ports;
 use crate::service::CloudflareSandboxSnapshotter;
-use crate::service::snapshot::select::{Selected, require_ready};
+use crate::service::snapshot::select::Selected;
 
 /// An answer about the archive of a snapshot.
 struct Read {
@@ -34,7 +34,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The entrypoint reads the files of a sandbox.
         let FileSource::Snapshot(selection) = source else { return Err(Error::internal()) };
         let Selected { snapshot, .. } = self.select(selection).await?;
-        let location = ArchiveLocation::of(&require_ready(&snapshot)?.backup);
+        let location = ArchiveLocation::of(&self.require_ready(&snapshot)?.backup);
         let snapshot_id = snapshot.snapshot_id.clone();
         let (outcome, bytes) = self.ask_archive(&location, request).await?.map_err(missing_archive)?;
         match outcome {

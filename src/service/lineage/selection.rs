@@ -15,6 +15,9 @@ use crate::service::access::Access;
 /// The options that contain the selection of a snapshot.
 const NESTED: [&str; 3] = ["from", "to", "sourceSnapshot"];
 
+/// The options that select a snapshot.
+const SNAPSHOT: [&str; 3] = ["ref", "snapshotId", "label"];
+
 /// Returns the options of a call with the sandbox of each snapshot that is selected in a named workspace:
 /// `{name, tenant?, snapshotId}` and `{name, tenant?, label}` become `{sandboxId, snapshotId}`. The caller must have access to the
 /// workspace.
@@ -24,6 +27,7 @@ pub async fn resolve_workspaces<P: Ports>(
     operation: Operation,
     mut options: Value,
 ) -> Result<Value> {
+    let may_be_present = may_read_present_files(operation);
     for selection in selections(operation, &mut options) {
         let key = selection.get("idempotencyKey").and_then(Value::as_str).map(str::to_owned);
         if let Some(selected) = InWorkspace::take(selection)? {
@@ -36,6 +40,11 @@ pub async fn resolve_workspaces<P: Ports>(
                 InWorkspaceBy::Label(label) => workspaces.find_label(&selected.address, &label, key.as_deref()).await?,
             };
             found.select_in(selection);
+        } else if selection.get("name").is_some_and(Value::is_string) {
+            let is_given = |name: &&str| selection.get(*name).is_some_and(|value| !value.is_null());
+            if !may_be_present || SNAPSHOT.iter().any(is_given) {
+                return Err(Error::not_one_snapshot());
+            }
         }
     }
     Ok(options)
@@ -75,6 +84,12 @@ const fn selects_snapshot(operation: Operation) -> bool {
             | Call::SummarizeFiles
             | Call::RestoreFiles
     )
+}
+
+/// Returns whether the options of an operation may name a workspace for its present files.
+const fn may_read_present_files(operation: Operation) -> bool {
+    use Operation as Call;
+    matches!(operation, Call::ListFiles | Call::StatFile | Call::ReadFile | Call::Diff)
 }
 
 impl SnapshotKey {

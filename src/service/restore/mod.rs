@@ -19,7 +19,7 @@ use super::calls::failures::{During, from_sandbox};
 use super::calls::retry::retry;
 use super::in_process::{WorkKey, WorkLease};
 use super::runtime::ensure_restorable_in;
-use super::snapshot::select::{Selected, require_ready};
+use super::snapshot::select::Selected;
 use super::tasks::backoff::Backoff;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::named::ContainerMarker;
@@ -78,7 +78,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort.check()?;
         let Selected { sandbox, snapshot } = self.select(&request.selection).await?;
         let runtime = self.derived_runtime(request.runtime)?;
-        let stored = require_ready(&snapshot)?;
+        let stored = self.require_ready(&snapshot)?;
         stored.backup.check_restorable()?;
         let inspected = self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await;
         self.record_check(&snapshot.snapshot_id, &inspected)?;
@@ -174,7 +174,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     ) -> Result<Derivation> {
         let snapshot =
             self.ledger.snapshot(snapshot_id)?.ok_or_else(|| Error::snapshot_deleted_during_call(snapshot_id))?;
-        require_ready(&snapshot)?;
+        self.require_ready(&snapshot)?;
         let began_at = self.now();
         let derivation = Derivation {
             sandbox_id: minted,

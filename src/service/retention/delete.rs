@@ -41,8 +41,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(error) => return Err(error),
         };
         let snapshot_id = snapshot.snapshot_id.clone();
-        if matches!(snapshot.stage, Stage::Creating(_)) {
-            return Err(Error::snapshot_in_use(&snapshot_id, "it is still being created"));
+        if let Stage::Creating(progress) = &snapshot.stage {
+            return Err(self.being_created(&snapshot, progress));
         }
         let mut doomed = self.deltas_to_delete(&snapshot, request.deltas)?;
         let deltas: Vec<SnapshotId> = doomed.iter().map(|delta| delta.snapshot_id.clone()).collect();
@@ -80,10 +80,12 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for id in ids.unwrap_or_default() {
             match self.ledger.snapshot(id)? {
                 Some(delta) if matches!(delta.stage, Stage::Ready { .. }) => deltas.push(delta),
-                Some(delta) if matches!(delta.stage, Stage::Creating(_)) => {
-                    return Err(Error::snapshot_in_use(id, "it is still being created"));
+                Some(delta) => {
+                    if let Stage::Creating(progress) = &delta.stage {
+                        return Err(self.being_created(&delta, progress));
+                    }
                 }
-                _ => {}
+                None => {}
             }
         }
         Ok(deltas)

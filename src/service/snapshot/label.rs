@@ -1,7 +1,7 @@
 //! Labels: the names that users give to snapshots. A label is unique among the snapshots of one sandbox. A snapshot of a named
 //! workspace gets no label of a snapshot of its other sandboxes either, except with `replace`.
 
-use super::select::{Selected, require_ready};
+use super::select::Selected;
 use crate::model::answer::{SnapshotState, Summary};
 use crate::model::record::SnapshotRecord;
 use crate::model::request::LabelRequest;
@@ -17,7 +17,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         // The rows are read afterwards, because they may change while the other sandboxes answer.
         let elsewhere = if request.replace { None } else { self.find_in_workspace(&request.new_label).await? };
         let Selected { sandbox, mut snapshot } = self.select(&request.selection).await?;
-        require_ready(&snapshot)?;
+        self.require_ready(&snapshot)?;
         if snapshot.label != request.new_label {
             if !request.replace {
                 self.ensure_label_free(&request.new_label)?;

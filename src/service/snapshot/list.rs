@@ -154,7 +154,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns whether the snapshot could be restored at its last check.
     fn last_known_restorable(&self, snapshot: &SnapshotRecord) -> Restorable {
         match &snapshot.stage {
-            Stage::Creating(_) => not_restorable("It is still being created.", None),
+            Stage::Creating(progress) => not_restorable(self.being_created(snapshot, progress).message(), None),
             Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
                 not_restorable(&format!("It was removed: {}.", removal.reason), None)
             }

@@ -1,6 +1,6 @@
 //! `pin`: a pinned snapshot stays, whatever the retention policy says, until it is unpinned.
 
-use super::select::{Selected, require_ready};
+use super::select::Selected;
 use crate::model::answer::Summary;
 use crate::model::{Result, Selection};
 use crate::ports::Ports;
@@ -11,7 +11,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn pin(&self, selection: Selection, pinned: bool) -> Result<Summary> {
         self.prepare_call().await?;
         let Selected { sandbox, mut snapshot } = self.select(&selection).await?;
-        require_ready(&snapshot)?;
+        self.require_ready(&snapshot)?;
         if snapshot.pinned != pinned {
             snapshot.pinned = pinned;
             snapshot = self.save_snapshot(&sandbox, snapshot)?;

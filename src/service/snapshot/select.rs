@@ -1,9 +1,11 @@
 //! Snapshot selection: finds the snapshot that a request names by ref, id or label.
 
-use crate::model::record::{SandboxRecord, SnapshotRecord, Stage, StoredBackup};
+use crate::model::record::{CaptureInProgress, SandboxRecord, SnapshotRecord, Stage, StoredBackup};
 use crate::model::{Error, Result, Selection, Selector, ShortRef, SnapshotRef, is_signed_by};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
+use crate::service::in_process::WorkKey;
+use crate::service::tasks::backoff::Backoff;
 
 /// A snapshot, and the sandbox that it belongs to.
 pub(in crate::service) struct Selected {
@@ -41,6 +43,30 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(Selected { sandbox, snapshot })
     }
 
+    /// Returns the stored backup of a ready snapshot.
+    ///
+    /// # Errors
+    /// [`Code::SnapshotBusy`](crate::model::Code::SnapshotBusy) while it is being created,
+    /// [`Code::SnapshotNotFound`](crate::model::Code::SnapshotNotFound) with the reason when it was removed.
+    pub(in crate::service) fn require_ready<'a>(&self, snapshot: &'a SnapshotRecord) -> Result<&'a StoredBackup> {
+        match &snapshot.stage {
+            Stage::Ready { stored } => Ok(stored),
+            Stage::Creating(progress) => Err(self.being_created(snapshot, progress)),
+            Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
+                Err(Error::snapshot_removed(&snapshot.snapshot_id, removal))
+            }
+        }
+    }
+
+    /// Returns the error for a use of a snapshot that is being created, or whose capture was interrupted.
+    pub(in crate::service) fn being_created(&self, snapshot: &SnapshotRecord, progress: &CaptureInProgress) -> Error {
+        let id = &snapshot.snapshot_id;
+        if self.in_process.is_leased(&WorkKey::Snapshot(id.clone())) {
+            return Error::snapshot_being_created(id);
+        }
+        Error::capture_interrupted(id, Backoff::BACKUP_SEARCH.last_attempt_at(progress.task))
+    }
+
     /// Returns the error for a selector that no snapshot matches. It says when and why the last snapshot with a label was
     /// removed.
     fn snapshot_not_found(&self, selector: &Selector) -> Result<Error> {
@@ -51,20 +77,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             _ => None,
         });
         Ok(error.unwrap_or_else(|| Error::snapshot_not_found(selector)))
-    }
-}
-
-/// Returns the stored backup of a ready snapshot.
-///
-/// # Errors
-/// [`Code::SnapshotBusy`] while it is being created, [`Code::SnapshotNotFound`] with the reason when it was removed.
-pub(in crate::service) fn require_ready(snapshot: &SnapshotRecord) -> Result<&StoredBackup> {
-    match &snapshot.stage {
-        Stage::Ready { stored } => Ok(stored),
-        Stage::Creating(_) => Err(Error::snapshot_being_created(&snapshot.snapshot_id)),
-        Stage::Deleting { removal, .. } | Stage::Deleted { removal, .. } => {
-            Err(Error::snapshot_removed(&snapshot.snapshot_id, removal))
-        }
     }
 }
 

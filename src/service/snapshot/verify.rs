@@ -1,6 +1,6 @@
 //! `verify`: checks in R2 whether a snapshot can be restored. Starts no container.
 
-use super::select::{Selected, require_ready};
+use super::select::Selected;
 use super::stored_backup::{BackupHead, is_answer_of_storage};
 use crate::model::answer::{Check, Verification};
 use crate::model::record::{SnapshotRecord, Stage, StoredBackup};
@@ -22,7 +22,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub async fn verify(&self, selection: Selection) -> Result<Verification> {
         self.prepare_call().await?;
         let Selected { snapshot, .. } = self.select(&selection).await?;
-        let stored = require_ready(&snapshot)?;
+        let stored = self.require_ready(&snapshot)?;
         let found = self.inspect_backup(stored, &snapshot.backup_owner(&self.id)).await;
         let mut checks = Vec::new();
         match &found {

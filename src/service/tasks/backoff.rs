@@ -40,6 +40,12 @@ impl Backoff {
         self.0.get(attempt).or(self.0.last()).copied().unwrap_or(1) * MINUTE_MILLIS
     }
 
+    /// Returns when the last attempt of a task is due, if no attempt fails.
+    pub fn last_attempt_at(self, task: PendingTask) -> Timestamp {
+        let later = self.0.iter().skip(task.attempt as usize + 1).sum::<i64>();
+        task.due_at.plus_millis(later * MINUTE_MILLIS)
+    }
+
     /// Returns the time of the first attempt after `after`, for work that failed first at `since`.
     pub fn next_after(self, since: Timestamp, after: Timestamp) -> Timestamp {
         let (mut at, mut attempt) = (since, 0);

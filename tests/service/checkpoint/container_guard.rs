@@ -2,6 +2,7 @@
 
 use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Runtime};
+use sandbox_snapshotter::ports::Ledger;
 use serde_json::json;
 
 use super::{OPERATIONS, checkpoint_args};
@@ -28,6 +29,8 @@ fn sandbox_without_container_is_refused_and_not_started() {
             fixture.world.end_container("agent-42");
             let error = fixture.checkpoint(operation).expect_code(Code::SandboxNotRunning);
             assert!(!error.remediation().contains("wake"), "{}", error.remediation());
+            let is_unknown = error.message().contains("There is no record of a sandbox");
+            assert_eq!(is_unknown, fixture.ledger("agent-42").sandbox().unwrap().is_none(), "{error}");
             assert_eq!(fixture.world.calls_about("agent-42"), [Method::Status]);
         }
     }

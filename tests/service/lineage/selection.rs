@@ -147,6 +147,28 @@ fn workspace_is_not_searched_if_the_snapshot_is_selected_in_another_way_too() {
 }
 
 #[test]
+fn workspace_without_a_snapshot_is_answered_with_the_ways_to_select_one() {
+    let (fixture, taken) = with_moved_workspace();
+    let incomplete = [
+        json!({ "name": WORKSPACE }),
+        json!({ "name": WORKSPACE, "label": "base", "sandboxId": "agent-42" }),
+        json!({ "name": WORKSPACE, "label": "base", "snapshotId": taken["snapshotId"] }),
+    ];
+    for (operation, more) in calls(&fixture) {
+        for selection in &incomplete {
+            if selection.get("label").is_none()
+                && matches!(operation, Operation::ListFiles | Operation::StatFile | Operation::ReadFile)
+            {
+                continue; // The present files.
+            }
+            let error = fixture.run(operation, &merged(selection, &more)).expect_code(Code::InvalidArgument);
+            let text = format!("{operation:?} {selection}: {} {}", error.message(), error.remediation());
+            assert!(text.contains("select exactly one snapshot") && text.contains("`name`"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn operation_that_selects_no_snapshot_refuses_the_id_of_one() {
     let (fixture, taken) = with_moved_workspace();
     let options = json!({ "name": "missing", "snapshotId": taken["snapshotId"] });

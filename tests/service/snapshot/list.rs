@@ -5,7 +5,7 @@ use sandbox_snapshotter::model::{Code, Failure, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
 
-use crate::support::{DAY, ExpectError, FILE, Fixture, Method, WORKSPACE, World, by_id, by_label, by_ref};
+use crate::support::{DAY, ExpectError, FILE, Fixture, MINUTE, Method, WORKSPACE, World, by_id, by_label, by_ref};
 
 /// Lists the snapshots of `agent-42` with the extra arguments.
 fn list(fixture: &Fixture, extra: &Value) -> Value {
@@ -177,6 +177,29 @@ fn snapshot_being_created_is_listed_as_creating_without_ref() {
     assert!(row.get("ref").is_none() && row.get("sizeBytes").is_none(), "{row}");
     gate.open();
     capture.answer().unwrap();
+}
+
+#[test]
+fn interrupted_capture_says_until_when_its_archive_may_arrive() {
+    let fixture = Fixture::with_sandbox();
+    let gate = fixture.world.before(Method::CreateBackup).block();
+    let capture = fixture.begin(Operation::Snapshot, &by_label("lost"));
+    assert!(gate.is_reached());
+    let while_running = fixture.run(Operation::Pin, &by_label("lost")).expect_code(Code::SnapshotBusy);
+    assert!(while_running.message().contains("still being created"), "{while_running}");
+    fixture.crash_during(capture);
+    let end = fixture.world.current_time().plus_millis(72 * MINUTE);
+    fixture.advance_with_alarms(5 * MINUTE);
+    let row = list(&fixture, &json!({}))["snapshots"][0].clone();
+    let id = row["snapshotId"].as_str().unwrap().to_owned();
+    let selection = json!({ "sandboxId": "agent-42", "snapshotId": id });
+    for operation in [Operation::Pin, Operation::Delete, Operation::Restore] {
+        let error = fixture.run(operation, &selection).expect_code(Code::SnapshotBusy);
+        assert!(error.message().contains("was interrupted"), "{operation:?}: {error}");
+        assert!(error.remediation().starts_with("Take another snapshot"), "{operation:?}: {error}");
+    }
+    let why = row["why"].as_str().unwrap();
+    assert!(why.contains(&format!("Until about {end}")), "{why}, {end}");
 }
 
 #[test]

@@ -79,11 +79,9 @@ pub fn check_snapshot(world: &Rc<World>, call: &Call, since: i64, taken: &TakenS
     }
     let has_crashed = world.crashed_at.borrow().get(&request.sandbox_id).is_some_and(|at| *at >= since);
     let has_changes = request.consistency == Consistency::Settled && capture.changed_during_capture == Some(true);
-    if has_changes
-        && !has_crashed
-        && !capture.shared
-        && truth.is_some_and(|truth| truth.notes.captured_at.iter().filter(|at| **at >= since).count() < 2)
-    {
+    // The captures may be of several containers, each of which has replaced the one before.
+    let captures = truths.values().filter(|truth| truth.sandbox == request.sandbox_id && truth.captured_at >= since);
+    if has_changes && !has_crashed && !capture.shared && captures.count() < 2 {
         world.report_violation("rule 3, a settled snapshot is captured again", &format_args!("{name}"));
     }
     if let (Some(freeze), Some(truth)) = (capture.freeze, truth) {

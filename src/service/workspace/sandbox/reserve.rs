@@ -7,7 +7,6 @@ use crate::model::{Error, Result, Runtime};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::runtime::ensure_restorable_in;
-use crate::service::snapshot::select::require_ready;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Claims the sandbox id, and records that the sandbox depends on the snapshot. Returns `false` if the id is taken.
@@ -20,7 +19,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(false);
         }
         let sandbox = self.sandbox_record()?;
-        let stored = require_ready(&self.require_snapshot(request)?)?.clone();
+        let stored = self.require_ready(&self.require_snapshot(request)?)?.clone();
         let runtime = self.derived_runtime(*runtime)?;
         if runtime == Some(Runtime::Sdk012) {
             ensure_restorable_in(runtime, self.head_backup(&stored.backup).await?.metadata.format, &stored)?;
@@ -53,7 +52,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if let Some(is_same) = self.is_reserved(request)? {
             return Ok(is_same);
         }
-        require_ready(&self.require_snapshot(request)?)?;
+        self.require_ready(&self.require_snapshot(request)?)?;
         self.ledger.put_derived_sandbox(&Derivation {
             sandbox_id: sandbox_id.clone(),
             snapshot_id: snapshot_id.clone(),

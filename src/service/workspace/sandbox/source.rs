@@ -10,7 +10,6 @@ use crate::model::{Code, Directory, Error, Result, SandboxId, Selection, Snapsho
 use crate::ports::{Ledger, Ports, RestoreSource, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::runtime::ensure_restorable_in;
-use crate::service::snapshot::select::require_ready;
 
 /// The number of ledger rows that are read at a time.
 const PAGE_SIZE: u32 = 20;
@@ -72,7 +71,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         self.ensure_same_tenant(tenant)?;
         let found = self.select(&selection).await?.snapshot;
-        require_ready(&found)?;
+        self.require_ready(&found)?;
         let snapshot = self.to_last_snapshot(&found).ok_or_else(Error::internal)?;
         Ok(FoundSnapshot { snapshot, runtime: self.runtime()? })
     }
@@ -117,7 +116,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let is_named = sandbox.binding.is_some();
         let newest = if is_named { self.newest_restorable(dir)? } else { self.newest_own()? };
         if let Some(snapshot) = newest {
-            let stored = require_ready(&snapshot)?.clone();
+            let stored = self.require_ready(&snapshot)?.clone();
             stored.backup.check_restorable()?;
             let inspected = self.inspect_backup(&stored, &snapshot.backup_owner(&self.id)).await;
             self.record_check(&snapshot.snapshot_id, &inspected)?;
@@ -201,7 +200,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         if !is_derived {
             return Err(gone());
         }
-        let stored = require_ready(&snapshot)?.clone();
+        let stored = self.require_ready(&snapshot)?.clone();
         stored.backup.check_restorable()?;
         let inspected = self.inspect_backup(&stored, &snapshot.backup_owner(&self.id)).await;
         self.record_check(snapshot_id, &inspected)?;

@@ -9,7 +9,6 @@ use crate::model::{Code, Error, Result, Runtime, Status};
 use crate::ports::{Ledger, Ports, SandboxLedgerClient};
 use crate::service::CloudflareSandboxSnapshotter;
 use crate::service::runtime::ensure_restorable_in;
-use crate::service::snapshot::select::require_ready;
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Moves the sandbox to the requested runtime. Succeeds if it is there already. With `dry_run`, only verifies that
@@ -106,7 +105,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Ok(());
         }
         if let Some(newest) = self.newest_restorable(&self.start_state()?.dir)? {
-            let stored = require_ready(&newest)?;
+            let stored = self.require_ready(&newest)?;
             let found = self.head_backup(&stored.backup).await?;
             return ensure_restorable_in(Some(runtime), found.metadata.format, stored);
         }

@@ -127,6 +127,13 @@ impl Error {
         )
     }
 
+    /// [`Code::SandboxNotRunning`], for a checkpoint call in a sandbox that is not running and of which there is no record.
+    pub fn checkpoints_of_unknown(id: &SandboxId) -> Self {
+        Self::sandbox_unknown(id).with_remediation(
+            "Pass the id of a sandbox, not the name of a workspace: `workspaces/getByName` returns it.",
+        )
+    }
+
     /// [`Code::SandboxNotRunning`], for a checkpoint call in a sandbox without a running container.
     pub fn checkpoints_gone(id: &SandboxId) -> Self {
         Self::new(

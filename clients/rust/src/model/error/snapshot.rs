@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::output_note;
 use crate::model::answer::Removal;
 use crate::model::named::{Address, WorkspaceName};
-use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId};
+use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId, Timestamp};
 
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
 
@@ -159,6 +159,27 @@ impl Error {
                 "The snapshot {id} is not in the first {limit} sandboxes of the lineage, and the rest is not searched."
             ),
             "Promote the workspace that has the snapshot, by its name.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for arguments that select no snapshot, or more than one.
+    pub fn not_one_snapshot() -> Self {
+        Self::invalid_argument(
+            "The arguments must select exactly one snapshot",
+            "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`, or the `name` of its \
+             workspace and its `snapshotId` or `label`.",
+        )
+    }
+
+    /// [`Code::SnapshotBusy`], for a use of a snapshot whose capture was interrupted. It is recovered or removed until `until`.
+    pub fn capture_interrupted(id: &SnapshotId, until: Timestamp) -> Self {
+        Self::new(
+            Code::SnapshotBusy,
+            format!(
+                "The capture of the snapshot {id} was interrupted. Until about {until}, an archive that arrives \
+                 still completes it; then it is removed."
+            ),
+            "Take another snapshot, which can have the same label.",
         )
     }
 

@@ -162,13 +162,7 @@ impl Content for Selector {
             (None, Some(sandbox_id), None, Some(label)) => {
                 Self::Label { sandbox_id: sandbox_id?, label: Label::parse(&label)? }
             }
-            _ => {
-                return Err(Error::invalid_argument(
-                    "The arguments must select exactly one snapshot",
-                    "Pass its `ref`, or the `sandboxId` that it was taken of and its `snapshotId` or `label`, or the `name` of its \
-                     workspace and its `snapshotId` or `label`.",
-                ));
-            }
+            _ => return Err(Error::not_one_snapshot()),
         })
     }
 }
