@@ -53,6 +53,24 @@ async function digest(bytes: ArrayBuffer): Promise<string> {
 }
 
 describe('a download over HTTP', () => {
+  test('selects the snapshot by its short ref, and in a workspace by its label', async () => {
+    const name = 'downloaded';
+    await world.rpc('workspaces/create', { name });
+    await world.rpc('exec', { name, command: 'echo saved > notes.txt' });
+    const { sandboxId } = await world.rpc('workspaces/getByName', { name });
+    const { shortRef } = await world.snapshot(sandboxId, { label: 'good' });
+    await world.rpc('exec', { name, command: 'echo later > notes.txt' });
+    for (const selection of [{ ref: shortRef }, { name, label: 'good' }, { name, label: 'latest' }]) {
+      const response = await get('download', { ...selection, path: 'notes.txt' });
+      assert.equal(await response.text(), 'saved\n');
+      assert.equal((await get('export', selection)).status, 200);
+      const { text } = await world.rpc('files/download', { ...selection, path: 'notes.txt' });
+      assert.equal(text, 'saved\n');
+    }
+    const refused = await get('download', { name, path: 'notes.txt' });
+    assert.match(JSON.stringify(await refused.json()), /must select exactly one snapshot/);
+  });
+
   test('has the content of a file, and the headers of a download', async () => {
     const response = await get('download', { ref, path: 'src/deep/large' });
     assert.equal(response.status, 200);

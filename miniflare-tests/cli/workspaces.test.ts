@@ -340,6 +340,22 @@ describe('a name instead of a sandbox id', () => {
     assert.match(error.remediation, /write `@.*:main\.py`/);
   });
 
+  test('compares the snapshot of a promoted fork, which `latest` selects', async () => {
+    await cli.print('workspace', 'create', name);
+    await cli.print('exec', `@${name}`, 'echo before > file');
+    await cli.print('snapshot', 'create', `@${name}`, '--label', 'base');
+    await cli.print('workspace', 'fork', name, '--new-name', `${name}-fork`);
+    await cli.print('exec', `@${name}-fork`, 'echo changed in the fork > file');
+    await cli.print('workspace', 'promote', name, '--from', `${name}-fork`);
+    const { snapshotId } = await cli.json('snapshot', 'show', `@${name}`, 'latest');
+    for (const newest of ['latest', snapshotId]) {
+      assert.match(await cli.print('diff', `@${name}`, 'base', newest), / file\n$/);
+      assert.match(await cli.print('diff', `@${name}`, newest, 'base'), / file\n$/);
+    }
+    const back = await cli.print('workspace', 'rollback', name, 'latest');
+    assert.match(back, new RegExp(`files +rolled back to ${snapshotId}, the newest snapshot\n`));
+  });
+
   test('deletes no snapshot of another workspace of the lineage', async () => {
     await workspaceWithFormerSandbox();
     const { snapshotId } = await cli.json('snapshot', 'show', `@${name}`, 'present');

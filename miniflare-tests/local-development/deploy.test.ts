@@ -102,7 +102,10 @@ test('`npm run deploy` asks for the runtime', async () => {
 test('Getting started shows what the command prints', () => {
   const page = readFileSync(at('docs/getting-started.md'), 'utf8');
   assert.match(page, /`Deploying wrangler\.container\.toml, with the runtime container\.`/);
-  assert.match(page, /^npm run deploy -- --runtime sdk-0\.12 +# Deploying wrangler\.toml, with the runtime sdk-0\.12\.$/m);
+  assert.match(
+    page,
+    /^npm run deploy -- --runtime sdk-0\.12 +# Deploying wrangler\.toml, with the runtime sdk-0\.12\.$/m,
+  );
 });
 
 test('a workspace of wrangler.container.toml keeps its files', async () => {

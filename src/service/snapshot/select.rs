@@ -61,7 +61,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the error for a use of a snapshot that is being created, or whose capture was interrupted.
     pub(in crate::service) fn being_created(&self, snapshot: &SnapshotRecord, progress: &CaptureInProgress) -> Error {
         let id = &snapshot.snapshot_id;
-        if self.in_process.is_leased(&WorkKey::Snapshot(id.clone())) {
+        // One that has its archive is completed soon.
+        if progress.backup.is_some() || self.in_process.is_leased(&WorkKey::Snapshot(id.clone())) {
             return Error::snapshot_being_created(id);
         }
         Error::capture_interrupted(id, Backoff::BACKUP_SEARCH.last_attempt_at(progress.task))

@@ -199,7 +199,9 @@ fn interrupted_capture_says_until_when_its_archive_may_arrive() {
         assert!(error.remediation().starts_with("Take another snapshot"), "{operation:?}: {error}");
     }
     let why = row["why"].as_str().unwrap();
-    assert!(why.contains(&format!("Until about {end}")), "{why}, {end}");
+    assert!(why.contains(&format!("removes it at about {}", &end.to_string()[..16])), "{why}, {end}");
+    fixture.advance_with_alarms(70 * MINUTE);
+    assert_eq!(list(&fixture, &json!({}))["snapshots"], json!([]));
 }
 
 #[test]

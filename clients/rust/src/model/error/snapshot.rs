@@ -171,13 +171,14 @@ impl Error {
         )
     }
 
-    /// [`Code::SnapshotBusy`], for a use of a snapshot whose capture was interrupted. It is recovered or removed until `until`.
+    /// [`Code::SnapshotBusy`], for a use of a snapshot whose capture was interrupted before it had an archive. It is removed at
+    /// about `until`.
     pub fn capture_interrupted(id: &SnapshotId, until: Timestamp) -> Self {
         Self::new(
             Code::SnapshotBusy,
             format!(
-                "The capture of the snapshot {id} was interrupted. Until about {until}, an archive that arrives \
-                 still completes it; then it is removed."
+                "The capture of the snapshot {id} was interrupted, so it has no files. The Worker removes it at about {until}, after \
+                 it has searched for an archive that arrives late."
             ),
             "Take another snapshot, which can have the same label.",
         )
