@@ -67,6 +67,7 @@ describe('a download over HTTP', () => {
       const { text } = await world.rpc('files/download', { ...selection, path: 'notes.txt' });
       assert.equal(text, 'saved\n');
     }
+    await world.rpc('workspaces/stop', { name });
     const refused = await get('download', { name, path: 'notes.txt' });
     assert.match(JSON.stringify(await refused.json()), /must select exactly one snapshot/);
   });

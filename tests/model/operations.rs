@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use proptest::prelude::*;
 use sandbox_snapshotter::model::policy::Policy;
 use sandbox_snapshotter::model::request::{
-    ApplyRetentionRequest, DeleteRequest, ImportRequest, LabelRequest, LineageScope, ListRequest, SandboxRequest,
-    SetRetentionRequest, SnapshotCursor, SweepRequest,
+    ApplyRetentionRequest, DeleteRequest, ImportRequest, InWorkspace, LabelRequest, LineageScope, ListRequest,
+    SandboxRequest, SetRetentionRequest, SnapshotCursor, SweepRequest,
 };
 use sandbox_snapshotter::model::{
     Code, Error, RestoreRequest, Result, Selection, Selector, SnapshotId, SnapshotRequest, Timestamp,
@@ -197,6 +197,20 @@ fn invalid_selector_has_its_own_code() {
         (json!({ "sandboxId": "agent-42", "label": "before", "lineageScope": "-" }), Code::InvalidSandboxId),
     ] {
         assert_eq!(expect_error(Selection::decode(&selection)).code(), code, "{selection}");
+    }
+}
+
+#[test]
+fn text_that_is_no_id_of_a_snapshot_may_be_a_label() {
+    for sandbox in [json!({ "sandboxId": "agent-42" }), json!({ "name": "lab" })] {
+        let mut selection = sandbox;
+        selection["snapshotId"] = json!("latest");
+        let error = match InWorkspace::take(&mut selection.as_object().unwrap().clone()) {
+            Ok(_) => expect_error(Selection::decode(&selection)),
+            Err(error) => error,
+        };
+        assert_eq!(error.code(), Code::InvalidRef, "{selection}");
+        assert!(error.remediation().ends_with("or its label as `label`."), "{error:?}");
     }
 }
 

@@ -85,8 +85,11 @@ fn line(check: &Check, width: usize) -> String {
     let remediation = check.remediation.as_deref().filter(|_| check.ok != Some(true)).unwrap_or_default();
     // A remediation can contain lines of a configuration.
     let lines = remediation.lines().enumerate().map(|(index, text)| {
+        if text.is_empty() {
+            return "\n".to_owned();
+        }
         let text = format!("{}{}", if index == 0 { "→ " } else { "  " }, sanitize_for_terminal(text));
-        format!("  {:width$}  {}", "", styled(FAINT, text.trim_end())).trim_end().to_owned() + "\n"
+        format!("  {:width$}  {}\n", "", styled(FAINT, &text))
     });
     std::iter::once(line).chain(lines).collect()
 }

@@ -11,9 +11,13 @@ use crate::model::named::messages::{EnsureRunningRequest, ForkSource};
 use crate::model::named::record::KeyedCall;
 use crate::model::named::{Address, NamedRecord};
 use crate::model::request::{PromoteFrom, PromoteRequest};
-use crate::model::{Error, Result, SnapshotCause};
+use crate::model::{Code, Error, Result, SnapshotCause};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::CancellationToken;
+
+/// The remediation for a promotion from a workspace that does not exist, which may be a label.
+const NO_SOURCE: &str = "Pass the name of a workspace, or the id or the short ref of a snapshot. Of a label, `get` with the `name` of its \
+    workspace returns the id.";
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Continues the workspace with the files of another workspace or snapshot of its lineage.
@@ -74,7 +78,11 @@ impl<P: Ports> NamedWorkspace<P> {
             self.check_same_lineage(record, &active).await?;
         }
         let key = request.idempotency_key.as_deref().map(|key| format!("promote/{}/{key}", self.address.name));
-        self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await
+        let source = self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await;
+        source.map_err(|error| match error.code() {
+            Code::WorkspaceNotFound => error.with_remediation(NO_SOURCE),
+            _ => error,
+        })
     }
 }
 

@@ -197,7 +197,8 @@ fn promote_refuses_itself_and_an_unknown_source() {
     let fixture = with_forks();
     let refused = |from: &str, code| fixture.promote_workspace(WORKSPACE, &json!({ "from": from })).expect_code(code);
     refused(WORKSPACE, Code::InvalidArgument);
-    refused("unknown", Code::WorkspaceNotFound);
+    let unknown = refused("unknown", Code::WorkspaceNotFound);
+    assert!(unknown.remediation().contains("Of a label"), "{unknown:?}");
     refused("snap-abcdefghij012345", Code::SnapshotNotFound);
     fixture.promote_workspace("unknown", &json!({ "from": "try-1" })).expect_code(Code::WorkspaceNotFound);
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::selection::parse_selected;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 use crate::model::{Label, Result, ShortRef, SnapshotId};
 
@@ -55,7 +56,7 @@ impl InWorkspace {
         let address = Address { tenant, name: WorkspaceName::parse(name)? };
         let by = match (text("snapshotId"), text("label")) {
             (Some(id), _) if id.starts_with(ShortRef::PREFIX) => None,
-            (Some(id), _) => Some(InWorkspaceBy::Id(SnapshotId::parse(id)?)),
+            (Some(id), _) => Some(InWorkspaceBy::Id(parse_selected(id)?)),
             (None, Some(label)) => Some(InWorkspaceBy::Label(Label::parse(label)?)),
             (None, None) => return Ok(None),
         };

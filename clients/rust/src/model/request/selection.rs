@@ -133,6 +133,16 @@ impl schemars::JsonSchema for Selector {
     }
 }
 
+/// Parses the id of a selected snapshot.
+///
+/// # Errors
+/// Those of [`SnapshotId::parse`]. It says how a label is passed.
+pub(super) fn parse_selected(text: &str) -> Result<SnapshotId> {
+    SnapshotId::parse(text).map_err(|error| {
+        error.with_remediation("Pass the `snapshotId` or the `shortRef` of a snapshot, or its label as `label`.")
+    })
+}
+
 impl Field for Selector {
     /// The ref, and the ids and the label as text.
     type Raw = (Option<Value>, Option<String>, Option<String>, Option<String>);
@@ -157,7 +167,7 @@ impl Content for Selector {
                 }
             }
             (None, Some(sandbox_id), Some(id), None) => {
-                Self::Id { sandbox_id: sandbox_id?, snapshot_id: SnapshotId::parse(&id)? }
+                Self::Id { sandbox_id: sandbox_id?, snapshot_id: parse_selected(&id)? }
             }
             (None, Some(sandbox_id), None, Some(label)) => {
                 Self::Label { sandbox_id: sandbox_id?, label: Label::parse(&label)? }
