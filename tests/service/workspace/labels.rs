@@ -178,7 +178,10 @@ fn label_of_a_complete_snapshot_is_preferred_to_that_of_a_capture_in_progress() 
 fn label_that_no_snapshot_has_is_not_found_and_the_newest_ones_are_named() {
     let (fixture, _) = rolled_back();
     let error = labelled(&fixture, "bsae").expect_code(Code::SnapshotNotFound);
-    assert!(error.message().contains("\"bsae\"") && error.remediation().contains("\"base\""), "{error:?}");
+    assert!(
+        error.message().contains("\"bsae\"") && error.remediation().starts_with("Did you mean \"base\"?"),
+        "{error:?}"
+    );
     assert!(!error.is_retryable());
 }
 

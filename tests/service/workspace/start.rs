@@ -24,6 +24,21 @@ fn stop_and_start_restore_files_into_the_same_sandbox() {
 }
 
 #[test]
+fn start_from_a_lost_backup_says_how_to_start_without_it() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.world.clear_bucket();
+    for options in [json!({}), json!({ "allowEmpty": true })] {
+        let error = fixture.start_workspace(WORKSPACE, &options).expect_code(Code::BackupNotFound);
+        let text = format!("{} {}", error.message(), error.remediation());
+        assert!(text.contains("delete the snapshot with `force: true`. Pass `allowEmpty: true`"), "{text}");
+    }
+    let newest = json!({ "name": WORKSPACE, "label": "latest", "force": true });
+    assert_eq!(fixture.run(Operation::Delete, &newest).unwrap()["removed"], true);
+    fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE), None);
+}
+
+#[test]
 fn start_returns_an_active_workspace() {
     let fixture = Fixture::with_stopped_workspace();
     let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();

@@ -123,11 +123,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             let restorable =
                 inspected.and_then(|found| ensure_restorable_in(self.runtime()?, found.metadata.format, &stored));
             restorable.map_err(|error| {
-                error.with_note(if is_named {
-                    "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one."
-                } else {
-                    "It is the newest snapshot of the sandbox. Restore an older one in a new sandbox."
-                })
+                let note = note_of_newest(is_named, error.code());
+                error.with_note(note)
             })?;
             self.mark_used(&snapshot.snapshot_id)?;
             let dependencies = snapshot.known_dependencies();
@@ -255,5 +252,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             size_bytes: stored.size_bytes,
             created_at: stored.created_at,
         })
+    }
+}
+
+/// Returns how to continue where the newest snapshot cannot be restored.
+fn note_of_newest(is_named: bool, code: Code) -> &'static str {
+    match code {
+        _ if !is_named => "It is the newest snapshot of the sandbox. Restore an older one in a new sandbox.",
+        Code::BackupNotFound | Code::BackupIncomplete => {
+            "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one. If the backup is lost \
+             and there is no older one, delete the snapshot with `force: true`. Pass `allowEmpty: true` to `workspaces/start` to start \
+             without its files."
+        }
+        _ => "It is the newest snapshot of the workspace. Update `currentSnapshotId` to revert to an older one.",
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use super::output_note;
 use crate::model::answer::Removal;
 use crate::model::named::{Address, WorkspaceName};
+use crate::model::similar::most_similar;
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId, Timestamp};
 
 const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
@@ -50,9 +51,11 @@ impl Error {
         labels: impl IntoIterator<Item = &'a Label>,
     ) -> Self {
         let mut seen = BTreeSet::new();
-        let labels = labels.into_iter().map(Label::as_str).filter(|label| seen.insert(*label));
-        let labels: Vec<_> = labels.take(MAX_LABELS).map(|label| format!("{label:?}")).collect();
+        let labels: Vec<_> = labels.into_iter().map(Label::as_str).filter(|label| seen.insert(*label)).collect();
         let (name, label) = (name.as_str(), label.as_str());
+        let similar = most_similar(label, labels.iter().copied());
+        let similar = similar.map(|similar| format!("Did you mean {similar:?}? ")).unwrap_or_default();
+        let labels: Vec<_> = labels.iter().take(MAX_LABELS).map(|label| format!("{label:?}")).collect();
         let message = format!("No snapshot of the workspace {name:?} has the label {label:?}.");
         if labels.is_empty() {
             return Self::new(
@@ -61,7 +64,8 @@ impl Error {
                 "The workspace has no snapshot yet: take one with `snapshot`.",
             );
         }
-        let remediation = format!("Pass another label, such as {}, or the id of a snapshot.", labels.join(", "));
+        let remediation =
+            format!("{similar}Pass another label, such as {}, or the id of a snapshot.", labels.join(", "));
         Self::new(Code::SnapshotNotFound, message, remediation)
     }
 
