@@ -121,6 +121,17 @@ test('a workspace of wrangler.container.toml keeps its files', async () => {
   assert.deepEqual([stdout, runtime], ['hello\n', 'container']);
 });
 
+test('a deployment of wrangler.container.toml needs no R2 credentials', async () => {
+  await using local = await startLocal({
+    workers: [{ config: CONTAINER, vars: { LOCAL_BUCKET: 'false' } }],
+    mode: 'container',
+  });
+  const response = await fetch(new URL('/healthz', (await local.miniflare.ready).href));
+  const { checks } = (await response.json()) as { checks: { name: string; ok?: boolean; detail: string }[] };
+  const { ok, detail } = checks.find((check) => check.name === 'backupCredentials') ?? {};
+  assert.deepEqual([ok, detail], [true, 'The runtime container needs no credentials.']);
+});
+
 test('the agent of the guide calls sandboxes of wrangler.container.toml', async () => {
   const page = readFileSync(at('docs/add-to-an-agent.md'), 'utf8');
   const [, config = ''] =

@@ -97,6 +97,16 @@ test('an earlier run that uses the port is named', async () => {
   assert.ok(second.output.startsWith(message), second.output);
 });
 
+test('`--port` has priority over PORT, and is replaced in the advice for a busy one', async () => {
+  const port = await freePorts();
+  const server = await listen(port + 1);
+  await using dev = startDev(1, 'fifth', ['--port', String(port)]);
+  assert.equal(await dev.ended(), 1);
+  server.close();
+  const other = `npm run dev -- --state ${join(folder, 'fifth')} --port 9000`;
+  assert.equal(dev.output, `Port ${port + 1} is in use. Pass another port: ${other}\n`);
+});
+
 test('a busy port is reported on one line that names the option', async () => {
   const port = await freePorts();
   const server = await listen(port + 1);
