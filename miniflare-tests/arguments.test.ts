@@ -199,12 +199,12 @@ for (const [operation, options] of Object.entries({ ...SNAPSHOT_OPTIONS, ...OTHE
 
 test('a misspelled option is named together with the one that is missing', async () => {
   for (const transport of ['rpc', 'http'] as const) {
-    const error = await world.failure(world[transport]('list', { sandboxID: 'origin' }));
+    const error = await world.failure(world[transport]('snapshot', { sandboxID: 'origin' }));
     assert.ok(
       error.message.includes('`sandboxId` is missing, and there is no option "sandboxID".'),
       error.message,
     );
-    const page = '/docs/snapshots#v1-list describes the options.';
+    const page = '/docs/snapshots#v1-snapshot describes the options.';
     assert.equal(error.remediation, `Did you mean \`sandboxId\`? ${page}`);
   }
 });

@@ -120,13 +120,13 @@ export class SnapshotterClient extends SnapshotMethods {
   }
 
   /**
-   * Iterates over the snapshots of a sandbox, newest first. Requests pages of `limit` on demand.
+   * Iterates over the snapshots of a sandbox or a workspace, newest first. Requests pages of `limit` on demand.
    *
    * @example
-   * for await (const { label } of snapshotter.snapshots({ sandboxId: 'agent-42' })) console.log(label);
+   * for await (const { label } of snapshotter.snapshots({ name: 'notebook' })) console.log(label);
    */
   snapshots(options: CallOptions<'list'>): AsyncGenerator<Summary, void, undefined> {
-    const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
+    const page = (cursor?: string) => this.list({ ...options, ...(cursor && { cursor }) } as typeof options);
     return iteratePages(page, ({ snapshots }) => snapshots);
   }
 

@@ -128,7 +128,7 @@ export class WorkspaceOperations extends WorkspaceMethods {
 export class CheckpointOperations extends CheckpointMethods {
   /** Iterates over the checkpoints in a sandbox, newest first. Requests pages of `limit` on demand. */
   all(options: CallOptions<'checkpoints/list'>): AsyncGenerator<Checkpoint, void, undefined> {
-    const page = (cursor?: string) => this.list(cursor === undefined ? options : { ...options, cursor });
+    const page = (cursor?: string) => this.list({ ...options, ...(cursor && { cursor }) } as typeof options);
     return iteratePages(page, ({ checkpoints }) => checkpoints);
   }
 }

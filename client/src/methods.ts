@@ -50,7 +50,10 @@ export abstract class SnapshotMethods implements Caller {
     return this.call('revive', options);
   }
 
-  /** Lists the snapshots of a sandbox, newest first. */
+  /**
+   * Lists the snapshots of a sandbox, or of the present and the former sandboxes of a workspace, newest
+   * first.
+   */
   list(options: CallOptions<'list'>): Promise<Answer<'list'>> {
     return this.call('list', options);
   }
@@ -515,11 +518,11 @@ export const REPEATABILITY: Readonly<Record<OperationName, Repeatability>> = {
 
 /** The options that an operation needs, in the first of its forms. Operations without an entry need none. */
 export const REQUIRED: Readonly<Partial<Record<OperationName, readonly string[]>>> = {
-  snapshot: ['sandboxId'],
+  snapshot: ['name'],
   restore: ['ref'],
   branch: ['ref'],
   revive: ['sandboxId'],
-  list: ['sandboxId'],
+  list: ['name'],
   get: ['ref'],
   manifest: ['ref'],
   verify: ['ref'],
@@ -529,7 +532,7 @@ export const REQUIRED: Readonly<Partial<Record<OperationName, readonly string[]>
   unpin: ['ref'],
   delete: ['ref'],
   import: ['sandboxId', 'backup'],
-  lineage: ['sandboxId'],
+  lineage: ['name'],
   retention: ['sandboxId'],
   setRetention: ['sandboxId', 'policy'],
   applyRetention: ['sandboxId'],
@@ -546,11 +549,11 @@ export const REQUIRED: Readonly<Partial<Record<OperationName, readonly string[]>
   'workspaces/promote': ['name', 'from'],
   'workspaces/migrate': ['name', 'runtime'],
   'workspaces/delete': ['name'],
-  'checkpoints/create': ['sandboxId', 'name'],
-  'checkpoints/list': ['sandboxId'],
-  'checkpoints/restore': ['sandboxId', 'name'],
-  'checkpoints/diff': ['sandboxId', 'name'],
-  'checkpoints/delete': ['sandboxId', 'name'],
+  'checkpoints/create': ['workspace', 'name'],
+  'checkpoints/list': ['workspace'],
+  'checkpoints/restore': ['workspace', 'name'],
+  'checkpoints/diff': ['workspace', 'name'],
+  'checkpoints/delete': ['workspace', 'name'],
   'commands/start': ['name', 'command'],
   'commands/list': ['name'],
   'commands/output': ['name', 'commandId'],

@@ -10,7 +10,7 @@ export interface Operations {
   branch: { options: RestoreOptions; answer: WorkspaceRef };
   /** Restores the newest snapshot of a sandbox that has lost its files, in the same sandbox. A container that has its files is left alone. */
   revive: { options: ReviveOptions; answer: RevivedSandbox };
-  /** Lists the snapshots of a sandbox, newest first. */
+  /** Lists the snapshots of a sandbox, or of the present and the former sandboxes of a workspace, newest first. */
   list: { options: ListOptions; answer: Page };
   /** Returns one snapshot, in the form that `list` returns. */
   get: { options: Selection; answer: Summary };
@@ -329,93 +329,111 @@ export interface SizeDrop {
 }
 
 /** The request to take a snapshot of a sandbox. */
-export interface SnapshotOptions extends LineageScope {
-  /** The sandbox to capture. */
-  sandboxId: string;
-  /**
-   * Whether to adopt the present files as the sandbox's own after its container was replaced: this call
-   * captures them in a rescue snapshot, and the next snapshot is a regular one again. The Worker refuses
-   * to adopt an empty directory.
-   * @default false
-   */
-  adopt?: boolean;
-  /** The compression of the archive. */
-  compression?: Compression;
-  /**
-   * What to do if files change during the capture; `reported` if absent.
-   *
-   * - `reported`: The answer reports the change.
-   * - `settled`: The Worker captures again, up to 3 times in all, as a stop does. The answer is that of
-   * the last capture; the earlier snapshots stay, and the label moves to the last one.
-   * @default "reported"
-   */
-  consistency?: 'reported' | 'settled';
-  /** The directory to capture; if absent, that of the sandbox's workspace, or the deployment's default. */
-  dir?: string;
-  /**
-   * The patterns of names to exclude, at any depth: `node_modules`, `*.log`. The Worker refuses patterns
-   * with a slash.
-   */
-  excludes?: string[];
-  /**
-   * The expiration, in seconds after the last use. 0 means never; if absent, the retention policy
-   * applies.
-   */
-  expirationSeconds?: number;
-  /**
-   * The commands that freeze files during the capture and thaw them after it, for programs such as
-   * databases.
-   */
-  freeze?: Freeze;
-  /**
-   * Whether to start a new capture even if one is already in progress. A capture in progress may miss
-   * files that the caller has written since it began.
-   * @default false
-   */
-  fresh?: boolean;
-  /**
-   * Whether to exclude the files that git ignores. The Worker refuses it if ignored files are in a
-   * subdirectory.
-   */
-  gitignore?: boolean;
-  /** An idempotency key: a repeated call with the same key gets the same answer. */
-  idempotencyKey?: string;
-  /**
-   * Whether the snapshot may contain only what changed since a full one; the deployment's default if
-   * absent.
-   */
-  incremental?: boolean;
-  /** The label of the snapshot, a name for people; derived from the time if absent. */
-  label?: string;
-  /**
-   * Whether to take the label from another snapshot that has it.
-   * @default false
-   */
-  replace?: boolean;
-  /**
-   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-   * absent.
-   *
-   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-   * 1.0 have.
-   */
-  runtime?: 'sdk-0.12' | 'container';
-  /**
-   * What to do with files that seem to contain secrets. If absent, they are kept, and not searched for.
-   *
-   * - `keep`: They are kept, and reported.
-   * - `exclude`: They are left out, and reported.
-   * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
-   */
-  secrets?: 'keep' | 'exclude' | 'refuse';
-  /**
-   * Whether to start a sandbox that is not running, and to capture it as it starts, without any of its
-   * files. If the sandbox was captured or restored before, the result is a rescue snapshot.
-   * @default false
-   */
-  wake?: boolean;
-}
+export type SnapshotOptions = SandboxTarget &
+  LineageScope & {
+    /**
+     * Whether to adopt the present files as the sandbox's own after its container was replaced: this call
+     * captures them in a rescue snapshot, and the next snapshot is a regular one again. The Worker refuses
+     * to adopt an empty directory.
+     * @default false
+     */
+    adopt?: boolean;
+    /** The compression of the archive. */
+    compression?: Compression;
+    /**
+     * What to do if files change during the capture; `reported` if absent.
+     *
+     * - `reported`: The answer reports the change.
+     * - `settled`: The Worker captures again, up to 3 times in all, as a stop does. The answer is that of
+     * the last capture; the earlier snapshots stay, and the label moves to the last one.
+     * @default "reported"
+     */
+    consistency?: 'reported' | 'settled';
+    /** The directory to capture; if absent, that of the sandbox's workspace, or the deployment's default. */
+    dir?: string;
+    /**
+     * The patterns of names to exclude, at any depth: `node_modules`, `*.log`. The Worker refuses patterns
+     * with a slash.
+     */
+    excludes?: string[];
+    /**
+     * The expiration, in seconds after the last use. 0 means never; if absent, the retention policy
+     * applies.
+     */
+    expirationSeconds?: number;
+    /**
+     * The commands that freeze files during the capture and thaw them after it, for programs such as
+     * databases.
+     */
+    freeze?: Freeze;
+    /**
+     * Whether to start a new capture even if one is already in progress. A capture in progress may miss
+     * files that the caller has written since it began.
+     * @default false
+     */
+    fresh?: boolean;
+    /**
+     * Whether to exclude the files that git ignores. The Worker refuses it if ignored files are in a
+     * subdirectory.
+     */
+    gitignore?: boolean;
+    /** An idempotency key: a repeated call with the same key gets the same answer. */
+    idempotencyKey?: string;
+    /**
+     * Whether the snapshot may contain only what changed since a full one; the deployment's default if
+     * absent.
+     */
+    incremental?: boolean;
+    /** The label of the snapshot, a name for people; derived from the time if absent. */
+    label?: string;
+    /**
+     * Whether to take the label from another snapshot that has it.
+     * @default false
+     */
+    replace?: boolean;
+    /**
+     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+     * absent.
+     *
+     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+     * 1.0 have.
+     */
+    runtime?: 'sdk-0.12' | 'container';
+    /**
+     * What to do with files that seem to contain secrets. If absent, they are kept, and not searched for.
+     *
+     * - `keep`: They are kept, and reported.
+     * - `exclude`: They are left out, and reported.
+     * - `refuse`: The call fails with `SECRETS_FOUND` before anything is stored.
+     */
+    secrets?: 'keep' | 'exclude' | 'refuse';
+    /**
+     * Whether to start a sandbox that is not running, and to capture it as it starts, without any of its
+     * files. If the sandbox was captured or restored before, the result is a rescue snapshot.
+     * @default false
+     */
+    wake?: boolean;
+  };
+
+/** A sandbox, or the present one of a workspace. */
+export type SandboxTarget = {
+  /** The name of the workspace. */
+  name?: string;
+  /** The id of the sandbox. */
+  sandboxId?: string;
+  /** The tenant of the workspace; the default tenant if absent. */
+  tenant?: string;
+} & (
+  | {
+      name: unknown;
+      sandboxId?: never;
+    }
+  | {
+      sandboxId: unknown;
+      name?: never;
+    }
+);
 
 /** The lineage that the caller works in. The Worker refuses sandboxes and snapshots of other lineages. */
 export interface LineageScope {
@@ -934,26 +952,28 @@ export interface Provenance {
  */
 export type SnapshotState = 'creating' | 'ready' | 'deleting' | 'deleted';
 
-/** The request for a page of the snapshots of a sandbox, newest first. */
-export interface ListOptions extends LineageScope {
-  /** The sandbox that the snapshots were taken of. */
-  sandboxId: string;
-  /**
-   * Whether to check in R2 which snapshots can be restored now; otherwise the answer contains the
-   * results of the last check.
-   * @default true
-   */
-  check?: boolean;
-  /** The cursor of the previous page; the page begins with the newest snapshot if absent. */
-  cursor?: string;
-  /** The prefix that the labels of the snapshots must have. */
-  labelPrefix?: string;
-  /**
-   * The maximum number of snapshots on the page.
-   * @default 20
-   */
-  limit?: number;
-}
+/**
+ * The request for a page of the snapshots of a sandbox, or of the present and the former sandboxes of
+ * a workspace, newest first.
+ */
+export type ListOptions = SandboxTarget &
+  LineageScope & {
+    /**
+     * Whether to check in R2 which snapshots can be restored now; otherwise the answer contains the
+     * results of the last check.
+     * @default true
+     */
+    check?: boolean;
+    /** The cursor of the previous page; the page begins with the newest snapshot if absent. */
+    cursor?: string;
+    /** The prefix that the labels of the snapshots must have. */
+    labelPrefix?: string;
+    /**
+     * The maximum number of snapshots on the page.
+     * @default 20
+     */
+    limit?: number;
+  };
 
 /** All details of a snapshot. */
 export interface Manifest extends Summary {
@@ -1458,16 +1478,15 @@ export interface WorkspaceAddress {
 }
 
 /** The request for the lineage tree that a sandbox belongs to. */
-export interface LineageOptions extends LineageScope {
-  /** The id of the sandbox. */
-  sandboxId: string;
-  /**
-   * Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are
-   * running. The query starts the Durable Object of every sandbox in the tree, but no container.
-   * @default false
-   */
-  check?: boolean;
-}
+export type LineageOptions = SandboxTarget &
+  LineageScope & {
+    /**
+     * Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are
+     * running. The query starts the Durable Object of every sandbox in the tree, but no container.
+     * @default false
+     */
+    check?: boolean;
+  };
 
 /** A workspace's retention policy, and its effect on each snapshot. */
 export interface Retention {
@@ -2284,9 +2303,10 @@ export interface WorkspaceSettings {
  */
 export interface GetOrCreateWorkspaceOptions extends CreateWorkspaceOptions, StartSettings {
   /**
-   * The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues
-   * in a new sandbox. If the workspace does not exist, it is created from the snapshot, which must be a
-   * short ref then. A repeated call with the same `idempotencyKey` does not go back to it again.
+   * The snapshot from which the workspace continues in a new sandbox: the id or the short ref of one of
+   * its lineage, or the label of one of its own. If the workspace does not exist, it is created from the
+   * snapshot, which must be a short ref then. A repeated call with the same `idempotencyKey` does not go
+   * back to it again.
    */
   from?: string;
 }
@@ -2409,8 +2429,8 @@ export interface StartWorkspaceOptions extends WorkspaceAddress, StartSettings {
   /** The present fingerprint of the environment; unchanged if absent. */
   fingerprint?: string;
   /**
-   * The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues
-   * in a new sandbox. If absent, it continues with its newest files.
+   * The snapshot from which the workspace continues in a new sandbox: the id or the short ref of one of
+   * its lineage, or the label of one of its own. If absent, it continues with its newest files.
    */
   from?: string;
   /**
@@ -2497,8 +2517,9 @@ export interface ForkWorkspaceOptions extends WorkspaceAddress {
    */
   count?: number;
   /**
-   * Where the forks begin: `latest` for the newest snapshot, without a new capture, or the id or the
-   * short ref of a snapshot of the workspace's lineage. If absent, with the present files.
+   * Where the forks begin: `latest` for the newest snapshot, without a new capture, the id or the short
+   * ref of a snapshot of the workspace's lineage, or the label of one of its own. If absent, with the
+   * present files.
    */
   from?: string;
   /** An idempotency key: a repeated call with the same key gets the same workspaces. */
@@ -2535,7 +2556,10 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
    * @default false
    */
   acceptStale?: boolean;
-  /** The id or the short ref of the snapshot to go back to, in a new sandbox. */
+  /**
+   * The snapshot to go back to, in a new sandbox: the id or the short ref of one of the lineage, or the
+   * label of one of the workspace's own.
+   */
   currentSnapshotId?: string;
 }
 
@@ -2557,8 +2581,9 @@ export interface TurnEnded {
 /** The request to promote another workspace, or a snapshot, to a workspace. */
 export interface PromoteWorkspaceOptions extends WorkspaceAddress {
   /**
-   * The source of the files, of the same lineage: the name of a workspace, or the id or the short ref of
-   * a snapshot. A text with the form of one of the latter is one.
+   * The source of the files, of the same lineage: the name of a workspace, the id or the short ref of a
+   * snapshot, or the label of one of the workspace's own. A text with the form of an id or a short ref
+   * is one, and the name of a workspace is no label.
    */
   from: string;
   /**
@@ -2645,31 +2670,52 @@ export interface Checkpoint {
 }
 
 /** The request to create a checkpoint. */
-export interface CreateCheckpointOptions extends CheckpointsOptions {
+export type CreateCheckpointOptions = CheckpointsOptions & {
   /** The name of the checkpoint. */
   name: string;
   /** A description of the checkpoint; `snapshot: <name>` if absent. */
   description?: string;
   /** The expiration, in seconds from now, by the clock of the container. 0 means never, as if absent. */
   expirationSeconds?: number;
-}
+};
 
 /** The location of checkpoints: a sandbox and a directory in it. */
-export interface CheckpointsOptions extends LineageScope {
+export type CheckpointsOptions = CheckpointsSandbox &
+  LineageScope & {
+    /** The directory; if absent, that of the sandbox's workspace, or the deployment's default. */
+    dir?: string;
+    /**
+     * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
+     * absent.
+     *
+     * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
+     * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
+     * 1.0 have.
+     */
+    runtime?: 'sdk-0.12' | 'container';
+  };
+
+/**
+ * The sandbox that has checkpoints. Before the options are decoded, the Worker replaces a workspace by
+ * its present sandbox.
+ */
+export type CheckpointsSandbox = {
   /** The id of the sandbox. */
-  sandboxId: string;
-  /** The directory; if absent, that of the sandbox's workspace, or the deployment's default. */
-  dir?: string;
-  /**
-   * The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if
-   * absent.
-   *
-   * - `sdk-0.12`: The class `Sandbox` of the Sandbox SDK 0.12.
-   * - `container`: A class over the container of a Durable Object, as applications of the Sandbox SDK
-   * 1.0 have.
-   */
-  runtime?: 'sdk-0.12' | 'container';
-}
+  sandboxId?: string;
+  /** The tenant of the workspace; the default tenant if absent. */
+  tenant?: string;
+  /** The name of the workspace: `name` is that of a checkpoint. */
+  workspace?: string;
+} & (
+  | {
+      workspace: unknown;
+      sandboxId?: never;
+    }
+  | {
+      sandboxId: unknown;
+      workspace?: never;
+    }
+);
 
 /** A page of a list of checkpoints. */
 export interface CheckpointPage {
@@ -2683,7 +2729,7 @@ export interface CheckpointPage {
 }
 
 /** The request for a page of the checkpoints in a sandbox. */
-export interface ListCheckpointsOptions extends CheckpointsOptions {
+export type ListCheckpointsOptions = CheckpointsOptions & {
   /** The cursor of the previous page; the page begins with the newest checkpoint if absent. */
   cursor?: string;
   /**
@@ -2692,7 +2738,7 @@ export interface ListCheckpointsOptions extends CheckpointsOptions {
    * @default 100
    */
   limit?: number;
-}
+};
 
 /** The result of `checkpoints/restore`. */
 export interface RestoredCheckpoint {
@@ -2719,7 +2765,7 @@ export interface RestoredCheckpoint {
 }
 
 /** The request to restore a checkpoint. */
-export interface RestoreCheckpointOptions extends CheckpointsOptions {
+export type RestoreCheckpointOptions = CheckpointsOptions & {
   /** The name of the checkpoint. */
   name: string;
   /**
@@ -2728,7 +2774,7 @@ export interface RestoreCheckpointOptions extends CheckpointsOptions {
    * @default false
    */
   pruneEmptyDirectories?: boolean;
-}
+};
 
 /** The result of `checkpoints/diff`. */
 export interface CheckpointDiff {
@@ -2745,7 +2791,7 @@ export interface CheckpointDiff {
 }
 
 /** The request to compare the files of a sandbox with a checkpoint. */
-export interface DiffCheckpointOptions extends CheckpointsOptions {
+export type DiffCheckpointOptions = CheckpointsOptions & {
   /** The name of the checkpoint. */
   name: string;
   /**
@@ -2753,7 +2799,7 @@ export interface DiffCheckpointOptions extends CheckpointsOptions {
    * @default 262144
    */
   maxBytes?: number;
-}
+};
 
 /** The result of `checkpoints/delete`. */
 export interface DeletedCheckpoint {
@@ -2766,10 +2812,10 @@ export interface DeletedCheckpoint {
 }
 
 /** The request to delete a checkpoint. */
-export interface DeleteCheckpointOptions extends CheckpointsOptions {
+export type DeleteCheckpointOptions = CheckpointsOptions & {
   /** The name of the checkpoint. */
   name: string;
-}
+};
 
 /** A background command, and the sandbox in which it runs. */
 export interface CommandDescription extends BackgroundCommand {

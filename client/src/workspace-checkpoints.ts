@@ -6,11 +6,13 @@ import type { Checkpoint } from './types.ts';
 import type { Address } from './workspace-address.ts';
 
 /** The options of a call, without the workspace and the name of the checkpoint. */
-type Own<O extends OperationName> = Omit<CallOptions<O>, 'sandboxId' | 'runtime' | 'name'>;
+type Own<O extends OperationName> = Omit<
+  CallOptions<O>,
+  'sandboxId' | 'workspace' | 'tenant' | 'runtime' | 'name'
+>;
 
 /**
  * The checkpoints in the sandbox of a named workspace, which must be running and is not started: checkpoints end with its container.
- * Each method first asks for the present sandbox.
  */
 export class WorkspaceCheckpoints {
   readonly #client: SnapshotterClient;
@@ -29,22 +31,22 @@ export class WorkspaceCheckpoints {
    * const { changed } = await workspace.checkpoints.restore('before-refactor');
    */
   async create(name: string, options: Own<'checkpoints/create'> = {}): Promise<Answer<'checkpoints/create'>> {
-    return this.#client.checkpoints.create({ ...options, name, ...(await this.#place()) });
+    return this.#client.checkpoints.create({ ...options, name, ...this.#place() });
   }
 
   /** Lists the checkpoints, newest first. */
   async list(options: Own<'checkpoints/list'> = {}): Promise<Answer<'checkpoints/list'>> {
-    return this.#client.checkpoints.list({ ...options, ...(await this.#place()) });
+    return this.#client.checkpoints.list({ ...options, ...this.#place() });
   }
 
   /** Iterates over the checkpoints, newest first. Requests pages of `limit` on demand. */
   async *all(options: Own<'checkpoints/list'> = {}): AsyncGenerator<Checkpoint, void, undefined> {
-    yield* this.#client.checkpoints.all({ ...options, ...(await this.#place()) });
+    yield* this.#client.checkpoints.all({ ...options, ...this.#place() });
   }
 
   /** Compares the present files with a checkpoint. */
   async diff(name: string, options: Own<'checkpoints/diff'> = {}): Promise<Answer<'checkpoints/diff'>> {
-    return this.#client.checkpoints.diff({ ...options, name, ...(await this.#place()) });
+    return this.#client.checkpoints.diff({ ...options, name, ...this.#place() });
   }
 
   /** Restores the files to a checkpoint. `before` of the answer is the commit of the files before. */
@@ -52,16 +54,16 @@ export class WorkspaceCheckpoints {
     name: string,
     options: Own<'checkpoints/restore'> = {},
   ): Promise<Answer<'checkpoints/restore'>> {
-    return this.#client.checkpoints.restore({ ...options, name, ...(await this.#place()) });
+    return this.#client.checkpoints.restore({ ...options, name, ...this.#place() });
   }
 
   /** Deletes a checkpoint. Does nothing if there is none with this name. */
   async delete(name: string, options: Own<'checkpoints/delete'> = {}): Promise<Answer<'checkpoints/delete'>> {
-    return this.#client.checkpoints.delete({ ...options, name, ...(await this.#place()) });
+    return this.#client.checkpoints.delete({ ...options, name, ...this.#place() });
   }
 
-  async #place(): Promise<{ sandboxId: string }> {
-    const { sandboxId } = await this.#client.workspaces.getByName(this.#address);
-    return { sandboxId };
+  #place(): { workspace: string; tenant?: string } {
+    const { name: workspace, tenant } = this.#address;
+    return { workspace, ...(tenant !== undefined && { tenant }) };
   }
 }

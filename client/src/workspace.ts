@@ -3,11 +3,9 @@
 import { requireOptions } from './argument-checks.ts';
 import { kindOf, refuseName, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
-import { SnapshotterError } from './errors.ts';
 import { invalidArgument } from './failures.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
-import { mergeSorted } from './pages.ts';
 import { isLabel, isShortRef } from './snapshot-text.ts';
 import type {
   FileSource,
@@ -123,8 +121,7 @@ export class WorkspaceHandle {
   async snapshot(options: WorkspaceSnapshotOptions = {}): Promise<Answer<'snapshot'>> {
     requireOptions('snapshot()', options, (text) => `{ label: ${text} }`);
     const { stop, ...sent } = options;
-    const { sandboxId, dir } = await this.describe();
-    const taken = await this.#client.snapshot({ sandboxId, dir, ...sent });
+    const taken = await this.#client.snapshot({ ...sent, ...this.#address });
     if (stop) await this.stop();
     return taken;
   }
@@ -137,7 +134,7 @@ export class WorkspaceHandle {
   /** Starts the workspace: a sandbox runs with its files in place. */
   async start(options: Own<'workspaces/start'> = {}): Promise<WithHandle<StartedWorkspace>> {
     requireOptions('start()', options, (text) => `{ from: ${text} }`);
-    return this.#client.workspaces.start({ ...(await this.#withFrom(options)), ...this.#address });
+    return this.#client.workspaces.start({ ...options, ...this.#address });
   }
 
   /**
@@ -167,8 +164,7 @@ export class WorkspaceHandle {
   async fork(options: Own<'workspaces/fork'> = {}): Promise<ForksWithHandles> {
     requireOptions('fork()', options, (text) => `{ newName: ${text} }`);
     refuseName('fork', options, 'newName');
-    const sent = options.from === 'latest' ? options : await this.#withFrom(options);
-    return this.#client.workspaces.fork({ ...sent, ...this.#address });
+    return this.#client.workspaces.fork({ ...options, ...this.#address });
   }
 
   /**
@@ -197,7 +193,7 @@ export class WorkspaceHandle {
         `rollback() needs a snapshot as a text, got ${kindOf(snapshot)}.`,
         'Pass its id, its short ref, its label or "latest".',
       );
-    return this.update({ ...options, currentSnapshotId: await this.#idOf(snapshot) });
+    return this.update({ ...options, currentSnapshotId: snapshot });
   }
 
   /**
@@ -209,22 +205,10 @@ export class WorkspaceHandle {
    */
   async promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
     requireOptions('promote()', options, (text) => `{ from: ${text} }`);
-    const promote = (from: string) =>
-      this.#client.workspaces.promote({
-        ...options,
-        from,
-        ...this.#address,
-      } as CallOptions<'workspaces/promote'>);
-    const { from } = options as CallOptions<'workspaces/promote'>;
-    try {
-      return await promote(from);
-    } catch (thrown) {
-      // A repeated call with the same key conflicts with its first attempt, which had the id.
-      const isConflict = thrown instanceof SnapshotterError && thrown.code === 'IDEMPOTENCY_CONFLICT';
-      const found = isNoName(thrown) || isConflict ? await this.#idOf(from).catch(() => from) : from;
-      if (found === from) throw thrown;
-      return promote(found);
-    }
+    return this.#client.workspaces.promote({
+      ...options,
+      ...this.#address,
+    } as CallOptions<'workspaces/promote'>);
   }
 
   /** Moves the stopped workspace to another runtime. A running one is stopped with a snapshot before. */
@@ -240,12 +224,8 @@ export class WorkspaceHandle {
    * @example
    * for await (const { label, createdAt } of workspace.snapshots()) console.log(label, createdAt);
    */
-  async *snapshots(options: Own<'list'> = {}): AsyncGenerator<Summary, void, undefined> {
-    const { sandboxId, formerSandboxIds } = await this.describe();
-    const lists = [sandboxId, ...formerSandboxIds].map((id) =>
-      this.#client.snapshots({ ...options, sandboxId: id }),
-    );
-    yield* mergeSorted(lists, isNewer);
+  snapshots(options: Own<'list'> = {}): AsyncGenerator<Summary, void, undefined> {
+    return this.#client.snapshots({ ...options, ...this.#address });
   }
 
   /**
@@ -262,8 +242,8 @@ export class WorkspaceHandle {
   }
 
   /** Returns the tree of sandboxes and snapshots that the workspace belongs to. */
-  async lineage(options: Own<'lineage'> = {}): Promise<Answer<'lineage'>> {
-    return this.#client.lineage({ ...options, sandboxId: (await this.describe()).sandboxId });
+  lineage(options: Own<'lineage'> = {}): Promise<Answer<'lineage'>> {
+    return this.#client.lineage({ ...options, ...this.#address });
   }
 
   /** Returns what the workspace uses, and its cost by Cloudflare's price list. */
@@ -276,30 +256,8 @@ export class WorkspaceHandle {
     return this.#client.workspaces.delete({ ...options, ...this.#address });
   }
 
-  /** Returns options whose `from` can be sent: a label is replaced by the id of its snapshot. */
-  async #withFrom<O extends { from?: string }>(options: O): Promise<O> {
-    return options.from === undefined ? options : { ...options, from: await this.#idOf(options.from) };
-  }
-
-  /** Returns an id or a short ref as it is, and for a label or `latest` the id of that snapshot. */
-  async #idOf(snapshot: string): Promise<string> {
-    if (!isLabel(snapshot)) return snapshot;
-    return (await this.#client.get({ ...this.#address, label: snapshot })).snapshotId;
-  }
-
   #select(snapshot: string): Selection {
     if (isShortRef(snapshot)) return { ref: snapshot };
     return { ...this.#address, ...(isLabel(snapshot) ? { label: snapshot } : { snapshotId: snapshot }) };
   }
-}
-
-/** Returns whether a call failed because a text is the name of no workspace. */
-function isNoName(thrown: unknown): boolean {
-  if (!(thrown instanceof SnapshotterError)) return false;
-  return thrown.code === 'WORKSPACE_NOT_FOUND' || thrown.code === 'INVALID_WORKSPACE_NAME';
-}
-
-function isNewer(one: Summary, other: Summary): boolean {
-  if (one.createdAt !== other.createdAt) return one.createdAt > other.createdAt;
-  return one.snapshotId > other.snapshotId;
 }

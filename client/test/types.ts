@@ -212,7 +212,7 @@ export async function bindings(env: { SNAPSHOTTER: SnapshotterBinding }) {
   same<typeof started, Answer<'workspaces/start'>>();
   await env.SNAPSHOTTER['workspaces/start']({ name: 'n' });
   // @ts-expect-error: an option of another operation
-  await env.SNAPSHOTTER.snapshot({ name: 'n' });
+  await env.SNAPSHOTTER.snapshot({ sandboxId: 'n', idleSeconds: 1 });
   // @ts-expect-error: not an operation
   await workspaces.rename({ name: 'n' });
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { clientOver, FakeTransport, rpcError } from './fakes.ts';
+import { clientOver, FakeTransport } from './fakes.ts';
 import {
   SnapshotterError,
   type Call,
@@ -97,38 +97,6 @@ test('a snapshot is compared with the present files of the workspace', async () 
     .diff('snap-aaaaaaaaaaaaaaaa', undefined, { limit: 5 });
   const from = { ...address, snapshotId: 'snap-aaaaaaaaaaaaaaaa' };
   assert.deepEqual(sentTo(transport), [['diff', { limit: 5, from, to: address }]]);
-});
-
-test('a text that is the name of no workspace promotes the snapshot with this label', async () => {
-  const summary = { snapshotId: 'snap-aaaaaaaaaaaaaaaa', state: 'ready', createdAt: '2026-11-20T05:00:00Z' };
-  for (const [label, code] of [
-    ['before-upgrade', 'WORKSPACE_NOT_FOUND'],
-    ['before the upgrade', 'INVALID_WORKSPACE_NAME'],
-    // The first attempt of a repeated call had the id.
-    ['before-upgrade', 'IDEMPOTENCY_CONFLICT'],
-  ] as const) {
-    const transport = new FakeTransport(({ operation, options }: Call) => {
-      if (operation === 'get') return summary;
-      if (operation === 'workspaces/promote' && options.from === label) throw rpcError(code, 'not_found');
-      return workspace;
-    });
-    await clientOver(transport).client.workspaces.handle(address).promote({ from: label });
-    assert.deepEqual(sentTo(transport), [
-      ['workspaces/promote', { ...address, from: label }],
-      ['get', { ...address, label }],
-      ['workspaces/promote', { ...address, from: summary.snapshotId }],
-    ]);
-  }
-});
-
-test('a promotion without a workspace and a snapshot of its name fails as the Worker reports', async () => {
-  const transport = new FakeTransport(({ operation }: Call) => {
-    if (operation === 'get') throw rpcError('SNAPSHOT_NOT_FOUND', 'not_found');
-    if (operation === 'workspaces/promote') throw rpcError('WORKSPACE_NOT_FOUND', 'not_found');
-    return workspace;
-  });
-  const handle = clientOver(transport).client.workspaces.handle(address);
-  await assert.rejects(handle.promote({ from: 'nothing' }), { code: 'WORKSPACE_NOT_FOUND' });
 });
 
 test('a content that is neither a text, bytes nor a stream is refused before a call', async () => {
@@ -246,7 +214,7 @@ describe('a handle', () => {
     }
   });
 
-  test('calls each operation on checkpoints in the present sandbox', async () => {
+  test('calls each operation on checkpoints by name', async () => {
     const transport = new FakeTransport(({ operation }: Call) =>
       operation === 'checkpoints/list' ? { checkpoints: [{ name: 'cp-1' }] } : workspace,
     );
@@ -257,15 +225,14 @@ describe('a handle', () => {
     await checkpoints.diff('cp-1', { maxBytes: 10 });
     await checkpoints.restore('cp-1', { pruneEmptyDirectories: true });
     await checkpoints.delete('cp-1');
-    const place = { sandboxId: 'ws-1' };
-    const lookup = ['workspaces/getByName', address];
+    const place = { workspace: 'project', tenant: 'acme' };
     assert.deepEqual(sentTo(transport), [
-      ...[lookup, ['checkpoints/create', { ...place, name: 'cp-1', description: 'tests pass' }]],
-      ...[lookup, ['checkpoints/list', { ...place, limit: 5 }]],
-      ...[lookup, ['checkpoints/list', place]],
-      ...[lookup, ['checkpoints/diff', { ...place, name: 'cp-1', maxBytes: 10 }]],
-      ...[lookup, ['checkpoints/restore', { ...place, name: 'cp-1', pruneEmptyDirectories: true }]],
-      ...[lookup, ['checkpoints/delete', { ...place, name: 'cp-1' }]],
+      ['checkpoints/create', { ...place, name: 'cp-1', description: 'tests pass' }],
+      ['checkpoints/list', { ...place, limit: 5 }],
+      ['checkpoints/list', place],
+      ['checkpoints/diff', { ...place, name: 'cp-1', maxBytes: 10 }],
+      ['checkpoints/restore', { ...place, name: 'cp-1', pruneEmptyDirectories: true }],
+      ['checkpoints/delete', { ...place, name: 'cp-1' }],
     ]);
   });
 
@@ -329,47 +296,32 @@ describe('a handle', () => {
     ]);
   });
 
-  test('lists the snapshots of the present and the former sandboxes, newest first', async () => {
-    const at = (second: number, id: string) => ({
-      snapshotId: id,
-      createdAt: `2026-01-01T00:00:0${second}.000Z`,
-    });
-    const pages: Record<string, object> = {
-      'ws-3': { snapshots: [at(9, 'g')] },
-      'ws-2': { snapshots: [] },
-      'ws-1': { snapshots: [at(8, 'f'), at(5, 'b')], cursor: 'more' },
-      more: { snapshots: [at(5, 'a'), at(1, 'z')] },
-    };
-    const transport = new FakeTransport(({ operation, options }: Call) =>
-      operation === 'list'
-        ? pages[(options.cursor ?? options.sandboxId) as string]
-        : { ...workspace, sandboxId: 'ws-3', formerSandboxIds: ['ws-2', 'ws-1'] },
+  test('lists the snapshots of all its sandboxes by name, page by page', async () => {
+    const transport = new FakeTransport(({ options }: Call) =>
+      options.cursor
+        ? { snapshots: [{ snapshotId: 'a' }] }
+        : { snapshots: [{ snapshotId: 'b' }], cursor: 'more' },
     );
     const ids: string[] = [];
     const handle = clientOver(transport).client.workspaces.handle(address);
-    for await (const { snapshotId } of handle.snapshots()) ids.push(snapshotId);
-    assert.deepEqual(ids, ['g', 'f', 'b', 'a', 'z']);
-  });
-
-  test('returns the lineage of the present sandbox, and migrates by name', async () => {
-    const transport = answering();
-    const handle = clientOver(transport).client.workspaces.handle(address);
-    await handle.lineage({ check: true });
-    await handle.migrate({ runtime: 'container' });
+    for await (const { snapshotId } of handle.snapshots({ limit: 1 })) ids.push(snapshotId);
+    assert.deepEqual(ids, ['b', 'a']);
     assert.deepEqual(sentTo(transport), [
-      ['workspaces/getByName', address],
-      ['lineage', { sandboxId: 'ws-1', check: true }],
-      ['workspaces/migrate', { ...address, runtime: 'container' }],
+      ['list', { ...address, limit: 1 }],
+      ['list', { ...address, limit: 1, cursor: 'more' }],
     ]);
   });
 
-  test('captures the directory of the present sandbox', async () => {
+  test('captures, migrates and returns its lineage by name', async () => {
     const transport = answering();
     const handle = clientOver(transport).client.workspaces.handle(address);
     assert.deepEqual(await handle.snapshot({ label: 'tests pass' }), { snapshotId: 'snap-1' });
+    await handle.lineage({ check: true });
+    await handle.migrate({ runtime: 'container' });
     assert.deepEqual(sentTo(transport), [
-      ['workspaces/getByName', address],
-      ['snapshot', { sandboxId: 'ws-1', dir: '/workspace', label: 'tests pass' }],
+      ['snapshot', { ...address, label: 'tests pass' }],
+      ['lineage', { ...address, check: true }],
+      ['workspaces/migrate', { ...address, runtime: 'container' }],
     ]);
   });
 
@@ -378,7 +330,7 @@ describe('a handle', () => {
     await clientOver(transport).client.workspaces.handle(address).snapshot({ stop: true });
     assert.deepEqual(
       transport.calls.map(({ operation }: Call) => operation),
-      ['workspaces/getByName', 'snapshot', 'workspaces/stop'],
+      ['snapshot', 'workspaces/stop'],
     );
   });
 

@@ -45,13 +45,14 @@ function values(entities: Entities): Allowed {
     cursor: [cursor],
     backup: [backup],
     'SnapshotOptions.label': ['kept', 'another'],
+    'SnapshotOptions.name': ['work'],
     'ImportOptions.label': ['imported'],
     label: ['kept', 'before'],
     'CreateWorkspaceOptions.name': ['play', 'review', 'draft', 'sketch'],
     ...Object.fromEntries(
       ['WorkspaceAddress', 'GetOrCreateWorkspaceOptions', 'StartWorkspaceOptions', 'ForkWorkspaceOptions']
         .concat('UpdateWorkspaceOptions', 'MigrateWorkspaceOptions', 'PromoteWorkspaceOptions')
-        .concat('StopWorkspaceOptions', 'UsageOptions')
+        .concat('StopWorkspaceOptions', 'UsageOptions', 'ListOptions', 'LineageOptions')
         .map((type) => [`${type}.name`, ['work', 'work', 'play']]),
     ),
     ...Object.fromEntries(

@@ -68,6 +68,7 @@ impl ObjectService for Service<WorkerPorts> {
             NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
             NamedMessage::FindLabel { label, key } => to_json(&self.find_label(&label, key.as_deref()).await?),
             NamedMessage::ActiveSandbox => to_json(&self.active_sandbox()?),
+            NamedMessage::SandboxIds => to_json(&self.sandbox_ids()?),
             NamedMessage::IsStopped => to_json(&self.is_stopped()?),
             NamedMessage::Resume { verify } => to_json(&self.resume(verify).await?),
         }

@@ -12,6 +12,7 @@ use crate::ports::Ports;
 use crate::service::access::{self, Access};
 use crate::service::exec::background;
 use crate::service::files::{diff_sandbox, in_sandbox};
+use crate::service::lineage;
 use crate::service::workspace::NamedWorkspace;
 use crate::service::{self, CancellationToken, CloudflareSandboxSnapshotter};
 
@@ -107,7 +108,7 @@ pub async fn run_entrypoint<P: Ports>(
     use requests::Entrypoint as Call;
     let request = match request {
         Request::Entrypoint(request) => request,
-        Request::Sandbox(request) => return Box::pin(read_sandbox(ports, request)).await,
+        Request::Sandbox(request) => return Box::pin(run_without_object(ports, request)).await,
         _ => return Err(Error::internal()),
     };
     match request {
@@ -130,14 +131,15 @@ pub async fn run_entrypoint<P: Ports>(
     }
 }
 
-/// Reads or compares the files of a running sandbox.
-async fn read_sandbox<P: Ports>(ports: &Rc<P>, request: requests::Sandbox) -> Result<Value> {
+/// Reads or compares the files of a running sandbox, or lists the snapshots of all sandboxes of a workspace.
+async fn run_without_object<P: Ports>(ports: &Rc<P>, request: requests::Sandbox) -> Result<Value> {
     use requests::Sandbox as Call;
     match request {
         Call::ListFiles(request) => to_json(&in_sandbox::list(ports, request).await?),
         Call::StatFile(request) => to_json(&in_sandbox::stat(ports, request).await?),
         Call::ReadFile(request) => to_json(&in_sandbox::read(ports, request).await?),
         Call::Diff(request) => to_json(&Box::pin(diff_sandbox::diff(ports, request)).await?),
+        Call::List(request) => to_json(&lineage::list::list_workspace(&**ports, &request).await?),
         _ => Err(Error::internal()),
     }
 }

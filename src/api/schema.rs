@@ -10,7 +10,9 @@ use super::operations::Operation;
 use crate::model::error::ErrorBody;
 use crate::model::files::{FileAttributes, FileLocation, FileTotals};
 use crate::model::named::settings::StartSettings;
-use crate::model::request::{CheckpointLocation, FileSource, LineageScope, SandboxFiles, SettingsUpdate};
+use crate::model::request::{
+    CheckpointLocation, CheckpointSandbox, FileSource, LineageScope, SandboxFiles, SandboxTarget, SettingsUpdate,
+};
 use crate::model::schema::NULLABLE;
 use crate::model::token::Permission;
 
@@ -88,6 +90,8 @@ fn add_base_types(generator: &mut SchemaGenerator) {
     generator.subschema_for::<FileSource>();
     generator.subschema_for::<SandboxFiles>();
     generator.subschema_for::<CheckpointLocation>();
+    generator.subschema_for::<CheckpointSandbox>();
+    generator.subschema_for::<SandboxTarget>();
     generator.subschema_for::<SettingsUpdate>();
     generator.subschema_for::<StartSettings>();
 }

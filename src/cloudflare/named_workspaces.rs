@@ -45,6 +45,8 @@ pub enum NamedMessage {
     },
     /// [`NamedWorkspaceClient::active_sandbox`]
     ActiveSandbox,
+    /// [`NamedWorkspaceClient::sandbox_ids`]
+    SandboxIds,
     /// [`NamedWorkspaceClient::is_stopped`]
     IsStopped,
     /// [`NamedWorkspaceClient::source_of`]
@@ -121,6 +123,10 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
 
     async fn active_sandbox(&self, address: &Address) -> Result<SandboxId> {
         self.named.call(&address.to_string(), &NamedMessage::ActiveSandbox).await
+    }
+
+    async fn sandbox_ids(&self, address: &Address) -> Result<Vec<SandboxId>> {
+        self.named.call(&address.to_string(), &NamedMessage::SandboxIds).await
     }
 
     async fn is_stopped(&self, address: &Address) -> Result<bool> {

@@ -10,7 +10,7 @@ use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::objects::Objects;
-use crate::model::answer::{SandboxParent, WorkspaceLineage};
+use crate::model::answer::{Page, SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::label_search::LabelSearch;
@@ -21,7 +21,7 @@ use crate::model::named::messages::{
 };
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::operation::Operation;
-use crate::model::request::{LineageScope, ReviveRequest};
+use crate::model::request::{LineageScope, ListRequest, ReviveRequest};
 use crate::model::revive::RevivedSandbox;
 use crate::model::usage::SandboxUsage;
 use crate::model::{
@@ -239,6 +239,13 @@ impl SandboxLedgerClient for WorkspaceObjects {
         let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
         let answer =
             self.0.run(request.sandbox_id.as_str(), Operation::Revive, &arguments, &JsValue::UNDEFINED).await?;
+        answer.parse().map_err(Error::message_unreadable)
+    }
+
+    async fn list(&self, id: &SandboxId, request: &ListRequest) -> Result<Page> {
+        let request = ListRequest { target: id.clone().into(), ..request.clone() };
+        let arguments = json::to_value(&request).map_err(Error::message_unreadable)?;
+        let answer = self.0.run(id.as_str(), Operation::List, &arguments, &JsValue::UNDEFINED).await?;
         answer.parse().map_err(Error::message_unreadable)
     }
 

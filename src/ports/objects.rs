@@ -5,7 +5,7 @@ use std::future::Future;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::model::answer::{SandboxParent, WorkspaceLineage};
+use crate::model::answer::{Page, SandboxParent, WorkspaceLineage};
 use crate::model::archive::LocatedSnapshot;
 use crate::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use crate::model::named::answer::WorkspaceEntry;
@@ -18,7 +18,7 @@ use crate::model::named::messages::{
 use crate::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use crate::model::prices::InstanceType;
 use crate::model::record::RestoreSource;
-use crate::model::request::{CreateRequest, ListWorkspacesRequest, ReviveRequest};
+use crate::model::request::{CreateRequest, ListRequest, ListWorkspacesRequest, ReviveRequest};
 use crate::model::revive::RevivedSandbox;
 use crate::model::token_record::TokenMessage;
 use crate::model::usage::{SandboxUsage, WorkspaceUsage};
@@ -90,6 +90,9 @@ pub trait SandboxLedgerClient {
 
     /// Revives a sandbox that belongs to no named workspace.
     fn revive(&self, request: &ReviveRequest) -> impl Future<Output = Result<RevivedSandbox>>;
+
+    /// Returns a page of the snapshots of a sandbox.
+    fn list(&self, id: &SandboxId, request: &ListRequest) -> impl Future<Output = Result<Page>>;
 
     /// Sets the retention policy of `id`.
     fn set_policy(&self, id: &SandboxId, policy: &Policy) -> impl Future<Output = Result<()>>;
@@ -183,6 +186,9 @@ pub trait NamedWorkspaceClient {
 
     /// Returns the sandbox of the workspace `address` if it is active. Starts nothing.
     fn active_sandbox(&self, address: &Address) -> impl Future<Output = Result<SandboxId>>;
+
+    /// Returns the sandboxes of the workspace `address`, the present one first. Starts nothing.
+    fn sandbox_ids(&self, address: &Address) -> impl Future<Output = Result<Vec<SandboxId>>>;
 
     /// Returns whether the workspace `address` is stopped, or about to be.
     fn is_stopped(&self, address: &Address) -> impl Future<Output = Result<bool>>;

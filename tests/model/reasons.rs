@@ -1,7 +1,8 @@
 //! The messages about refused arguments. They name the argument, and quote its value only in part or not at all.
 
 use sandbox_snapshotter::model::request::{
-    CallToolRequest, CreateRequest, ExecRequest, HealthRequest, ListRequest, SnapshotRequest, StartRequest, Toolset,
+    CallToolRequest, CreateRequest, ExecRequest, HealthRequest, ListRequest, ReviveRequest, SnapshotRequest,
+    StartRequest, Toolset,
 };
 use sandbox_snapshotter::model::{Error, Failure, Result};
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ fn unknown_option_is_named() {
 
 #[test]
 fn missing_option_and_the_misspelled_one_are_both_named() {
-    let error = expect_error(ListRequest::decode(&json!({ "sandboxID": "agent-42" })));
+    let error = expect_error(SnapshotRequest::decode(&json!({ "sandboxID": "agent-42" })));
     assert_eq!(error.message(), "`sandboxId` is missing, and there is no option \"sandboxID\".");
     assert_eq!(error.remediation(), "Did you mean `sandboxId`?");
 }
@@ -128,7 +129,7 @@ fn option_of_the_same_meaning_is_suggested() {
 #[test]
 fn name_of_a_workspace_in_place_of_a_sandbox_gets_a_hint() {
     for options in [json!({ "name": "notebook" }), json!({ "sandboxId": "agent-42", "name": "notebook", "more": 1 })] {
-        let error = expect_error(ListRequest::decode(&options));
+        let error = expect_error(ReviveRequest::decode(&options));
         assert!(
             error.remediation().starts_with("For a named workspace, pass the `sandboxId`"),
             "{}",
@@ -139,7 +140,7 @@ fn name_of_a_workspace_in_place_of_a_sandbox_gets_a_hint() {
 
 #[test]
 fn missing_option_alone_has_no_suggestion() {
-    let error = expect_error(ListRequest::decode(&json!({})));
+    let error = expect_error(ReviveRequest::decode(&json!({})));
     assert_eq!(error.message(), "`sandboxId` is missing.");
     assert_eq!(error.remediation(), "Pass `sandboxId`.");
 }

@@ -19,9 +19,17 @@ fn forms(operation: Operation) -> Vec<Value> {
         let selected = |selector: Value| with(&[&selector, &lineage_scope, &others]);
         selectors().into_iter().map(selected).collect()
     };
-    let location =
-        with(&[&json!({ "sandboxId": "agent-42", "runtime": "sdk-0.12", "dir": "/workspace" }), &lineage_scope]);
     let workspace = json!({ "name": "work", "tenant": "team" });
+    let with_checkpoints = |others: Value| -> Vec<Value> {
+        let place = json!({ "runtime": "sdk-0.12", "dir": "/workspace" });
+        [json!({ "sandboxId": "agent-42" }), json!({ "workspace": "work", "tenant": "team" })]
+            .map(|sandbox| with(&[&sandbox, &place, &lineage_scope, &others]))
+            .to_vec()
+    };
+    let on_targets = |others: Value| -> Vec<Value> {
+        let sandbox = json!({ "sandboxId": "agent-42" });
+        [&workspace, &sandbox].map(|target| with(&[target, &lineage_scope, &others])).to_vec()
+    };
     let in_sandboxes = |others: Value| -> Vec<Value> {
         let sandbox = json!({ "sandboxId": "agent-42" });
         let place = json!({ "runtime": "container", "dir": "/workspace" });
@@ -33,16 +41,12 @@ fn forms(operation: Operation) -> Vec<Value> {
     };
     let in_all_places = |others: Value| [selected(others.clone()), in_sandboxes(others)].concat();
     match operation {
-        Operation::Snapshot => vec![with(&[
-            &lineage_scope,
-            &json!({
-                "sandboxId": "agent-42", "runtime": "container", "dir": "/workspace", "label": "before", "replace": true,
-                "expirationSeconds": 60,
-                "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
-                "fresh": true, "incremental": true, "consistency": "settled", "secrets": "exclude", "idempotencyKey": "k",
-                "freeze": { "freeze": "./db freeze", "thaw": "./db thaw", "timeoutSeconds": 30 },
-            }),
-        ])],
+        Operation::Snapshot => on_targets(json!({
+            "runtime": "container", "dir": "/workspace", "label": "before", "replace": true, "expirationSeconds": 60,
+            "excludes": ["*.log"], "gitignore": true, "compression": { "format": "gzip", "threads": 2 }, "wake": true, "adopt": true,
+            "fresh": true, "incremental": true, "consistency": "settled", "secrets": "exclude", "idempotencyKey": "k",
+            "freeze": { "freeze": "./db freeze", "thaw": "./db thaw", "timeoutSeconds": 30 },
+        })),
         Operation::Restore | Operation::Branch => {
             selected(json!({ "runtime": "container", "onImageChange": "fail", "idempotencyKey": "k" }))
         }
@@ -94,15 +98,14 @@ fn forms(operation: Operation) -> Vec<Value> {
         }
         Operation::Label => selected(json!({ "newLabel": "new", "replace": true })),
         Operation::Delete => selected(json!({ "force": true, "deltas": "delete" })),
-        Operation::List => vec![with(&[
-            &lineage_scope,
-            &json!({ "sandboxId": "agent-42", "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }),
-        ])],
+        Operation::List => {
+            on_targets(json!({ "cursor": cursor(), "limit": 7, "labelPrefix": "test/", "check": false }))
+        }
         Operation::Import => vec![json!({
             "sandboxId": "agent-42", "runtime": "container", "backup": { "id": "b1", "dir": "/workspace", "localBucket": true }, "label": "nightly",
             "replace": true, "expirationSeconds": 0,
         })],
-        Operation::Lineage => vec![with(&[&json!({ "sandboxId": "agent-42", "check": true }), &lineage_scope])],
+        Operation::Lineage => on_targets(json!({ "check": true })),
         Operation::Retention | Operation::RotateKey => {
             vec![with(&[&json!({ "sandboxId": "agent-42" }), &lineage_scope])]
         }
@@ -154,17 +157,15 @@ fn forms(operation: Operation) -> Vec<Value> {
             .map(|from| with(&[&workspace, &json!({ "from": from, "acceptStale": true, "idempotencyKey": "k" })]))
             .to_vec(),
         Operation::CreateCheckpoint => {
-            vec![with(&[&location, &json!({ "name": "s1", "description": "before", "expirationSeconds": 3600 })])]
+            with_checkpoints(json!({ "name": "s1", "description": "before", "expirationSeconds": 3600 }))
         }
-        Operation::ListCheckpoints => vec![with(&[&location, &json!({ "cursor": checkpoint_cursor(), "limit": 7 })])],
-        Operation::RestoreCheckpoint => {
-            vec![with(&[&location, &json!({ "name": "s1", "pruneEmptyDirectories": true })])]
-        }
+        Operation::ListCheckpoints => with_checkpoints(json!({ "cursor": checkpoint_cursor(), "limit": 7 })),
+        Operation::RestoreCheckpoint => with_checkpoints(json!({ "name": "s1", "pruneEmptyDirectories": true })),
         Operation::Usage => vec![json!({
             "name": "work", "tenant": "team", "instanceType": "standard-1", "cursor": "work", "limit": 7,
         })],
-        Operation::DeleteCheckpoint => vec![with(&[&location, &json!({ "name": "s1" })])],
-        Operation::DiffCheckpoint => vec![with(&[&location, &json!({ "name": "s1", "maxBytes": 1000 })])],
+        Operation::DeleteCheckpoint => with_checkpoints(json!({ "name": "s1" })),
+        Operation::DiffCheckpoint => with_checkpoints(json!({ "name": "s1", "maxBytes": 1000 })),
         Operation::ListTools => vec![toolset()],
         Operation::CallTool => {
             let call = json!({ "name": "workspace__code__snapshot", "arguments": { "label": "before" }, "idempotencyKey": "k" });

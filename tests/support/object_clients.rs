@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use sandbox_snapshotter::api::operations::{Operation, Request, run_named, run_sandbox};
-use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
+use sandbox_snapshotter::model::answer::{Page, SandboxParent, WorkspaceLineage};
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::{LastSnapshot, WorkspaceEntry};
@@ -15,7 +15,9 @@ use sandbox_snapshotter::model::named::messages::{
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::prices::InstanceType;
-use sandbox_snapshotter::model::request::{CapturePurpose, CreateRequest, ListWorkspacesRequest, ReviveRequest};
+use sandbox_snapshotter::model::request::{
+    CapturePurpose, CreateRequest, ListRequest, ListWorkspacesRequest, ReviveRequest,
+};
 use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::token_record::TokenMessage;
 use sandbox_snapshotter::model::usage::{SandboxUsage, WorkspaceUsage};
@@ -127,6 +129,14 @@ impl<S: Scheduler> SandboxLedgerClient for ObjectPorts<S> {
     async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {
         let arguments = serde_json::to_value(request).unwrap();
         self.run_operation(Method::Revive, &request.sandbox_id, Operation::Revive, arguments).await
+    }
+
+    async fn list(&self, id: &SandboxId, request: &ListRequest) -> Result<Page> {
+        let arguments = json!(ListRequest { target: id.clone().into(), ..request.clone() });
+        self.ask(Method::ListSnapshots, id, arguments, |own, arguments| async move {
+            own.list(ListRequest::decode(&arguments)?).await
+        })
+        .await
     }
 
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {
@@ -243,6 +253,10 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
 
     async fn active_sandbox(&self, address: &Address) -> Result<SandboxId> {
         self.ask_named(Method::ActiveSandbox, address, (), |own, ()| async move { own.active_sandbox() }).await
+    }
+
+    async fn sandbox_ids(&self, address: &Address) -> Result<Vec<SandboxId>> {
+        self.ask_named(Method::SandboxIds, address, (), |own, ()| async move { own.sandbox_ids() }).await
     }
 
     async fn is_stopped(&self, address: &Address) -> Result<bool> {

@@ -218,7 +218,7 @@ pub fn count(context: &Context, sandbox: &SandboxId) -> Result<usize> {
 /// Returns the page of a sandbox's snapshots after a cursor.
 fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: Option<&str>) -> Result<Answer<Page>> {
     let cursor = cursor.map(SnapshotCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
-    context.call_read_only("list", &ListRequest { sandbox_id: sandbox.clone(), cursor, ..request.clone() })
+    context.call_read_only("list", &ListRequest { target: sandbox.clone().into(), cursor, ..request.clone() })
 }
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {

@@ -28,7 +28,7 @@ pub(super) fn update(context: &Context, command: &Update) -> Result<Exit> {
     let snapshot_id = current_snapshot_id.clone();
     let present = if command.settings.changes_part() { Some(context.workspace(&address)?) } else { None };
     let request = UpdateRequest {
-        current_snapshot_id,
+        current_snapshot_id: current_snapshot_id.map(SnapshotText::Id),
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, settings_update(&command.settings, present.as_ref())?)
     };
@@ -48,7 +48,7 @@ pub(super) fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
     let found = context.find_in_workspace(&address, snapshot);
     let found = found.map_err(|failure| context.suggest_order(failure, name, snapshot))?;
     let request = UpdateRequest {
-        current_snapshot_id: Some(found.clone()),
+        current_snapshot_id: Some(found.clone().into()),
         accept_stale: command.accept_stale,
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };
@@ -64,11 +64,11 @@ pub(super) fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
 pub(super) fn promote(context: &Context, command: Promote) -> Result<Exit> {
     let address = parse_address(&command.name)?;
     let from = match &command.snapshot {
-        Some(snapshot) => PromoteFrom::Snapshot(context.find_of_target(&command.from, snapshot)?),
+        Some(snapshot) => PromoteFrom::Snapshot(context.find_of_target(&command.from, snapshot)?.into()),
         None => promoted(context, &address, &command.from)?,
     };
     let promoted = match &from {
-        PromoteFrom::Snapshot(id) => Some(id.clone()),
+        PromoteFrom::Snapshot(snapshot) => snapshot.snapshot_id().cloned(),
         PromoteFrom::Workspace(_) => None,
     };
     let request = PromoteRequest {
@@ -89,8 +89,8 @@ fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteF
         let name = name_in_tenant(from, &address.tenant);
         return Ok(PromoteFrom::Workspace(name.map_err(|failure| with_snapshot(failure, from))?));
     }
-    if let Ok(snapshot) = SnapshotText::parse(from) {
-        return Ok(PromoteFrom::Snapshot(snapshot.into_id()));
+    if let Ok(snapshot @ (SnapshotText::Id(_) | SnapshotText::Short(_))) = SnapshotText::parse(from) {
+        return Ok(PromoteFrom::Snapshot(snapshot));
     }
     let name = WorkspaceName::parse(from);
     if let Ok(name) = &name {
@@ -105,7 +105,7 @@ fn promoted(context: &Context, address: &Address, from: &str) -> Result<PromoteF
         (Err(failure), Ok(name)) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => {
             Ok(PromoteFrom::Workspace(name))
         }
-        (found, _) => found.map(PromoteFrom::Snapshot),
+        (found, _) => found.map(|id| PromoteFrom::Snapshot(id.into())),
     }
 }
 

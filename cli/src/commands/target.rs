@@ -205,8 +205,8 @@ impl Context {
 
     /// Finds the snapshot of a workspace with an id, a short ref or a label.
     pub fn find_in_workspace(&self, address: &Address, snapshot: &str) -> Result<SnapshotId> {
-        if let Ok(snapshot) = SnapshotText::parse(snapshot) {
-            return Ok(snapshot.into_id());
+        if let Some(id) = SnapshotText::parse(snapshot).ok().and_then(|snapshot| snapshot.snapshot_id().cloned()) {
+            return Ok(id);
         }
         if snapshot.starts_with('@') && self.workspace(address).is_ok() {
             let message = format!("{snapshot:?} is a workspace, not a snapshot.");

@@ -7,16 +7,17 @@ use crate::model::operation::types::{
 };
 use crate::model::request::{
     ExecRequest, ForkRequest, GetOrCreateRequest, LineageRequest, MigrateRequest, PromoteFrom, PromoteRequest,
-    SettingsUpdate, SnapshotRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest, UsageRequest,
+    SettingsUpdate, SnapshotRequest, SnapshotText, StartRequest, StopRequest, StopSnapshot, UpdateRequest,
+    UsageRequest,
 };
-use crate::model::{Runtime, SnapshotId, TakenSnapshot};
+use crate::model::{Runtime, TakenSnapshot};
 use crate::workspace_commands::WorkspaceCommands;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Client, Result, Transport};
 
 /// A handle of a named workspace. It has no connection: each method is one call by the name of the workspace, except for
-/// [`snapshot`](Self::snapshot), [`snapshots`](Self::snapshots), [`diff`](Self::diff) and [`lineage`](Self::lineage), which
-/// first ask for its sandboxes.
+/// [`snapshot`](Self::snapshot) and [`lineage`](Self::lineage), which first ask for its sandbox, and [`diff`](Self::diff), which
+/// first asks for the snapshots.
 #[derive(Debug)]
 pub struct WorkspaceHandle<'a, T> {
     client: &'a Client<T>,
@@ -123,10 +124,11 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
 
     /// Continues the workspace from one of its earlier snapshots, in a new sandbox. The present sandbox is stopped with a
     /// snapshot of its own.
-    pub async fn rollback(&self, snapshot: SnapshotId) -> Result<WorkspaceDescription> {
-        let settings = SettingsUpdate::default();
-        let request =
-            UpdateRequest { current_snapshot_id: Some(snapshot), ..UpdateRequest::of(self.address.clone(), settings) };
+    pub async fn rollback(&self, snapshot: impl Into<SnapshotText>) -> Result<WorkspaceDescription> {
+        let request = UpdateRequest {
+            current_snapshot_id: Some(snapshot.into()),
+            ..UpdateRequest::of(self.address.clone(), SettingsUpdate::default())
+        };
         self.client.workspaces().update(&request).await
     }
 

@@ -1,24 +1,18 @@
 //! The snapshots of a named workspace, which its present and its former sandboxes have.
 
-use std::cmp::Reverse;
-
 use futures_util::TryStreamExt;
 
-use crate::model::operation::types::{SnapshotDiff, Summary, WorkspaceDescription};
-use crate::model::request::{DiffRequest, ListRequest, SandboxFiles, SnapshotText};
-use crate::model::{SandboxId, Selection};
+use crate::model::Selection;
+use crate::model::operation::Operation;
+use crate::model::operation::types::{SnapshotDiff, Summary};
+use crate::model::request::{DiffRequest, InWorkspace, InWorkspaceBy, ListRequest, SandboxFiles, SnapshotText};
 use crate::{Result, Transport, WorkspaceHandle};
 
 impl<T: Transport> WorkspaceHandle<'_, T> {
     /// Returns the snapshots of the present and the former sandboxes of the workspace, newest first.
     pub async fn snapshots(&self) -> Result<Vec<Summary>> {
-        let mut snapshots = Vec::new();
-        for sandbox_id in self.sandbox_ids().await? {
-            let request = ListRequest { limit: ListRequest::MAX_LIMIT, ..ListRequest::of(sandbox_id) };
-            snapshots.extend(self.client().snapshots(request).try_collect::<Vec<_>>().await?);
-        }
-        snapshots.sort_by_key(|snapshot| Reverse((snapshot.created_at, snapshot.snapshot_id.clone())));
-        Ok(snapshots)
+        let request = ListRequest { limit: ListRequest::MAX_LIMIT, ..ListRequest::of(self.address().clone()) };
+        self.client().snapshots(request).try_collect().await
     }
 
     /// Returns the differences between two snapshots of the workspace. Without `to`, they lead to the present files: the
@@ -38,19 +32,17 @@ impl<T: Transport> WorkspaceHandle<'_, T> {
     }
 
     async fn select(&self, snapshot: SnapshotText) -> Result<Selection> {
-        let id = match snapshot {
+        let by = match snapshot {
             SnapshotText::Short(short) => return Ok(Selection::by_short_ref(short)),
-            SnapshotText::Id(id) => id,
+            SnapshotText::Id(id) => InWorkspaceBy::Id(id),
+            SnapshotText::Label(label) => InWorkspaceBy::Label(label),
         };
-        // `get` finds the snapshot in the lineage of the sandbox.
-        let selection = Selection::by_id(self.describe().await?.sandbox_id, id);
-        let short_ref = self.client().get(&selection).await?.short_ref;
-        Ok(short_ref.map_or(selection, Selection::by_short_ref))
-    }
-
-    /// Returns the present sandbox of the workspace, and its former ones.
-    async fn sandbox_ids(&self) -> Result<Vec<SandboxId>> {
-        let WorkspaceDescription { sandbox_id, former_sandbox_ids, .. } = self.describe().await?;
-        Ok(std::iter::once(sandbox_id).chain(former_sandbox_ids).collect())
+        let selection = InWorkspace { address: self.address().clone(), by };
+        let found: Summary = self.client().call_typed(Operation::Get, &selection).await?;
+        Ok(match found.short_ref {
+            Some(short) => Selection::by_short_ref(short),
+            // `diff` finds it in the lineage of the sandbox.
+            None => Selection::by_id(self.describe().await?.sandbox_id, found.snapshot_id),
+        })
     }
 }

@@ -43,7 +43,7 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
         Call::Snapshot(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
         Call::Restore(it) | Call::Branch(it) => selected(&it.selection),
         Call::Revive(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
-        Call::List(it) => in_sandbox(&it.sandbox_id, &it.lineage_scope),
+        Call::List(it) => [target(&it.target)].into_iter().chain(scope(&it.lineage_scope)).collect(),
         Call::Get(it) | Call::Manifest(it) | Call::Verify(it) | Call::Pin(it) | Call::Unpin(it) => selected(it),
         Call::Diff(it) => [selected(&it.from.0), files(&it.to.0)?].concat(),
         Call::Label(it) => selected(&it.selection),
@@ -78,10 +78,10 @@ fn named(request: &requests::Named) -> Result<Vec<Reached>> {
             let source = it.create.source.as_ref().map(|source| in_source(&it.create, source)).transpose()?;
             // The workspace may exist, and then it is not made from the source.
             let address = &it.create.address;
-            let from = it.from.as_ref().map(|from| match from {
+            let from = it.from.as_ref().and_then(|from| match from {
                 // The workspace may not exist, and then it is made from the snapshot.
-                SnapshotText::Short(short) => Reached::Sandbox(short.origin_id().clone()),
-                SnapshotText::Id(id) => Reached::SnapshotOf(address.clone(), id.clone()),
+                SnapshotText::Short(short) => Some(Reached::Sandbox(short.origin_id().clone())),
+                text => snapshot_of(address, text),
             });
             source.unwrap_or_default().into_iter().chain(from).chain([Reached::Workspace(address.clone())]).collect()
         }
@@ -98,18 +98,15 @@ fn named(request: &requests::Named) -> Result<Vec<Reached>> {
             [with_snapshot(&it.address, snapshot), named_forks(it)?].concat()
         }
         Call::MigrateWorkspace(it) => vec![Reached::Workspace(it.address.clone())],
-        Call::UpdateWorkspace(it) => {
-            let snapshot = it.current_snapshot_id.clone().map(|id| Reached::SnapshotOf(it.address.clone(), id));
-            [Reached::Workspace(it.address.clone())].into_iter().chain(snapshot).collect()
-        }
+        Call::UpdateWorkspace(it) => with_snapshot(&it.address, it.current_snapshot_id.as_ref()),
         Call::PromoteWorkspace(it) => {
             let from = match &it.from {
                 PromoteFrom::Workspace(name) => {
-                    Reached::Workspace(Address { tenant: it.address.tenant.clone(), name: name.clone() })
+                    Some(Reached::Workspace(Address { tenant: it.address.tenant.clone(), name: name.clone() }))
                 }
-                PromoteFrom::Snapshot(id) => Reached::SnapshotOf(it.address.clone(), id.clone()),
+                PromoteFrom::Snapshot(snapshot) => snapshot_of(&it.address, snapshot),
             };
-            vec![Reached::Workspace(it.address.clone()), from]
+            [Reached::Workspace(it.address.clone())].into_iter().chain(from).collect()
         }
     })
 }
@@ -128,8 +125,14 @@ fn named_forks(request: &ForkRequest) -> Result<Vec<Reached>> {
 
 /// Returns what a request on a workspace and a snapshot of its lineage reaches.
 fn with_snapshot(address: &Address, snapshot: Option<&SnapshotText>) -> Vec<Reached> {
-    let snapshot = snapshot.map(|snapshot| Reached::SnapshotOf(address.clone(), snapshot.snapshot_id().clone()));
+    let snapshot = snapshot.and_then(|snapshot| snapshot_of(address, snapshot));
     [Reached::Workspace(address.clone())].into_iter().chain(snapshot).collect()
+}
+
+/// Returns the snapshot that a text selects in a workspace. A label selects one of the workspace's own, which the workspace
+/// reaches.
+fn snapshot_of(address: &Address, snapshot: &SnapshotText) -> Option<Reached> {
+    snapshot.snapshot_id().map(|id| Reached::SnapshotOf(address.clone(), id.clone()))
 }
 
 fn entrypoint(request: &requests::Entrypoint) -> Result<Vec<Reached>> {
@@ -195,11 +198,14 @@ fn files(source: &FileSource) -> Result<Vec<Reached>> {
 
 /// Returns what a request reaches that selects a sandbox or a workspace.
 fn in_selected(selection: &SandboxSelection) -> Result<Vec<Reached>> {
-    let target = match selection.target()? {
-        SandboxTarget::Named(address) => Reached::Workspace(address),
-        SandboxTarget::Sandbox(id) => Reached::Sandbox(id),
-    };
-    Ok([target].into_iter().chain(scope(&selection.lineage_scope)).collect())
+    Ok([target(&selection.target()?)].into_iter().chain(scope(&selection.lineage_scope)).collect())
+}
+
+fn target(target: &SandboxTarget) -> Reached {
+    match target {
+        SandboxTarget::Named(address) => Reached::Workspace(address.clone()),
+        SandboxTarget::Sandbox(id) => Reached::Sandbox(id.clone()),
+    }
 }
 
 /// A ref is signed by the sandbox that it names, so the sandbox decides.

@@ -2,10 +2,12 @@
 //!
 //! - [`scope`]: which lineage a caller may use
 //! - [`locate`]: finds the sandbox that a snapshot was taken of
+//! - [`list`]: the snapshots of all sandboxes of a workspace
 //! - [`labels`]: finds a label in a sandbox, and in the other sandboxes of its workspace
-//! - [`selection`]: snapshots that are selected in a workspace, or by their id alone
+//! - [`selection`]: sandboxes and snapshots that are selected by a workspace, and snapshots by their id alone
 
 mod labels;
+pub mod list;
 pub mod locate;
 mod scope;
 pub mod selection;

@@ -1,14 +1,15 @@
-//! The selection of a snapshot in the workspace that the caller works in, by its id or its label, or by its id alone in a sandbox of
-//! its lineage.
+//! The selection by the name of a workspace: of its present sandbox, or of a snapshot by its id or its label. And the selection of a
+//! snapshot by its id alone in a sandbox of its lineage.
 
 use serde_json::{Map, Value};
 
 use super::locate::find_origin;
+use crate::model::named::Address;
 use crate::model::named::messages::SnapshotKey;
 use crate::model::operation::Operation;
 use crate::model::operation_request::{Request, requests};
-use crate::model::request::{InWorkspace, InWorkspaceBy};
-use crate::model::{Code, Error, Result, Selector};
+use crate::model::request::{CheckpointLocation, InWorkspace, InWorkspaceBy, SandboxTarget};
+use crate::model::{Code, Error, Result, SandboxId, Selector};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::access::Access;
 
@@ -19,14 +20,24 @@ const NESTED: [&str; 3] = ["from", "to", "sourceSnapshot"];
 const SNAPSHOT: [&str; 3] = ["ref", "snapshotId", "label"];
 
 /// Returns the options of a call with the sandbox of each snapshot that is selected in a named workspace:
-/// `{name, tenant?, snapshotId}` and `{name, tenant?, label}` become `{sandboxId, snapshotId}`. The caller must have access to the
-/// workspace.
+/// `{name, tenant?, snapshotId}` and `{name, tenant?, label}` become `{sandboxId, snapshotId}`. Of an operation on a sandbox,
+/// `{name, tenant?}` becomes the `sandboxId` of the present one. The caller must have access to the workspace.
 pub async fn resolve_workspaces<P: Ports>(
     ports: &P,
     access: &Access,
     operation: Operation,
     mut options: Value,
 ) -> Result<Value> {
+    if let Some(address) = take_sandbox_owner(operation, &mut options)? {
+        access.check_workspace(ports, &address).await?;
+        let ids = ports.named_workspaces()?.sandbox_ids(&address).await?;
+        let present = ids.into_iter().next().ok_or_else(Error::internal)?;
+        select_sandbox(&present, &mut options);
+        return Ok(options);
+    }
+    if operation == Operation::SetRetention && options.get("name").is_some_and(Value::is_string) {
+        return Err(Error::retention_of_workspace());
+    }
     let may_be_present = may_read_present_files(operation);
     for selection in selections(operation, &mut options) {
         let key = selection.get("idempotencyKey").and_then(Value::as_str).map(str::to_owned);
@@ -61,6 +72,38 @@ pub fn selections(operation: Operation, options: &mut Value) -> Vec<&mut Map<Str
             .collect(),
         operation if selects_snapshot(operation) => vec![members],
         _ => Vec::new(),
+    }
+}
+
+/// Removes the workspace from the options of an operation on a sandbox, whose present sandbox is meant.
+///
+/// # Errors
+/// Those of [`SandboxTarget::take_workspace`].
+pub fn take_sandbox_owner(operation: Operation, options: &mut Value) -> Result<Option<Address>> {
+    match (workspace_option(operation), options) {
+        (Some(name), Value::Object(members)) => SandboxTarget::take_workspace(members, name),
+        _ => Ok(None),
+    }
+}
+
+/// Selects a sandbox in the options of an operation on one.
+pub fn select_sandbox(id: &SandboxId, options: &mut Value) {
+    if let Value::Object(members) = options {
+        members.insert("sandboxId".to_owned(), id.as_str().into());
+    }
+}
+
+/// Returns the option with the name of a workspace, of an operation on a sandbox that takes a workspace in its place.
+const fn workspace_option(operation: Operation) -> Option<&'static str> {
+    use Operation as Call;
+    match operation {
+        Call::Snapshot | Call::Lineage => Some("name"),
+        Call::CreateCheckpoint
+        | Call::ListCheckpoints
+        | Call::RestoreCheckpoint
+        | Call::DiffCheckpoint
+        | Call::DeleteCheckpoint => Some(CheckpointLocation::WORKSPACE),
+        _ => None,
     }
 }
 

@@ -299,7 +299,7 @@ impl<P: Ports> NamedWorkspace<P> {
 fn creation_request(request: &GetOrCreateRequest) -> Result<CreateRequest> {
     let source = match &request.from {
         None => return Ok(request.create.clone()),
-        Some(SnapshotText::Id(_)) => return Err(Error::snapshot_id_without_lineage()),
+        Some(SnapshotText::Id(_) | SnapshotText::Label(_)) => return Err(Error::snapshot_without_lineage()),
         Some(SnapshotText::Short(short)) => Source::Snapshot(serde_json::json!({ "ref": short })),
     };
     Ok(CreateRequest { source: Some(source), ..request.create.clone() })

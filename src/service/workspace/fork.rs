@@ -119,7 +119,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 ForkSource { may_have_lost: newest.may_have_lost && record.state != State::Active, ..newest }
             }
             Some(ForkFrom::Snapshot(snapshot)) => {
-                ForkSource::known(self.find_snapshot(&record, snapshot.snapshot_id()).await?, false)
+                ForkSource::known(self.find_selected(&record, snapshot).await?, false)
             }
         };
         let at = self.now();

@@ -26,8 +26,17 @@ impl<P: Ports> NamedWorkspace<P> {
     /// call ran any more; those of a sandbox that does not answer.
     pub async fn find_label(&self, label: &Label, key: Option<&str>) -> Result<SnapshotKey> {
         self.ensure_configured()?;
-        let record = self.existing()?;
-        let mut searches = self.search_label(&record, label, key).await?;
+        self.find_labeled(&self.existing()?, label, key).await
+    }
+
+    /// As [`find_label`](Self::find_label), by the record.
+    pub(super) async fn find_labeled(
+        &self,
+        record: &NamedRecord,
+        label: &Label,
+        key: Option<&str>,
+    ) -> Result<SnapshotKey> {
+        let mut searches = self.search_label(record, label, key).await?;
         let first_call = searches.iter().position(|(_, search)| search.has_key).map(|at| searches.swap_remove(at));
         if let Some(first_call) = &first_call {
             searches = vec![first_call.clone()];
@@ -37,7 +46,7 @@ impl<P: Ports> NamedWorkspace<P> {
         if let Some((id, found)) = found.max_by_key(|(_, found)| (found.is_ready, found.created_at)) {
             return Ok(SnapshotKey { origin_id: id.clone(), snapshot_id: found.snapshot_id.clone() });
         }
-        let found = self.find_without_label(&record, label, &searches).await;
+        let found = self.find_without_label(record, label, &searches).await;
         let (Some((id, _)), Some(key)) = (first_call, key) else { return found };
         match found {
             Ok(found) if found.origin_id == id => Ok(found),

@@ -3,11 +3,27 @@
 use super::NamedWorkspace;
 use crate::model::named::messages::SnapshotKey;
 use crate::model::named::{NamedRecord, PlatformSnapshot};
+use crate::model::request::SnapshotText;
 use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotId};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::lineage::locate::find_origin;
 
 impl<P: Ports> NamedWorkspace<P> {
+    /// Returns the key of the snapshot that a caller selects to continue from.
+    ///
+    /// # Errors
+    /// Those of `find_snapshot`.
+    pub(super) async fn find_selected(&self, record: &NamedRecord, snapshot: &SnapshotText) -> Result<SnapshotKey> {
+        match snapshot {
+            SnapshotText::Id(id) => self.find_snapshot(record, id).await,
+            SnapshotText::Short(short) => self.find_snapshot(record, short.snapshot_id()).await,
+            SnapshotText::Label(label) => {
+                let key = self.find_labeled(record, label, None).await?;
+                self.check_source(record, key).await
+            }
+        }
+    }
+
     /// Returns the key of a snapshot of this workspace or of its lineage: the id of the snapshot, and the sandbox whose
     /// ledger contains it.
     ///

@@ -10,14 +10,14 @@ use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::{EnsureRunningRequest, ForkSource};
 use crate::model::named::record::KeyedCall;
 use crate::model::named::{Address, NamedRecord};
-use crate::model::request::{PromoteFrom, PromoteRequest};
-use crate::model::{Code, Error, Result, SnapshotCause};
+use crate::model::request::{PromoteFrom, PromoteRequest, SnapshotText};
+use crate::model::{Code, Error, Label, Result, SnapshotCause};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::CancellationToken;
 
-/// The remediation for a promotion from a workspace that does not exist, which may be a label.
-const NO_SOURCE: &str = "Pass the name of a workspace, or the id or the short ref of a snapshot. Of a label, `get` with the `name` of its \
-    workspace returns the id.";
+/// The remediation for a promotion from a text that is neither a workspace nor a label.
+const NO_SOURCE: &str = "Pass the name of a workspace, or the id, the short ref or the label of a snapshot. The label must be one of the \
+    workspace's own snapshots.";
 
 impl<P: Ports> NamedWorkspace<P> {
     /// Continues the workspace with the files of another workspace or snapshot of its lineage.
@@ -54,7 +54,7 @@ impl<P: Ports> NamedWorkspace<P> {
             PromoteFrom::Workspace(name) => {
                 format!("the snapshot {} of the workspace {:?} was promoted", source.snapshot_id, name.as_str())
             }
-            PromoteFrom::Snapshot(id) => format!("the snapshot {id} was promoted"),
+            PromoteFrom::Snapshot(_) => format!("the snapshot {} was promoted", source.snapshot_id),
         };
         let saved_because = SnapshotCause::BeforePromotion;
         let next = NextSandbox { source, may_have_lost, settings, start, cause, saved_because, promotion: call };
@@ -64,8 +64,8 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Returns the snapshot to continue from. If it is of an active workspace, takes it first.
     async fn resolve_promoted(&self, record: &NamedRecord, request: &PromoteRequest) -> Result<ForkSource> {
         let name = match &request.from {
-            PromoteFrom::Snapshot(id) => {
-                return Ok(ForkSource::known(self.find_snapshot(record, id).await?, false));
+            PromoteFrom::Snapshot(snapshot) => {
+                return Ok(ForkSource::known(self.find_selected(record, snapshot).await?, false));
             }
             PromoteFrom::Workspace(name) if *name == self.address.name => {
                 return Err(Error::workspace_promotes_itself());
@@ -79,10 +79,17 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         let key = request.idempotency_key.as_deref().map(|key| format!("promote/{}/{key}", self.address.name));
         let source = self.ports.named_workspaces()?.fork_source(&address, key.as_deref()).await;
-        source.map_err(|error| match error.code() {
-            Code::WorkspaceNotFound => error.with_remediation(NO_SOURCE),
-            _ => error,
-        })
+        match source {
+            Err(error) if error.code() == Code::WorkspaceNotFound => {
+                let Ok(label) = Label::parse(name.as_str()) else { return Err(error) };
+                let found = self.find_selected(record, &SnapshotText::Label(label)).await;
+                found.map(|key| ForkSource::known(key, false)).map_err(|other| match other.code() {
+                    Code::SnapshotNotFound => error.with_remediation(NO_SOURCE),
+                    _ => other,
+                })
+            }
+            source => source,
+        }
     }
 }
 

@@ -58,6 +58,12 @@ impl<P: Ports> NamedWorkspace<P> {
         }
     }
 
+    /// Returns the sandboxes of the workspace, the present one first.
+    pub fn sandbox_ids(&self) -> Result<Vec<SandboxId>> {
+        self.ensure_configured()?;
+        Ok(self.existing()?.sandboxes().cloned().collect())
+    }
+
     /// Returns whether the workspace is stopped, or about to be.
     pub fn is_stopped(&self) -> Result<bool> {
         Ok(matches!(self.existing()?.state, State::Stopping | State::Stopped))

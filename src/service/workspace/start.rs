@@ -12,8 +12,8 @@ use crate::model::named::messages::{Condition, EnsureRunningRequest, EnsuredRunn
 use crate::model::named::record::KeyedCall;
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{NamedRecord, State};
-use crate::model::request::StartRequest;
-use crate::model::{Code, Error, Result, SnapshotCause, SnapshotId, WorkspaceRef, root_of};
+use crate::model::request::{SnapshotText, StartRequest};
+use crate::model::{Code, Error, Result, SnapshotCause, WorkspaceRef, root_of};
 use crate::ports::{Ports, SandboxLedgerClient, WorkspaceStore};
 use crate::service::CancellationToken;
 
@@ -72,7 +72,7 @@ impl<P: Ports> NamedWorkspace<P> {
         if let Some(from) = &request.from {
             let call = keyed_call(request.idempotency_key.as_ref(), request)?;
             if !is_repeated(&record, call.as_ref())? {
-                return self.start_from(&record, from.snapshot_id(), call, start).await;
+                return self.start_from(&record, from, call, start).await;
             }
         }
         if record.started_at.is_none() {
@@ -124,18 +124,18 @@ impl<P: Ports> NamedWorkspace<P> {
     async fn start_from(
         &self,
         record: &NamedRecord,
-        snapshot_id: &SnapshotId,
+        from: &SnapshotText,
         call: Option<KeyedCall>,
         start: &StartSettings,
     ) -> Result<StartedWorkspace> {
-        let source = self.find_snapshot(record, snapshot_id).await?;
+        let source = self.find_selected(record, from).await?;
         self.save_before_switch(record, SnapshotCause::BeforeStart).await?;
         let next = NextSandbox {
+            cause: format!("it was started from the snapshot {}", source.snapshot_id),
             source,
             may_have_lost: false,
             settings: record.settings.clone(),
             start: Some(ensure_running_request(record, start)),
-            cause: format!("it was started from the snapshot {snapshot_id}"),
             saved_because: SnapshotCause::BeforeStart,
             promotion: call,
         };

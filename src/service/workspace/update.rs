@@ -38,7 +38,7 @@ impl<P: Ports> NamedWorkspace<P> {
             None => self.is_running(&record).await?,
         };
         let start_request = is_running.then(|| self.restart_request(&record, &changed, request.accept_stale));
-        let Some(snapshot_id) = &request.current_snapshot_id else {
+        let Some(snapshot) = &request.current_snapshot_id else {
             self.propagate_retention(&record, &changed).await?;
             if let Some(start_request) = &start_request {
                 // Applies the idle timeout, the dependencies of snapshots, and the environment.
@@ -47,13 +47,13 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             return self.save_settings(changed).map(|record| WorkspaceDescription::from(&record));
         };
-        let source = self.find_snapshot(&record, snapshot_id).await?;
+        let source = self.find_selected(&record, snapshot).await?;
         let next = NextSandbox {
+            cause: format!("it was rolled back to the snapshot {}", source.snapshot_id),
             source,
             may_have_lost: false,
             settings: changed,
             start: start_request,
-            cause: format!("it was rolled back to the snapshot {snapshot_id}"),
             saved_because: SnapshotCause::BeforeRollback,
             promotion: None,
         };

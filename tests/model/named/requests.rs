@@ -6,8 +6,8 @@ use sandbox_snapshotter::api::operations::{Operation, Request, Target};
 use sandbox_snapshotter::model::named::Address;
 use sandbox_snapshotter::model::named::settings::OnDiverged;
 use sandbox_snapshotter::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, PromoteFrom, PromoteRequest, Source,
-    StartRequest, StopRequest, UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, PromoteFrom, PromoteRequest, SnapshotText,
+    Source, StartRequest, StopRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SnapshotRequest};
 use serde_json::{Value, json};
@@ -301,20 +301,16 @@ fn update_without_a_change_is_refused() {
 }
 
 #[test]
-fn rollback_requires_a_valid_snapshot_id() {
-    let back = json!({ "name": "work", "currentSnapshotId": "latest" });
-    assert_eq!(expect_error(UpdateRequest::decode(&back)).code(), Code::InvalidRef);
-}
-
-#[test]
-fn error_of_a_label_in_place_of_a_snapshot_says_what_to_pass() {
-    for decode in [
-        || debug_text(UpdateRequest::decode(&json!({ "name": "work", "currentSnapshotId": "good" }))),
-        || debug_text(StartRequest::decode(&json!({ "name": "work", "from": "good" }))),
-    ] {
-        let error = expect_error(decode());
-        assert!(error.message().contains("\"good\" is neither the id nor the short ref of a snapshot"), "{error}");
-        assert!(error.remediation().contains("`shortRef`"), "{error}");
+fn rollback_is_to_an_id_a_short_ref_or_a_label() {
+    let back = |text: &str| UpdateRequest::decode(&json!({ "name": "work", "currentSnapshotId": text }));
+    let selected = |text: &str| back(text).unwrap().current_snapshot_id.unwrap();
+    assert!(matches!(selected("snap-abcdefghij012345"), SnapshotText::Id(_)));
+    for label in ["latest", "tests pass", "snap-20261129-100000"] {
+        assert!(matches!(selected(label), SnapshotText::Label(it) if it.as_str() == label), "{label}");
+    }
+    assert_eq!(expect_error(back("snap_short")).code(), Code::InvalidRef);
+    for text in ["", " spaced", "two\nlines"] {
+        assert_eq!(expect_error(back(text)).code(), Code::InvalidLabel, "{text:?}");
     }
 }
 
@@ -324,7 +320,8 @@ fn promotion_is_from_a_workspace_or_from_a_snapshot() {
     assert!(matches!(from("try-2").unwrap().from, PromoteFrom::Workspace(name) if name.as_str() == "try-2"));
     assert!(matches!(from("snap-abcdefghij012345").unwrap().from, PromoteFrom::Snapshot(_)));
     assert!(matches!(from("snap-short").unwrap().from, PromoteFrom::Workspace(_)));
-    assert_eq!(expect_error(from("a/b")).code(), Code::InvalidWorkspaceName);
+    assert!(matches!(from("a/b").unwrap().from, PromoteFrom::Snapshot(SnapshotText::Label(_))));
+    assert_eq!(expect_error(from("a\nb")).code(), Code::InvalidWorkspaceName);
     expect_invalid(debug_text(PromoteRequest::decode(&json!({ "name": "work" }))), "no source");
 }
 

@@ -157,9 +157,13 @@ fn foreign_workspace_is_refused_like_one_that_does_not_exist() {
             (Operation::ListCommands, json!({})),
             (Operation::ReadCommandOutput, json!({ "commandId": "c1" })),
             (Operation::EndCommand, json!({ "commandId": "c1" })),
+            (Operation::Snapshot, json!({})),
+            (Operation::List, json!({})),
+            (Operation::Lineage, json!({})),
         ] {
             it.refuses(operation, &merged(&json!({ "name": name }), &more));
         }
+        it.refuses(Operation::ListCheckpoints, &json!({ "workspace": name }));
         it.refuses(Operation::PromoteWorkspace, &json!({ "name": WORKSPACE, "from": name }));
         it.refuses(Operation::CreateWorkspace, &json!({ "name": "copy", "sourceWorkspace": name }));
     }

@@ -1,5 +1,6 @@
 //! `lineage`: the tree of sandboxes and snapshots that grows from one root sandbox.
 
+mod by_name;
 pub mod scope;
 mod selection;
 

@@ -16,6 +16,7 @@ mod fork_secrets;
 mod former_snapshots;
 mod get_or_create;
 mod image;
+mod label_sources;
 mod labels;
 mod loss;
 mod loss_elsewhere;

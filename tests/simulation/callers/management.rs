@@ -69,7 +69,7 @@ pub async fn list(world: Rc<World>) {
         return call_service(&world, "the lineage", &id, tree).await;
     }
     let check = world.rng.one_in(2);
-    let request = ListRequest { sandbox_id, cursor: None, limit: 5, label_prefix: None, check, lineage_scope: scope };
+    let request = ListRequest { limit: 5, check, lineage_scope: scope, ..ListRequest::of(sandbox_id) };
     let list = async move |sandbox: SandboxService| {
         let page = sandbox.list(request).await?;
         assert!(page.snapshots.windows(2).all(|pair| pair[0].created_at >= pair[1].created_at), "the newest is first");

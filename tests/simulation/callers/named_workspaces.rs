@@ -6,8 +6,8 @@ use sandbox_snapshotter::model::answer::SnapshotState;
 use sandbox_snapshotter::model::named::answer::StartedWorkspace;
 use sandbox_snapshotter::model::named::{Address, Tenant, WorkspaceName};
 use sandbox_snapshotter::model::request::{
-    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, Source, StartRequest,
-    StopRequest, UpdateRequest,
+    CreateRequest, ForkRequest, GetOrCreateRequest, ListWorkspacesRequest, SettingsUpdate, SnapshotText, Source,
+    StartRequest, StopRequest, UpdateRequest,
 };
 use sandbox_snapshotter::model::{Code, Error, Result, SandboxId};
 use sandbox_snapshotter::ports::{Ledger, NamedWorkspaceClient};
@@ -315,7 +315,12 @@ pub async fn update(world: Rc<World>) {
     if current_snapshot_id.is_some() {
         world.count("rollbacks requested");
     }
-    let request = UpdateRequest { address: address.clone(), settings: changes, current_snapshot_id, accept_stale };
+    let request = UpdateRequest {
+        address: address.clone(),
+        settings: changes,
+        current_snapshot_id: current_snapshot_id.map(SnapshotText::Id),
+        accept_stale,
+    };
     let outcome =
         world.call_named(&address, |named: NamedService| async move { named.update(request, abort).await }).await;
     match outcome {

@@ -42,7 +42,7 @@ fn pick_source(world: &World, address: &Address) -> Option<PromoteFrom> {
     }
     let snapshots: Vec<SnapshotId> =
         world.ledger(&id).live_snapshots().into_iter().map(|row| row.snapshot_id).collect();
-    world.rng.pick(&snapshots).map(PromoteFrom::Snapshot)
+    world.rng.pick(&snapshots).map(|id| PromoteFrom::Snapshot(id.into()))
 }
 
 async fn send(world: &Rc<World>, request: &PromoteRequest) -> Result<(), AnswerLost> {

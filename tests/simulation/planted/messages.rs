@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sandbox_snapshotter::model::answer::{SandboxParent, WorkspaceLineage};
+use sandbox_snapshotter::model::answer::{Page, SandboxParent, WorkspaceLineage};
 use sandbox_snapshotter::model::archive::LocatedSnapshot;
 use sandbox_snapshotter::model::exec_call::{ObservedForExec, PrepareExecRequest, PreparedExec};
 use sandbox_snapshotter::model::named::answer::StartOutcome;
@@ -14,7 +14,7 @@ use sandbox_snapshotter::model::named::messages::{
 };
 use sandbox_snapshotter::model::named::{Address, PlatformSnapshot, StoragePolicy, Tenant};
 use sandbox_snapshotter::model::record::RestoreSource;
-use sandbox_snapshotter::model::request::ReviveRequest;
+use sandbox_snapshotter::model::request::{ListRequest, ReviveRequest};
 use sandbox_snapshotter::model::revive::RevivedSandbox;
 use sandbox_snapshotter::model::usage::SandboxUsage;
 use sandbox_snapshotter::model::{
@@ -177,6 +177,10 @@ impl SandboxLedgerClient for PlantedPorts {
 
     async fn revive(&self, request: &ReviveRequest) -> Result<RevivedSandbox> {
         self.client().revive(request).await
+    }
+
+    async fn list(&self, id: &SandboxId, request: &ListRequest) -> Result<Page> {
+        self.client().list(id, request).await
     }
 
     async fn set_policy(&self, id: &SandboxId, policy: &Policy) -> Result<()> {

@@ -203,7 +203,7 @@ async fn list_all(world: &Rc<World>, id: &SandboxId) -> Option<Vec<SnapshotId>> 
     let mut cursor = None;
     loop {
         let request = ListRequest {
-            sandbox_id: id.clone(),
+            target: id.clone().into(),
             cursor,
             limit: 3,
             label_prefix: None,

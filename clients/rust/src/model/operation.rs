@@ -67,9 +67,9 @@ macro_rules! operations {
                 /// its files is left alone.
                 Revive = "revive", fn revive(ReviveRequest) -> RevivedSandbox,
                     in Sandbox(|it| &it.sandbox_id), permission: SNAPSHOT, needs_bucket: true, repeat: WithKey;
-                /// Lists the snapshots of a sandbox, newest first.
+                /// Lists the snapshots of a sandbox, or of the present and the former sandboxes of a workspace, newest first.
                 List = "list", fn list(ListRequest) -> Page,
-                    in Sandbox(|it| &it.sandbox_id), permission: READ, needs_bucket: true, repeat: Idempotent;
+                    in Sandbox(|it| &it.target), permission: READ, needs_bucket: true, repeat: Idempotent;
                 /// Returns one snapshot, in the form that `list` returns.
                 Get = "get", fn get(Selection) -> Summary,
                     in Sandbox(|it| it.selector.origin_id()), permission: READ, needs_bucket: true, repeat: Idempotent;

@@ -2,7 +2,7 @@
 
 use super::SandboxId;
 use super::named::Address;
-use super::request::{DiffRequest, FileSource};
+use super::request::{DiffRequest, FileSource, SandboxTarget};
 
 /// The permissions, as the table names them.
 pub(super) mod permissions {
@@ -61,6 +61,16 @@ impl From<&DiffRequest> for Target {
         match &*request.to.0 {
             FileSource::Snapshot(_) => request.from.0.selector.origin_id().into(),
             FileSource::Sandbox(_) => Self::Entrypoint,
+        }
+    }
+}
+
+impl From<&SandboxTarget> for Target {
+    /// The entrypoint itself collects what the sandboxes of a workspace have.
+    fn from(target: &SandboxTarget) -> Self {
+        match target {
+            SandboxTarget::Sandbox(id) => id.into(),
+            SandboxTarget::Named(_) => Self::Entrypoint,
         }
     }
 }

@@ -200,6 +200,10 @@ pub(crate) const NO_NULL: &str = "^[^\\u0000]*$";
 /// The pattern of text without control characters.
 pub(crate) const NO_CONTROL: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 
+/// The pattern of a label.
+pub(crate) const A_LABEL: &str =
+    concat!("^[^", controls!(), blanks!(), "](?:[^", controls!(), "]*[^", controls!(), blanks!(), "])?$");
+
 /// The pattern of a command: not blank, and without null bytes.
 pub(crate) const A_COMMAND: &str = concat!("^[^\\u0000]*[^\\u0000\\u0009-\\u000d\\u0085", blanks!(), "][^\\u0000]*$");
 
@@ -242,7 +246,7 @@ string_schemas! {
     Label {
         "minLength": 1,
         "maxLength": 128,
-        "pattern": concat!("^[^", controls!(), blanks!(), "](?:[^", controls!(), "]*[^", controls!(), blanks!(), "])?$"),
+        "pattern": A_LABEL,
     }
     Timestamp { "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$" }
     CheckpointName {
@@ -252,28 +256,17 @@ string_schemas! {
     CheckpointDescription { "maxLength": 10_000, "pattern": NO_NULL }
 }
 
-/// The schema of a snapshot id or a short ref.
-pub(crate) struct AnySnapshotId;
-
-/// The schema of `latest`, a snapshot id or a short ref.
-pub(crate) struct LatestOrSnapshot;
-
-/// The schema of the name of a workspace, a snapshot id or a short ref.
-pub(crate) struct WorkspaceOrSnapshot;
-
-/// The pattern of a short ref.
-macro_rules! short_ref {
-    () => {
-        "snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+"
-    };
-}
+/// The schema of a snapshot id, a short ref or a label, and of the name of a workspace, which has the form of a label.
+pub(crate) struct SnapshotOrLabel;
 
 string_schemas! {
-    AnySnapshotId { "maxLength": 512, "pattern": concat!("^(?:snap-[a-z0-9]{16}|", short_ref!(), ")$") }
-    LatestOrSnapshot { "maxLength": 512, "pattern": concat!("^(?:latest|snap-[a-z0-9]{16}|", short_ref!(), ")$") }
-    WorkspaceOrSnapshot {
+    SnapshotOrLabel {
+        "minLength": 1,
         "maxLength": 512,
-        "pattern": concat!("^(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}|", short_ref!(), ")$"),
+        "anyOf": [
+            { "pattern": "^snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+$" },
+            { "maxLength": 128, "pattern": A_LABEL, "not": { "type": "string", "pattern": "^snap_" } },
+        ],
     }
 }
 

@@ -17,6 +17,33 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for arguments that select both a workspace and a sandbox.
+    pub fn two_targets() -> Self {
+        Self::invalid_argument("`name` selects a workspace, and `sandboxId` another sandbox", "Pass only one of them.")
+    }
+
+    /// [`Code::InvalidArgument`], for arguments that select neither a workspace nor a sandbox.
+    pub fn no_target() -> Self {
+        Self::invalid_argument(
+            "No workspace or sandbox is selected",
+            "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
+        )
+    }
+
+    /// [`Code::InvalidArgument`], for the tenant of a sandbox.
+    pub fn tenant_of_sandbox() -> Self {
+        Self::invalid_argument("`tenant` is not an option of a sandbox", "Omit it, or pass a `name`.")
+    }
+
+    /// [`Code::InvalidArgument`], for the retention policy of a workspace, which has several sandboxes, in a call about one.
+    pub fn retention_of_workspace() -> Self {
+        Self::invalid_argument(
+            "`setRetention` sets the policy of one sandbox, by its `sandboxId`",
+            "For a named workspace, pass the policy as `retention` to `workspaces/update`: it applies to all its sandboxes, and to later \
+             ones.",
+        )
+    }
+
     /// [`Code::InvalidArgument`], for a cursor that the operation `list` did not return.
     pub fn invalid_cursor(list: &str) -> Self {
         Self::invalid_argument(

@@ -55,15 +55,6 @@ impl Error {
         Self::new(Code::InvalidRef, format!("{} is not a {what} id.", quoted(text)), PASS_UNCHANGED)
     }
 
-    /// [`Code::InvalidRef`], for a text that is neither the id nor the short ref of a snapshot.
-    pub fn invalid_snapshot_text(text: &str) -> Self {
-        Self::new(
-            Code::InvalidRef,
-            format!("{} is neither the id nor the short ref of a snapshot.", quoted(text)),
-            "Pass the `snapshotId` or the `shortRef` of a snapshot, not its label. `list` returns those of a sandbox.",
-        )
-    }
-
     /// [`Code::InvalidRef`], for a backup handle without a required field.
     pub fn backup_handle_field_missing(field: &str) -> Self {
         Self::new(Code::InvalidRef, format!("The backup handle has no `{field}`."), PASS_UNCHANGED)

@@ -76,10 +76,10 @@ impl Error {
         )
     }
 
-    /// [`Code::InvalidArgument`], for a workspace that is to be created from the id of a snapshot alone.
-    pub fn snapshot_id_without_lineage() -> Self {
+    /// [`Code::InvalidArgument`], for a workspace that is to be created from the id or the label of a snapshot alone.
+    pub fn snapshot_without_lineage() -> Self {
         Self::invalid_argument(
-            "The workspace does not exist, so it has no lineage in which to find a snapshot by its id.",
+            "The workspace does not exist, so it has no lineage in which to find a snapshot by its id or its label.",
             "Pass the short ref of the snapshot as `from`, or the snapshot as `sourceSnapshot`.",
         )
     }

@@ -5,14 +5,17 @@ use super::workspace::LineageScope;
 use super::{MAX_EXPIRATION, MIN_EXPIRATION, check_expiration, check_page, check_range};
 use crate::model::checkpoint::{CheckpointCursor, CheckpointDescription, CheckpointName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{extends, needs, zero_or};
+use crate::model::named::{Tenant, WorkspaceName};
+#[cfg(feature = "schema")]
+use crate::model::schema::{exactly_one_of_each, extends, needs, not_both, zero_or};
 use crate::model::{Directory, Result, Runtime, SandboxId};
 
 request! {
     /// The location of checkpoints: a sandbox and a directory in it.
-    #[cfg_attr(feature = "schema", schemars(rename = "CheckpointsOptions", transform = extends("LineageScope")))]
+    #[cfg_attr(feature = "schema", schemars(rename = "CheckpointsOptions", transform = extends("CheckpointsSandbox"), transform = extends("LineageScope")))]
     pub struct CheckpointLocation {
         /// The id of the sandbox.
+        #[cfg_attr(feature = "schema", schemars(skip))]
         pub sandbox_id: SandboxId,
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,6 +27,22 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub lineage_scope: LineageScope,
     }
+}
+
+/// The sandbox that has checkpoints. Before the options are decoded, the Worker replaces a workspace by its present sandbox.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "CheckpointsSandbox", transform = needs(&[]))]
+#[schemars(transform = exactly_one_of_each(&[["workspace", "sandboxId"]]), transform = not_both("tenant", "sandboxId"))]
+#[allow(dead_code)]
+pub struct CheckpointSandbox {
+    /// The name of the workspace: `name` is that of a checkpoint.
+    workspace: Option<WorkspaceName>,
+    /// The tenant of the workspace; the default tenant if absent.
+    tenant: Option<Tenant>,
+    /// The id of the sandbox.
+    sandbox_id: Option<SandboxId>,
 }
 
 request! {
@@ -44,6 +63,11 @@ request! {
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]
         pub limit: u32 = |limit| check_page(limit, Self::DEFAULT_LIMIT, Self::MAX_LIMIT),
     }
+}
+
+impl CheckpointLocation {
+    /// The option with the name of the workspace that has the checkpoints.
+    pub const WORKSPACE: &str = "workspace";
 }
 
 impl ListCheckpointsRequest {

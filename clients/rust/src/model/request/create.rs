@@ -128,9 +128,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub create: CreateRequest,
-        /// The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues in a new
-        /// sandbox. If the workspace does not exist, it is created from the snapshot, which must be a short ref then. A
-        /// repeated call with the same `idempotencyKey` does not go back to it again.
+        /// The snapshot from which the workspace continues in a new sandbox: the id or the short ref of one of its lineage, or the
+        /// label of one of its own. If the workspace does not exist, it is created from the snapshot, which must be a short ref then.
+        /// A repeated call with the same `idempotencyKey` does not go back to it again.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub from: Option<SnapshotText>,
         /// How the workspace is started.

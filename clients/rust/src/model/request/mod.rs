@@ -7,7 +7,7 @@
 //! - [`InWorkspace`]: selects a snapshot in a named workspace
 //! - [`DiffRequest`]: compares two snapshots
 //! - [`ReviveRequest`]: restores the files of a sandbox in the same sandbox
-//! - [`SandboxSelection`]: selects a sandbox, or the workspace that it belongs to
+//! - [`SandboxTarget`]: a sandbox, or the workspace that it belongs to; [`SandboxSelection`] extends it
 //! - [`ExecRequest`]: runs a command; [`StartCommandRequest`] and the requests about background commands
 //! - [`ListFilesRequest`] and the requests about the files of a [`FileSource`]; [`WriteFileRequest`] and those that change
 //!   files of a sandbox
@@ -36,6 +36,7 @@ mod list_workspaces;
 mod named;
 mod revive;
 mod sandbox_selection;
+mod sandbox_target;
 mod selection;
 mod settings_update;
 mod snapshot;
@@ -47,6 +48,8 @@ mod usage;
 mod workspace;
 
 pub use background::{CommandOutputRequest, EndCommandRequest, StartCommandRequest};
+#[cfg(feature = "schema")]
+pub use checkpoint::CheckpointSandbox;
 pub use checkpoint::{
     CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
     ListCheckpointsRequest, RestoreCheckpointRequest,
@@ -67,7 +70,8 @@ pub use in_workspace::{InWorkspace, InWorkspaceBy};
 pub use list_workspaces::ListWorkspacesRequest;
 pub use named::{ForkRequest, MigrateRequest, PromoteRequest, StartRequest, StopRequest, StopSnapshot, UpdateRequest};
 pub use revive::ReviveRequest;
-pub use sandbox_selection::{SandboxSelection, SandboxTarget};
+pub use sandbox_selection::SandboxSelection;
+pub use sandbox_target::SandboxTarget;
 pub use selection::{DeleteRequest, LabelRequest, RestoreRequest, Selection, Selector};
 pub use settings_update::SettingsUpdate;
 pub use snapshot::{CapturePurpose, SnapshotRequest};

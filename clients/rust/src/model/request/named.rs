@@ -15,11 +15,8 @@ use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::settings::{DependsOn, OnDiverged, OnImageChange, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{
-    AnySnapshotId, LatestOrSnapshot, NO_CONTROL, WorkspaceOrSnapshot, closed, extends, needs, replaces_label, some_of,
-    zero_or,
-};
-use crate::model::{Error, Label, Result, Runtime, SecretsMode, SnapshotId, json};
+use crate::model::schema::{NO_CONTROL, SnapshotOrLabel, closed, extends, needs, replaces_label, some_of, zero_or};
+use crate::model::{Error, Label, Result, Runtime, SecretsMode, json};
 
 impl Address {
     /// Decodes `{name, tenant?}`: the request of an operation that takes only the address of a workspace.
@@ -114,8 +111,8 @@ request! {
         /// The present fingerprint of the environment; unchanged if absent.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = MAX_FINGERPRINT)))]
         pub fingerprint: Option<String> = check_fingerprint,
-        /// The id or the short ref of a snapshot of the workspace's lineage, from which the workspace continues in a new
-        /// sandbox. If absent, it continues with its newest files.
+        /// The snapshot from which the workspace continues in a new sandbox: the id or the short ref of one of its lineage, or the
+        /// label of one of its own. If absent, it continues with its newest files.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub from: Option<SnapshotText>,
         /// An idempotency key: a repeated call with the same key starts the workspace without going back to `from` again.
@@ -217,10 +214,10 @@ request! {
         /// The number of forks; 1 if absent.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_COUNT), extend("default" = 1)))]
         pub count: u32 = Self::check_count,
-        /// Where the forks begin: `latest` for the newest snapshot, without a new capture, or the id or the short ref of a
-        /// snapshot of the workspace's lineage. If absent, with the present files.
+        /// Where the forks begin: `latest` for the newest snapshot, without a new capture, the id or the short ref of a snapshot of
+        /// the workspace's lineage, or the label of one of its own. If absent, with the present files.
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[cfg_attr(feature = "schema", schemars(with = "Option<LatestOrSnapshot>"))]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<SnapshotOrLabel>"))]
         pub from: Option<ForkFrom>,
         /// Whether to copy the environment variables, which may be secrets, to the forks.
         pub copy_env: bool,
@@ -305,9 +302,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub address: Address,
-        /// The id or the short ref of the snapshot to go back to, in a new sandbox.
-        #[cfg_attr(feature = "schema", schemars(with = "Option<AnySnapshotId>"))]
-        pub current_snapshot_id: Option<SnapshotId> = |text| Ok(<Option<SnapshotText>>::check(text)?.map(SnapshotText::into_id)),
+        /// The snapshot to go back to, in a new sandbox: the id or the short ref of one of the lineage, or the label of one of the
+        /// workspace's own.
+        pub current_snapshot_id: Option<SnapshotText>,
         /// The settings to change.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
@@ -347,9 +344,9 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub address: Address,
-        /// The source of the files, of the same lineage: the name of a workspace, or the id or the short ref of a snapshot. A
-        /// text with the form of one of the latter is one.
-        #[cfg_attr(feature = "schema", schemars(with = "WorkspaceOrSnapshot"))]
+        /// The source of the files, of the same lineage: the name of a workspace, the id or the short ref of a snapshot, or the label
+        /// of one of the workspace's own. A text with the form of an id or a short ref is one, and the name of a workspace is no label.
+        #[cfg_attr(feature = "schema", schemars(with = "SnapshotOrLabel"))]
         pub from: PromoteFrom,
         /// Whether to promote the snapshot although it is stale.
         pub accept_stale: bool,

@@ -1,11 +1,12 @@
 //! The selection of a sandbox, by its id or by the name of its workspace.
 
 use super::declare::request;
+use super::sandbox_target::SandboxTarget;
 use super::workspace::LineageScope;
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
 use crate::model::schema::{exactly_one_of_each, extends, needs, not_both};
-use crate::model::{Error, Result, Runtime, SandboxId};
+use crate::model::{Result, Runtime, SandboxId};
 
 request! {
     /// The selection of a running sandbox, or of a named workspace.
@@ -36,20 +37,7 @@ request! {
 }
 
 fn check_target(selection: &SandboxSelection) -> Result<()> {
-    selection.target()?;
-    if selection.sandbox_id.is_some() && selection.tenant.is_some() {
-        return Err(Error::invalid_argument("`tenant` is not an option of a sandbox", "Omit it, or pass a `name`."));
-    }
-    Ok(())
-}
-
-/// A sandbox, or the named workspace that it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SandboxTarget {
-    /// The sandbox of a named workspace.
-    Named(Address),
-    /// A sandbox.
-    Sandbox(SandboxId),
+    selection.target().map(drop)
 }
 
 impl From<SandboxTarget> for SandboxSelection {
@@ -83,22 +71,9 @@ impl SandboxSelection {
     /// Returns the sandbox or the workspace.
     ///
     /// # Errors
-    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`.
+    /// [`Code::InvalidArgument`](crate::model::Code::InvalidArgument) without exactly one of `name` and `sandboxId`, or with a `tenant` beside
+    /// `sandboxId`.
     pub fn target(&self) -> Result<SandboxTarget> {
-        match (&self.name, &self.sandbox_id) {
-            (Some(name), None) => {
-                let tenant = self.tenant.clone().unwrap_or_else(Tenant::default_tenant);
-                Ok(SandboxTarget::Named(Address { tenant, name: name.clone() }))
-            }
-            (None, Some(sandbox_id)) => Ok(SandboxTarget::Sandbox(sandbox_id.clone())),
-            (Some(_), Some(_)) => Err(Error::invalid_argument(
-                "`name` selects a workspace, and `sandboxId` another sandbox",
-                "Pass only one of them.",
-            )),
-            (None, None) => Err(Error::invalid_argument(
-                "No workspace or sandbox is selected",
-                "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
-            )),
-        }
+        SandboxTarget::of(self.name.clone(), self.tenant.clone(), self.sandbox_id.clone())
     }
 }

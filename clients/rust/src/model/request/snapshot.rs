@@ -19,11 +19,12 @@ request! {
     #[allow(clippy::struct_excessive_bools)] // The flags are independent options of the call.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "SnapshotOptions", transform = needs(&["sandboxId"]), transform = replaces_label),
-        schemars(transform = extends("LineageScope"))
+        schemars(rename = "SnapshotOptions", transform = needs(&[]), transform = replaces_label),
+        schemars(transform = extends("SandboxTarget"), transform = extends("LineageScope"))
     )]
     pub struct SnapshotRequest {
         /// The sandbox to capture.
+        #[cfg_attr(feature = "schema", schemars(skip))]
         pub sandbox_id: SandboxId,
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]

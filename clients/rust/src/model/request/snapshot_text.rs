@@ -1,4 +1,4 @@
-//! A snapshot as one text, in the requests of a named workspace: only the snapshots of its lineage are found by it.
+//! A snapshot as one text, in the requests of a named workspace: an id finds the snapshots of its lineage, and a label its own.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::declare::{Content, Field};
 use super::fields::Fields;
 use crate::model::named::WorkspaceName;
 #[cfg(feature = "schema")]
-use crate::model::schema::AnySnapshotId;
-use crate::model::{Error, Result, SandboxId, ShortRef, SnapshotId};
+use crate::model::schema::SnapshotOrLabel;
+use crate::model::{Error, Label, Result, SandboxId, ShortRef, SnapshotId};
 
-/// The id or the short ref of a snapshot.
+/// The id, the short ref or the label of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum SnapshotText {
@@ -19,35 +19,54 @@ pub enum SnapshotText {
     Id(SnapshotId),
     /// The short ref.
     Short(ShortRef),
+    /// The label. The snapshot is one of the present or a former sandbox of the workspace; with the label `latest`, if none has it,
+    /// the newest one of the present files.
+    Label(Label),
 }
 
 impl SnapshotText {
-    /// Parses the id or the short ref of a snapshot.
+    /// Parses the id, the short ref or the label of a snapshot. A text with the form of one of the first two is one.
+    ///
+    /// # Errors
+    /// Those of [`ShortRef::parse`] and [`Label::parse`].
     pub fn parse(text: &str) -> Result<Self> {
         if text.starts_with(ShortRef::PREFIX) {
             return ShortRef::parse(text).map(Self::Short);
         }
-        SnapshotId::parse(text).map(Self::Id).map_err(|_| Error::invalid_snapshot_text(text))
+        SnapshotId::parse(text).map(Self::Id).or_else(|_| Label::parse(text).map(Self::Label))
     }
 
-    /// Returns the id of the snapshot.
-    pub const fn snapshot_id(&self) -> &SnapshotId {
+    /// Returns the id of the snapshot, which a label does not contain.
+    pub const fn snapshot_id(&self) -> Option<&SnapshotId> {
         match self {
-            Self::Id(id) => id,
-            Self::Short(short) => short.snapshot_id(),
+            Self::Id(id) => Some(id),
+            Self::Short(short) => Some(short.snapshot_id()),
+            Self::Label(_) => None,
         }
-    }
-
-    /// Returns the id of the snapshot.
-    pub fn into_id(self) -> SnapshotId {
-        self.snapshot_id().clone()
     }
 
     /// Returns the sandbox that the snapshot was taken of, which only a short ref contains.
     pub const fn origin_id(&self) -> Option<&SandboxId> {
         match self {
-            Self::Id(_) => None,
             Self::Short(short) => Some(short.origin_id()),
+            Self::Id(_) | Self::Label(_) => None,
+        }
+    }
+}
+
+impl From<SnapshotId> for SnapshotText {
+    fn from(id: SnapshotId) -> Self {
+        Self::Id(id)
+    }
+}
+
+/// Writes the label, or the id.
+impl fmt::Display for SnapshotText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Short(short) => short.snapshot_id().fmt(f),
+            Self::Label(label) => label.fmt(f),
         }
     }
 }
@@ -77,7 +96,7 @@ impl schemars::JsonSchema for SnapshotText {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        AnySnapshotId::json_schema(generator)
+        SnapshotOrLabel::json_schema(generator)
     }
 }
 
@@ -88,7 +107,7 @@ pub enum ForkFrom {
     /// The newest snapshot, without a new capture.
     #[serde(serialize_with = "serialize_latest")]
     Latest,
-    /// A snapshot of the workspace or of its lineage.
+    /// A snapshot of the workspace, or by its id one of its lineage.
     Snapshot(SnapshotText),
 }
 
@@ -96,7 +115,7 @@ impl ForkFrom {
     /// The text that means the newest snapshot.
     pub const LATEST: &str = "latest";
 
-    /// Parses `latest`, or the id or the short ref of a snapshot.
+    /// Parses `latest`, or the id, the short ref or the label of a snapshot.
     pub fn parse(text: &str) -> Result<Self> {
         if text == Self::LATEST { Ok(Self::Latest) } else { SnapshotText::parse(text).map(Self::Snapshot) }
     }
@@ -106,7 +125,7 @@ impl fmt::Display for ForkFrom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Latest => f.write_str(Self::LATEST),
-            Self::Snapshot(snapshot) => snapshot.snapshot_id().fmt(f),
+            Self::Snapshot(snapshot) => snapshot.fmt(f),
         }
     }
 }
@@ -135,26 +154,28 @@ impl Content for Option<ForkFrom> {
 pub enum PromoteFrom {
     /// The present files of another workspace of the tenant.
     Workspace(WorkspaceName),
-    /// A snapshot of the lineage.
-    Snapshot(SnapshotId),
+    /// A snapshot of the lineage, by its id, or one of the workspace itself, by its label.
+    Snapshot(SnapshotText),
 }
 
 impl PromoteFrom {
-    /// Parses the name of a workspace, or the id or the short ref of a snapshot.
+    /// Parses the name of a workspace, or the id, the short ref or the label of a snapshot. A label with the form of a name is
+    /// taken for one.
     pub fn parse(text: &str) -> Result<Self> {
         if let Ok(short) = ShortRef::parse(text) {
-            return Ok(Self::Snapshot(short.snapshot_id().clone()));
+            return Ok(Self::Snapshot(short.snapshot_id().clone().into()));
         }
-        match SnapshotId::parse(text) {
-            Ok(id) => Ok(Self::Snapshot(id)),
-            Err(_) => match WorkspaceName::parse(text) {
-                Err(_) if text.starts_with(ShortRef::PREFIX) => Err(Error::invalid_short_ref()),
-                Err(error) => Err(error.with_remediation(
-                    "Pass the name of a workspace, or the id or short ref of a snapshot. A label is no source: list() returns the id \
-                     of its snapshot, and `rollback` takes the label of one of the workspace's own snapshots.",
-                )),
-                Ok(name) => Ok(Self::Workspace(name)),
-            },
+        match (SnapshotId::parse(text), WorkspaceName::parse(text)) {
+            (Ok(id), _) => Ok(Self::Snapshot(id.into())),
+            (_, Ok(name)) => Ok(Self::Workspace(name)),
+            _ if text.starts_with(ShortRef::PREFIX) => Err(Error::invalid_short_ref()),
+            (_, Err(error)) => {
+                Label::parse(text).map(|label| Self::Snapshot(SnapshotText::Label(label))).map_err(|_| {
+                    error.with_remediation(
+                        "Pass the name of a workspace, or the id, the short ref or the label of a snapshot.",
+                    )
+                })
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
+use super::sandbox_target::SandboxTarget;
 use super::{check_page, check_range};
 use crate::model::policy::{MAX_EXPIRATION, Policy};
 #[cfg(feature = "schema")]
@@ -76,7 +77,8 @@ request! {
     /// The request for the lineage tree that a sandbox belongs to.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "LineageOptions", transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
+        schemars(rename = "LineageOptions", transform = needs(&[]), transform = extends("SandboxTarget")),
+        schemars(transform = extends("LineageScope"))
     )]
     pub struct LineageRequest {
         /// The lineage that the caller works in.
@@ -84,6 +86,7 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub lineage_scope: LineageScope,
         /// The id of the sandbox.
+        #[cfg_attr(feature = "schema", schemars(skip))]
         pub sandbox_id: SandboxId,
         /// Whether to query each sandbox's status; otherwise the answer does not say which sandboxes are running. The
         /// query starts the Durable Object of every sandbox in the tree, but no container.
@@ -100,14 +103,17 @@ impl LineageRequest {
 }
 
 request! {
-    /// The request for a page of the snapshots of a sandbox, newest first.
+    /// The request for a page of the snapshots of a sandbox, or of the present and the former sandboxes of a workspace, newest first.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "ListOptions", transform = needs(&["sandboxId"]), transform = extends("LineageScope"))
+        schemars(rename = "ListOptions", transform = needs(&[]), transform = extends("SandboxTarget")),
+        schemars(transform = extends("LineageScope"))
     )]
     pub struct ListRequest {
-        /// The sandbox that the snapshots were taken of.
-        pub sandbox_id: SandboxId,
+        /// The sandbox or the workspace that the snapshots were taken of.
+        #[serde(flatten)]
+        #[cfg_attr(feature = "schema", schemars(skip))]
+        pub target: SandboxTarget,
         /// The cursor of the previous page; the page begins with the newest snapshot if absent.
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         pub cursor: Option<SnapshotCursor>,
@@ -134,10 +140,10 @@ impl ListRequest {
     /// The maximum number of snapshots on a page. The list checks each of them in R2.
     pub const MAX_LIMIT: u32 = 100;
 
-    /// Returns a request for the newest snapshots of a sandbox, without a lineage scope.
-    pub const fn of(sandbox_id: SandboxId) -> Self {
+    /// Returns a request for the newest snapshots of a sandbox or a workspace, without a lineage scope.
+    pub fn of(target: impl Into<SandboxTarget>) -> Self {
         let (cursor, label_prefix, lineage_scope) = (None, None, LineageScope::UNRESTRICTED);
-        Self { sandbox_id, cursor, limit: Self::DEFAULT_LIMIT, label_prefix, check: true, lineage_scope }
+        Self { target: target.into(), cursor, limit: Self::DEFAULT_LIMIT, label_prefix, check: true, lineage_scope }
     }
 }
 
