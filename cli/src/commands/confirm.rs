@@ -40,7 +40,10 @@ pub fn confirm_lines(confirmation: &Confirmation, describe: impl FnOnce() -> Res
 /// Returns the failure of a command that can't be confirmed, with its effect.
 fn missing(effect: &[String]) -> Failure {
     let message = match effect {
-        [] => "This command deletes or replaces data, and there is no terminal to confirm it on.".to_owned(),
+        [] => {
+            "This command would change nothing now, but it may delete data, and there is no terminal to confirm it on."
+                .to_owned()
+        }
         effect => format!("{}\nThere is no terminal to confirm it on.", effect.join("\n")),
     };
     let remediation = "Nothing was done. Pass `--yes` to run it without a question.";
