@@ -216,6 +216,7 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
             &[Code::HookFailed],
             DURABLE_OBJECT,
             SANDBOX,
+            NAMED,
             LABEL,
             IDEMPOTENCY,
             SANDBOX_CALL,
@@ -250,23 +251,22 @@ pub fn error_codes(operation: Operation) -> Vec<Code> {
         Operation::Label => &[DURABLE_OBJECT, SELECTION, STORAGE, LABEL],
         // To find out whether a named workspace has stopped, `delete` calls its sandbox.
         Operation::Delete => &[DURABLE_OBJECT, SELECTION, STORAGE, SANDBOX_CALL, &[Code::SnapshotHasDependents]],
-        Operation::List => &[DURABLE_OBJECT, SANDBOX, STORAGE, &[Code::InvalidLabel]],
+        Operation::List => &[DURABLE_OBJECT, SANDBOX, NAMED, STORAGE, &[Code::InvalidLabel]],
         Operation::Import => {
             const IMPORT: &[Code] =
                 &[Code::InvalidDirectory, Code::InvalidRef, Code::RefMismatch, Code::RuntimeMismatch];
             &[DURABLE_OBJECT, SANDBOX, LABEL, BACKUP, IMPORT]
         }
-        Operation::Lineage
-        | Operation::Retention
-        | Operation::SetRetention
-        | Operation::ApplyRetention
-        | Operation::RotateKey => &[DURABLE_OBJECT, SANDBOX, STORAGE],
+        Operation::Lineage => &[DURABLE_OBJECT, SANDBOX, NAMED, STORAGE],
+        Operation::Retention | Operation::SetRetention | Operation::ApplyRetention | Operation::RotateKey => {
+            &[DURABLE_OBJECT, SANDBOX, STORAGE]
+        }
         Operation::Sweep => &[DURABLE_OBJECT, STORAGE],
         Operation::CreateCheckpoint
         | Operation::ListCheckpoints
         | Operation::RestoreCheckpoint
         | Operation::DeleteCheckpoint
-        | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
+        | Operation::DiffCheckpoint => &[DURABLE_OBJECT, SANDBOX, NAMED, SANDBOX_CALL, RUNNING_SANDBOX, CHECKPOINT],
         Operation::ListTools | Operation::CallTool | Operation::GrantTools => &[DURABLE_OBJECT, TOOLS],
         Operation::CreateToken | Operation::ListTokens | Operation::RevokeToken => &[DURABLE_OBJECT, TOKENS],
         Operation::ReadCommandOutput | Operation::EndCommand => &[&[Code::CommandNotFound]],

@@ -29,6 +29,11 @@ pub async fn resolve_workspaces<P: Ports>(
     mut options: Value,
 ) -> Result<Value> {
     if let Some(address) = take_sandbox_owner(operation, &mut options)? {
+        // An invalid call reaches no object: the decoder of the caller refuses it, whatever the sandbox is.
+        select_sandbox(&SandboxId::parse("unknown")?, &mut options);
+        if Request::decode(operation, &options).is_err() {
+            return Ok(options);
+        }
         access.check_workspace(ports, &address).await?;
         let ids = ports.named_workspaces()?.sandbox_ids(&address).await?;
         let present = ids.into_iter().next().ok_or_else(Error::internal)?;

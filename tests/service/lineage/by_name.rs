@@ -123,6 +123,7 @@ fn unknown_workspace_and_wrong_names_are_refused() {
         refused(json!({ "name": "a/b" }), Code::InvalidWorkspaceName);
         refused(json!({ "name": 7 }), Code::InvalidArgument);
         refused(json!({}), Code::InvalidArgument);
+        refused(json!({ "name": "missing", "unknown": true }), Code::InvalidArgument);
     }
 }
 
