@@ -12,9 +12,7 @@ import { lastUpdated } from './updated.tsx';
 
 /** Returns the last value that was read; undefined if the object was not found since. */
 export function currentValue<T>({ value, failure }: Live<T>): T | undefined {
-  const thrown = failure.value;
-  const isNotFound = thrown instanceof SnapshotterError && thrown.kind === 'not_found';
-  return isNotFound ? undefined : value.value;
+  return isMissing(failure.value) ? undefined : value.value;
 }
 
 /** Shows the value. If it can no longer be read, adds a remark that it is old; without a value, shows the failure. */
@@ -41,7 +39,7 @@ export function Loaded<T>({
       <p class="empty">{loading}</p>
     ) : (
       <Failure of={failure} remediation={whileReading(failure)} retry={() => void refresh()}>
-        <p class="hint">The console retries automatically.</p>
+        {!isMissing(failure) && <p class="hint">The console retries automatically.</p>}
         {onFailure?.(failure)}
       </Failure>
     );
@@ -51,6 +49,11 @@ export function Loaded<T>({
       {children(value)}
     </>
   );
+}
+
+/** Returns whether a failure says that there is no such object, so that the reader has something else to do than to wait. */
+function isMissing(failure: unknown) {
+  return failure instanceof SnapshotterError && failure.kind === 'not_found';
 }
 
 /** A read changes nothing, so its failure does not say what may have happened. */

@@ -48,14 +48,12 @@ export function Promote({
   const { failure } = promoting;
   const code = failure instanceof SnapshotterError ? failure.code : undefined;
   const isStale = code === 'SNAPSHOT_STALE';
-  const isUnknown = !snapshotId && (code === 'INVALID_WORKSPACE_NAME' || code === 'WORKSPACE_NOT_FOUND');
   return (
     <ActionDialog
       title={`Promote to ${name}?`}
       submitLabel="Promote"
       action={promoting}
       onClose={onClose}
-      remediation={isUnknown ? OTHER_SOURCES : undefined}
       onFailure={
         isStale && <TickField label="Promote it anyway" checked={acceptStale} onValue={setAcceptStale} />
       }
@@ -71,10 +69,6 @@ export function Promote({
     </ActionDialog>
   );
 }
-
-/** The remediation if the source is no workspace of the tenant and no id: it may be a label. */
-const OTHER_SOURCES =
-  'Enter the name of a workspace of this tenant, or the id of a snapshot. For a label, select its snapshot in the tree, and press “Promote…”, or “Roll back…” if it is a snapshot of this workspace.';
 
 /** Returns the name of a workspace that is written `@name` or `@tenant/name`; any other text as it is. */
 function withoutTenant(text: string, tenant: string): string {
@@ -106,10 +100,11 @@ function SourceField({
         others.length > 0 ? (
           <>
             One of {others.slice(0, MAX_NAMED).join(', ')}
-            {others.length > MAX_NAMED && ' …'}, or the id of a snapshot of the lineage.
+            {others.length > MAX_NAMED && ' …'}, or a snapshot: the id of one of the lineage, or the label of
+            one of {address.name}.
           </>
         ) : (
-          'The name of a workspace of the same lineage, or the id of a snapshot.'
+          `The name of a workspace of the same lineage, the id of a snapshot, or the label of one of ${address.name}.`
         )
       }
       required
