@@ -201,7 +201,7 @@ test('a misspelled option is named together with the one that is missing', async
   for (const transport of ['rpc', 'http'] as const) {
     const error = await world.failure(world[transport]('snapshot', { sandboxID: 'origin' }));
     assert.ok(
-      error.message.includes('`sandboxId` is missing, and there is no option "sandboxID".'),
+      error.message.includes('No workspace or sandbox is selected, and there is no option "sandboxID".'),
       error.message,
     );
     const page = '/docs/snapshots#v1-snapshot describes the options.';

@@ -267,7 +267,7 @@ describe('a workspace', () => {
     await attempt.exec('echo better >file');
     await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
     await tab.button('Promote to desk…').click();
-    await tab.dialog.getByText('One of attempt, or the id of a snapshot').waitFor();
+    await tab.dialog.getByText('One of attempt, or a snapshot').waitFor();
     assert.equal(await tab.field('Workspace or snapshot').inputValue(), '', 'nothing is preselected');
     await tab.field('Workspace or snapshot').fill('attempt');
     await tab.button('Promote').click();

@@ -78,7 +78,7 @@ test('checkpoints take the workspace beside the name of the checkpoint', async (
 test('an operation on a sandbox says how a workspace is selected', async () => {
   const both = await world.failure(world.http('snapshot', { name: 'any', sandboxId: 'agent-42' }));
   assert.equal(both.code, 'INVALID_ARGUMENT');
-  assert.match(both.message, /`name` selects a workspace, and `sandboxId` another sandbox/);
+  assert.match(both.message, /both a workspace and a sandbox/);
   const policy = await world.failure(world.http('setRetention', { name: 'any', policy: {} }));
   assert.match(policy.remediation ?? '', /`workspaces\/update`/);
 });

@@ -68,7 +68,7 @@ fn unknown_option_is_named() {
 #[test]
 fn missing_option_and_the_misspelled_one_are_both_named() {
     let error = expect_error(SnapshotRequest::decode(&json!({ "sandboxID": "agent-42" })));
-    assert_eq!(error.message(), "`sandboxId` is missing, and there is no option \"sandboxID\".");
+    assert_eq!(error.message(), "No workspace or sandbox is selected, and there is no option \"sandboxID\".");
     assert_eq!(error.remediation(), "Did you mean `sandboxId`?");
 }
 
@@ -85,6 +85,9 @@ fn similar_operation_is_suggested_for_unknown_route() {
         ("/v1/workspaces/strat", "/v1/workspaces/start"),
         ("/v1/workspaces/get", "/v1/workspaces/getByName"),
         ("/v1/workspaces/rollback", "/v1/workspaces/update"),
+        ("/v1/rollback", "/v1/workspaces/update"),
+        ("/v1/snapshots/list", "/v1/list"),
+        ("/v1/snapshots/create", "/v1/snapshot"),
     ] {
         assert!(remediation(path).starts_with(&format!("Did you mean POST {expected}?")), "{}", remediation(path));
     }

@@ -35,7 +35,7 @@ fn only_the_sandbox_id_is_required() {
     assert_eq!(request, SnapshotRequest::of(sandbox("agent-42")));
     let error = expect_error(SnapshotRequest::decode(&json!({})));
     assert_eq!(error.code(), Code::InvalidArgument);
-    assert!(error.message().contains("sandboxId"), "{error}");
+    assert!(error.remediation().contains("sandboxId"), "{error}");
 }
 
 #[test]

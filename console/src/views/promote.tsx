@@ -48,12 +48,14 @@ export function Promote({
   const { failure } = promoting;
   const code = failure instanceof SnapshotterError ? failure.code : undefined;
   const isStale = code === 'SNAPSHOT_STALE';
+  const isUnknown = !snapshotId && (code === 'SNAPSHOT_NOT_FOUND' || code === 'WORKSPACE_NOT_FOUND');
   return (
     <ActionDialog
       title={`Promote to ${name}?`}
       submitLabel="Promote"
       action={promoting}
       onClose={onClose}
+      remediation={isUnknown ? `Enter ${sourcesOf(name)}` : undefined}
       onFailure={
         isStale && <TickField label="Promote it anyway" checked={acceptStale} onValue={setAcceptStale} />
       }
@@ -69,6 +71,10 @@ export function Promote({
     </ActionDialog>
   );
 }
+
+/** Returns what can be promoted to a workspace, as the end of a sentence. */
+const sourcesOf = (name: string) =>
+  `the name of a workspace of the same lineage, the id of a snapshot, or the label of one of ${name}.`;
 
 /** Returns the name of a workspace that is written `@name` or `@tenant/name`; any other text as it is. */
 function withoutTenant(text: string, tenant: string): string {
@@ -104,7 +110,7 @@ function SourceField({
             one of {address.name}.
           </>
         ) : (
-          `The name of a workspace of the same lineage, the id of a snapshot, or the label of one of ${address.name}.`
+          `Enter ${sourcesOf(address.name)}`
         )
       }
       required

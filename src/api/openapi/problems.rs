@@ -91,9 +91,10 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
             "There is no snapshot snap-abcdefghij012345 of \"agent-42\".",
             "Use another snapshot: list() returns the existing ones.",
         ),
-        Code::WorkspaceNotFound => {
-            ("The tenant \"acme\" has no workspace \"project\".", "Create it with create() or getOrCreate().")
-        }
+        Code::WorkspaceNotFound => (
+            "The tenant \"acme\" has no workspace \"project\".",
+            "Create it with `workspaces/create` or `workspaces/getOrCreate`.",
+        ),
         Code::CheckpointNotFound => ("snapshot \"s1\" not found.", "List the checkpoints of \"/workspace\"."),
         Code::ToolNotFound => {
             ("There is no tool \"workspace__code__undo\".", "Use the name of a tool exactly as tools/list returns it.")

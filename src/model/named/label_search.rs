@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::answer::Removal;
 use crate::model::{Label, SnapshotId, Timestamp};
 
 /// The result of the search for a label in the ledger of one sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelSearch {
     /// The snapshot with the label.
@@ -14,6 +15,9 @@ pub struct LabelSearch {
     /// The labels of the newest snapshots, if none has the label.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub newest_labels: Vec<Label>,
+    /// The snapshot that had the label and was removed last, if none has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<RemovedSnapshot>,
     /// Whether a call with the idempotency key of the search was made here.
     #[serde(default)]
     pub has_key: bool,
@@ -29,4 +33,14 @@ pub struct LabeledSnapshot {
     pub created_at: Timestamp,
     /// Whether the capture is complete.
     pub is_ready: bool,
+}
+
+/// A removed snapshot that had the label.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedSnapshot {
+    /// The id of the snapshot.
+    pub snapshot_id: SnapshotId,
+    /// When and why it was removed.
+    pub removal: Removal,
 }

@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use super::{CONCURRENCY, MAX_SANDBOXES};
 use crate::model::answer::SnapshotState;
 use crate::model::named::binding::WorkspaceBinding;
-use crate::model::named::label_search::{LabelSearch, LabeledSnapshot};
-use crate::model::record::Stage;
+use crate::model::named::label_search::{LabelSearch, LabeledSnapshot, RemovedSnapshot};
+use crate::model::record::{SnapshotRecord, Stage};
 use crate::model::{Label, Result, SandboxId, SnapshotId};
 use crate::ports::{Ledger, Ports};
 use crate::service::CloudflareSandboxSnapshotter;
@@ -24,13 +24,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             is_ready: matches!(snapshot.stage, Stage::Ready { .. }),
             snapshot_id: snapshot.snapshot_id,
         });
-        let newest = match found {
-            Some(_) => Vec::new(),
-            None => self.ledger.snapshot_page(None, None, SUGGESTED)?,
+        let (newest, removed) = match found {
+            Some(_) => (Vec::new(), None),
+            None => (self.ledger.snapshot_page(None, None, SUGGESTED)?, self.ledger.deleted_snapshot_by_label(label)?),
         };
         let newest_labels = newest.into_iter().map(|snapshot| snapshot.label).collect();
+        let removed = removed.and_then(|SnapshotRecord { snapshot_id, stage, .. }| match stage {
+            Stage::Deleted { removal, .. } => Some(RemovedSnapshot { snapshot_id, removal }),
+            _ => None,
+        });
         let has_key = key.map_or(Ok(None), |key| self.ledger.idempotency_record(key))?.is_some();
-        Ok(LabelSearch { found, newest_labels, has_key })
+        Ok(LabelSearch { found, newest_labels, removed, has_key })
     }
 
     /// Returns a snapshot with the label, and its sandbox: another one of the same workspace. A sandbox that does not answer,

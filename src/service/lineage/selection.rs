@@ -40,8 +40,8 @@ pub async fn resolve_workspaces<P: Ports>(
         select_sandbox(&present, &mut options);
         return Ok(options);
     }
-    if operation == Operation::SetRetention && options.get("name").is_some_and(Value::is_string) {
-        return Err(Error::retention_of_workspace());
+    if is_about_retention(operation) && options.get("name").is_some_and(Value::is_string) {
+        return Err(Error::retention_of_workspace(operation.name()));
     }
     let may_be_present = may_read_present_files(operation);
     for selection in selections(operation, &mut options) {
@@ -58,8 +58,13 @@ pub async fn resolve_workspaces<P: Ports>(
             found.select_in(selection);
         } else if selection.get("name").is_some_and(Value::is_string) {
             let is_given = |name: &&str| selection.get(*name).is_some_and(|value| !value.is_null());
-            if !may_be_present || SNAPSHOT.iter().any(is_given) {
+            if SNAPSHOT.iter().any(is_given) || is_given(&"sandboxId") {
                 return Err(Error::not_one_snapshot());
+            }
+            if !may_be_present {
+                // The decoder of the caller finds a misspelled option, or that no snapshot is selected.
+                selection.remove("name");
+                selection.remove("tenant");
             }
         }
     }
@@ -132,6 +137,11 @@ const fn selects_snapshot(operation: Operation) -> bool {
             | Call::SummarizeFiles
             | Call::RestoreFiles
     )
+}
+
+/// Returns whether an operation is about the retention policy of one sandbox.
+const fn is_about_retention(operation: Operation) -> bool {
+    matches!(operation, Operation::Retention | Operation::SetRetention | Operation::ApplyRetention)
 }
 
 /// Returns whether the options of an operation may name a workspace for its present files.

@@ -17,11 +17,12 @@ use super::CloudflareSandboxSnapshotter;
 use super::ledger::cursor_of;
 use crate::model::answer::{Retention, SnapshotState};
 use crate::model::named::answer::KeptSnapshot;
+use crate::model::operation::Operation;
 use crate::model::policy::{Decision, Policy};
 use crate::model::record::{SandboxRecord, SnapshotRecord};
 use crate::model::request::{ApplyRetentionRequest, SandboxRequest, SetRetentionRequest, SnapshotCursor};
 use crate::model::retention::{RetentionCandidate, plan};
-use crate::model::{Result, SandboxId, SnapshotId};
+use crate::model::{Error, Result, SandboxId, SnapshotId};
 use crate::ports::{Ledger, Ports};
 
 /// How many rows of the ledger one query reads.
@@ -57,6 +58,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Sets the policy of the sandbox and applies it. With `dry_run`, returns the decisions and changes nothing.
     pub async fn set_retention(&self, request: SetRetentionRequest) -> Result<Retention> {
         self.prepare_call().await?;
+        if self.ledger.sandbox()?.is_none() && self.find_namesake().await.is_some() {
+            return Err(Error::retention_of_workspace(Operation::SetRetention.name()));
+        }
         let SetRetentionRequest { policy, dry_run, .. } = request;
         if dry_run {
             return build_report(policy, |policy| self.decide_retention(policy, &self.ready_snapshots()?), true);

@@ -56,7 +56,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Returns the sandbox of the workspace of the default tenant whose name is the id of this sandbox. `None` also if the
     /// Directory does not answer.
-    async fn find_namesake(&self) -> Option<SandboxId> {
+    pub(in crate::service) async fn find_namesake(&self) -> Option<SandboxId> {
         let name = WorkspaceName::parse(self.id.as_str()).ok()?;
         let request = ListWorkspacesRequest {
             prefix: Some(name.to_string()),

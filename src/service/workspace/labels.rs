@@ -4,7 +4,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::NamedWorkspace;
 use crate::model::named::NamedRecord;
-use crate::model::named::label_search::LabelSearch;
+use crate::model::named::label_search::{LabelSearch, RemovedSnapshot};
 use crate::model::named::messages::SnapshotKey;
 use crate::model::request::ForkFrom;
 use crate::model::{Code, Error, Label, Result, SandboxId};
@@ -65,7 +65,14 @@ impl<P: Ports> NamedWorkspace<P> {
         let name = &self.address.name;
         if label.as_str() != ForkFrom::LATEST {
             let labels = searches.iter().flat_map(|(_, search)| &search.newest_labels);
-            return Err(Error::label_not_found(name, label, labels));
+            let error = Error::label_not_found(name, label, labels);
+            let removed = searches.iter().filter_map(|(_, search)| search.removed.as_ref());
+            return Err(match removed.max_by_key(|removed| removed.removal.at) {
+                Some(RemovedSnapshot { snapshot_id, removal }) => {
+                    Error::labelled_snapshot_removed(label, snapshot_id, removal).with_remediation(error.remediation())
+                }
+                None => error,
+            });
         }
         let newest = self.ports.sandbox_ledgers()?.newest_snapshot(&record.sandbox_id).await?;
         let newest = newest.ok_or_else(|| Error::no_snapshot_of_workspace(name))?.snapshot;

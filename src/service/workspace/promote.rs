@@ -15,10 +15,6 @@ use crate::model::{Code, Error, Label, Result, SnapshotCause};
 use crate::ports::{NamedWorkspaceClient, Ports};
 use crate::service::CancellationToken;
 
-/// The remediation for a promotion from a text that is neither a workspace nor a label.
-const NO_SOURCE: &str = "Pass the name of a workspace, or the id, the short ref or the label of a snapshot. The label must be one of the \
-    workspace's own snapshots.";
-
 impl<P: Ports> NamedWorkspace<P> {
     /// Continues the workspace with the files of another workspace or snapshot of its lineage.
     pub async fn promote(&self, request: PromoteRequest, abort: CancellationToken) -> Result<WorkspaceDescription> {
@@ -84,7 +80,8 @@ impl<P: Ports> NamedWorkspace<P> {
                 let Ok(label) = Label::parse(name.as_str()) else { return Err(error) };
                 let found = self.find_selected(record, &SnapshotText::Label(label)).await;
                 found.map(|key| ForkSource::known(key, false)).map_err(|other| match other.code() {
-                    Code::SnapshotNotFound => error.with_remediation(NO_SOURCE),
+                    Code::SnapshotNotFound => error
+                        .with_remediation(&format!("{} Or pass the name of another workspace.", other.remediation())),
                     _ => other,
                 })
             }

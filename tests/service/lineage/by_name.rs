@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, Fixture, MINUTE, WORKSPACE, no_expiry};
+use crate::support::{ExpectError, Fixture, MINUTE, WORKSPACE};
 
 /// The active workspace `work` with three sandboxes and the snapshots `one`, `two` and `three`, and those that its moves took.
 fn with_three_sandboxes() -> Fixture {
@@ -106,7 +106,7 @@ fn workspace_is_not_selected_beside_a_sandbox() {
     let tenant = json!({ "tenant": "default", "sandboxId": fixture.sandbox_of(WORKSPACE) });
     for operation in [Operation::Snapshot, Operation::Lineage, Operation::List] {
         let error = fixture.run(operation, &both).expect_code(Code::InvalidArgument);
-        assert!(error.message().contains("`sandboxId` another sandbox"), "{operation:?}: {error:?}");
+        assert!(error.message().contains("both a workspace and a sandbox"), "{operation:?}: {error:?}");
         fixture.run(operation, &tenant).expect_code(Code::InvalidArgument);
         let null = json!({ "name": null, "tenant": null, "sandboxId": fixture.sandbox_of(WORKSPACE) });
         fixture.run(operation, &null).unwrap();
@@ -130,9 +130,33 @@ fn unknown_workspace_and_wrong_names_are_refused() {
 #[test]
 fn retention_of_a_workspace_is_a_setting_of_it() {
     let fixture = Fixture::with_workspace();
-    let options = json!({ "name": WORKSPACE, "policy": no_expiry()["retention"] });
-    let error = fixture.run(Operation::SetRetention, &options).expect_code(Code::InvalidArgument);
-    assert!(error.remediation().contains("`workspaces/update`"), "{error:?}");
+    let policy = json!({});
+    for (operation, options) in [
+        (Operation::SetRetention, json!({ "name": WORKSPACE, "policy": policy })),
+        (Operation::SetRetention, json!({ "sandboxId": WORKSPACE, "policy": policy })),
+        (Operation::ApplyRetention, json!({ "name": WORKSPACE })),
+        (Operation::Retention, json!({ "name": WORKSPACE })),
+    ] {
+        let error = fixture.run(operation, &options).expect_code(Code::InvalidArgument);
+        assert!(error.remediation().contains("`workspaces/update`"), "{operation:?}: {error:?}");
+    }
+    fixture.run(Operation::SetRetention, &json!({ "sandboxId": "other", "policy": policy })).unwrap();
+}
+
+#[test]
+fn misspelled_option_beside_a_name_is_reported() {
+    let fixture = Fixture::with_workspace();
+    for (operation, options) in [
+        (Operation::Get, json!({ "name": WORKSPACE, "lable": "x" })),
+        (Operation::Delete, json!({ "name": WORKSPACE, "lable": "x" })),
+        (Operation::Snapshot, json!({ "name": WORKSPACE, "lable": "x" })),
+    ] {
+        let error = fixture.run(operation, &options).expect_code(Code::InvalidArgument);
+        assert!(error.message().contains("no option \"lable\""), "{operation:?}: {error:?}");
+    }
+    let error =
+        fixture.run(Operation::ListCheckpoints, &json!({ "name": WORKSPACE })).expect_code(Code::InvalidArgument);
+    assert!(error.remediation().contains("as `workspace`"), "{error:?}");
 }
 
 #[test]

@@ -79,6 +79,15 @@ fn unknown_label_is_answered_with_a_similar_one() {
 }
 
 #[test]
+fn label_of_a_removed_snapshot_says_when_and_why_it_was_removed() {
+    let fixture = with_labelled_snapshot();
+    fixture.run(Operation::Delete, &json!({ "name": WORKSPACE, "label": BASE, "force": true })).unwrap();
+    let error = fixture.start_workspace(WORKSPACE, &json!({ "from": BASE })).expect_code(Code::SnapshotNotFound);
+    assert!(error.message().contains("was removed at") && error.message().contains("a caller"), "{error:?}");
+    assert!(error.remediation().contains("another label"), "{error:?}");
+}
+
+#[test]
 fn promotion_prefers_the_workspace_with_the_name() {
     let fixture = with_labelled_snapshot();
     take(&fixture, "try");
@@ -107,7 +116,7 @@ fn promotion_of_a_text_that_is_neither_a_workspace_nor_a_label_says_what_to_pass
     let fixture = with_labelled_snapshot();
     let error =
         fixture.promote_workspace(WORKSPACE, &json!({ "from": "nothing" })).expect_code(Code::WorkspaceNotFound);
-    assert!(error.remediation().contains("the label of a snapshot"), "{error:?}");
+    assert!(error.remediation().contains("Pass another label"), "{error:?}");
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn promote_refuses_itself_and_an_unknown_source() {
     let refused = |from: &str, code| fixture.promote_workspace(WORKSPACE, &json!({ "from": from })).expect_code(code);
     refused(WORKSPACE, Code::InvalidArgument);
     let unknown = refused("unknown", Code::WorkspaceNotFound);
-    assert!(unknown.remediation().contains("the label of a snapshot"), "{unknown:?}");
+    assert!(unknown.remediation().contains("the name of another workspace"), "{unknown:?}");
     refused("snap-abcdefghij012345", Code::SnapshotNotFound);
     fixture.promote_workspace("unknown", &json!({ "from": "try-1" })).expect_code(Code::WorkspaceNotFound);
 }

@@ -10,23 +10,29 @@ impl Error {
     }
 
     /// [`Code::InvalidArgument`], for the name of a workspace where an operation takes the id of its sandbox.
-    pub fn sandbox_of_workspace_needed(message: impl Into<String>) -> Self {
-        Self::invalid_argument(
-            message,
-            "For a named workspace, pass the `sandboxId` that `workspaces/getByName` returns, or call the method of its handle.",
-        )
+    /// `workspace` is the option that takes the name.
+    pub fn sandbox_of_workspace_needed(message: impl Into<String>, workspace: Option<&str>) -> Self {
+        let remediation = workspace.map_or_else(
+            || {
+                "For a named workspace, pass the `sandboxId` that `workspaces/getByName` returns, or call the method of its handle."
+                    .to_owned()
+            },
+            |workspace| format!("Pass the name of a workspace as `{workspace}`."),
+        );
+        Self::invalid_argument(message, remediation)
     }
 
     /// [`Code::InvalidArgument`], for arguments that select both a workspace and a sandbox.
     pub fn two_targets() -> Self {
-        Self::invalid_argument("`name` selects a workspace, and `sandboxId` another sandbox", "Pass only one of them.")
+        Self::invalid_argument("The arguments select both a workspace and a sandbox", "Pass only one of them.")
     }
 
-    /// [`Code::InvalidArgument`], for arguments that select neither a workspace nor a sandbox.
-    pub fn no_target() -> Self {
+    /// [`Code::InvalidArgument`], for arguments that select neither a workspace nor a sandbox. `workspace` is the option with the
+    /// name of a workspace.
+    pub fn no_target(workspace: &str) -> Self {
         Self::invalid_argument(
             "No workspace or sandbox is selected",
-            "Pass the `name` of a workspace, or the `sandboxId` of a sandbox.",
+            format!("Pass the name of a workspace as `{workspace}`, or the `sandboxId` of a sandbox."),
         )
     }
 
@@ -36,11 +42,11 @@ impl Error {
     }
 
     /// [`Code::InvalidArgument`], for the retention policy of a workspace, which has several sandboxes, in a call about one.
-    pub fn retention_of_workspace() -> Self {
+    pub fn retention_of_workspace(operation: &str) -> Self {
         Self::invalid_argument(
-            "`setRetention` sets the policy of one sandbox, by its `sandboxId`",
-            "For a named workspace, pass the policy as `retention` to `workspaces/update`: it applies to all its sandboxes, and to later \
-             ones.",
+            format!("`{operation}` is about one sandbox, by its `sandboxId`"),
+            "The policy of a workspace is its setting `retention`, which `workspaces/getByName` returns and `workspaces/update` sets, for \
+             all its sandboxes. It is applied after each snapshot.",
         )
     }
 

@@ -121,6 +121,12 @@ fn similar_operation<'a>(path: &str, names: &[&'a str]) -> Option<&'a str> {
         return Some(list);
     }
     match path.split_once('/') {
+        None if matches!(path, "rollback" | "revert" | "undo") => Some("workspaces/update"),
+        // The operations on snapshots have no group.
+        Some(("snapshots", operation)) => {
+            let operation = if operation == "create" { "snapshot" } else { operation };
+            names.iter().copied().find(|name| *name == operation).or_else(|| most_similar(path, names.iter().copied()))
+        }
         Some((group, operation)) if of_group(group).next().is_some() => {
             let operation = match operation {
                 "get" | "show" | "describe" => "getByName",

@@ -11,7 +11,7 @@ impl Error {
         Self::new(
             Code::WorkspaceNotFound,
             format!("The tenant {:?} has no workspace {:?}.", address.tenant.as_str(), address.name.as_str()),
-            "Create it with create() or getOrCreate(). list() returns the existing workspaces.",
+            "Create it with `workspaces/create` or `workspaces/getOrCreate`. `workspaces/list` returns those that exist.",
         )
     }
 

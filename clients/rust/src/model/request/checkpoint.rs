@@ -27,6 +27,7 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub lineage_scope: LineageScope,
     }
+    offers Self::WORKSPACE;
 }
 
 /// The sandbox that has checkpoints. Before the options are decoded, the Worker replaces a workspace by its present sandbox.

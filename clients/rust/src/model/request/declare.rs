@@ -40,8 +40,8 @@ pub(super) trait Content: Field {
 /// Each field is an option, whose name in JSON is the same in camel case; or it has `serde(flatten)`, and is several
 /// options. Decoding takes the options and verifies their types. It then refuses other options, and verifies the
 /// content of the fields in their order: with their [`Content`], or with the function after `=`, which may use the
-/// fields before. A field after `;` is not an option. `refuse` refuses an option with an error of its own. `rule` is a
-/// rule for several fields.
+/// fields before. A field after `;` is not an option. `offers` names the option with the name of a workspace, which the Worker
+/// replaces by `sandboxId` before. `refuse` refuses an option with an error of its own. `rule` is a rule for several fields.
 macro_rules! request {
     (
         $(#[$meta:meta])*
@@ -49,6 +49,7 @@ macro_rules! request {
             $($(#[$field_meta:meta])* pub $field:ident: $Type:ty $(= $check:expr)?,)*
             $(; $(#[$inner_meta:meta])* pub $inner:ident: $Inner:ty,)?
         }
+        $(offers $workspace:expr;)?
         $(refuse $refuse:path;)?
         $(rule $rule:path;)?
     ) => {
@@ -78,6 +79,7 @@ macro_rules! request {
             #[allow(unused_variables)] // `health` has no options.
             fn take(fields: &mut super::fields::Fields, _: &str) -> super::Result<Self::Raw> {
                 let raw = ($(super::declare::take::<$Type>(fields, stringify!($field))?,)*);
+                $(fields.offer_workspace($workspace);)?
                 $($refuse(fields)?;)?
                 Ok(raw)
             }

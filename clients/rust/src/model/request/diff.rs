@@ -55,7 +55,11 @@ impl Field for NestedFiles {
     type Raw = Value;
 
     fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
-        fields.required_object(name)
+        fields.required_object(name).map_err(|error| {
+            error.with_remediation(
+                "Pass the selection of a snapshot, or of present files, such as {\"name\": \"notebook\"}.",
+            )
+        })
     }
 }
 
@@ -74,7 +78,11 @@ impl Field for NestedSelection {
     type Raw = Value;
 
     fn take(fields: &mut Fields, name: &str) -> Result<Self::Raw> {
-        fields.required_object(name)
+        fields.required_object(name).map_err(|error| {
+            error.with_remediation(
+                "Pass the selection of a snapshot, such as {\"name\": \"notebook\", \"label\": \"before\"}.",
+            )
+        })
     }
 }
 

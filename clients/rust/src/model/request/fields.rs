@@ -21,18 +21,33 @@ pub(super) struct Fields {
     accepted: Vec<String>,
     /// The first required field that is absent.
     missing: Option<String>,
+    /// The option with the name of a workspace in place of `sandboxId`.
+    workspace: Option<&'static str>,
 }
 
 impl Fields {
     /// Returns the fields of `value`, which must be an object.
     pub fn of(value: &Value) -> Result<Self> {
         match value {
-            Value::Object(fields) => Ok(Self { given: fields.clone(), accepted: Vec::new(), missing: None }),
+            Value::Object(fields) => {
+                Ok(Self { given: fields.clone(), accepted: Vec::new(), missing: None, workspace: None })
+            }
             _ => Err(Error::invalid_argument(
                 "The arguments must be an object",
                 "Pass one object with the operation's options.",
             )),
         }
+    }
+
+    /// Names options that the Worker replaces before it decodes the others.
+    pub fn offer(&mut self, names: &[&str]) {
+        self.accepted.extend(names.iter().map(|name| (*name).to_owned()));
+    }
+
+    /// Names the option with the name of a workspace, which the Worker replaces by `sandboxId` before it decodes the others.
+    pub fn offer_workspace(&mut self, workspace: &'static str) {
+        self.offer(&[workspace, "tenant"]);
+        self.workspace = Some(workspace);
     }
 
     /// Takes a field of any type.
@@ -134,8 +149,9 @@ impl Fields {
             return Err(wrong_type(name, "an object"));
         }
         let decoded = json::from_value(&value).map(Some);
-        decoded
-            .map_err(|why| Error::invalid_argument(format!("`{name}` cannot be read: {why}"), correction(name, &why)))
+        decoded.map_err(|why| {
+            Error::invalid_argument(format!("`{name}` cannot be read: {}", without_types(&why)), correction(name, &why))
+        })
     }
 
     /// Takes a required object. If it is absent, [`finish`](Self::finish) fails, as for [`required`](Self::required).
@@ -155,25 +171,31 @@ impl Fields {
         #[cfg(feature = "schema")]
         ACCEPTED_FIELDS.with_borrow_mut(|accepted| accepted.extend(self.accepted.iter().cloned()));
         let unknown = self.given.keys().next();
-        let problem = match (&self.missing, unknown) {
+        let offered = self.workspace.filter(|_| self.missing.as_deref() == Some("sandboxId"));
+        let missing = self.missing.as_ref().map(|missing| match offered {
+            Some(_) => "No workspace or sandbox is selected".to_owned(),
+            None => format!("`{missing}` is missing"),
+        });
+        let problem = match (missing, unknown) {
             (None, None) => return Ok(()),
-            (Some(missing), None) => format!("`{missing}` is missing"),
+            (Some(missing), None) => missing,
             (None, Some(unknown)) => format!("There is no option {}", quoted(unknown)),
-            (Some(missing), Some(unknown)) => {
-                format!("`{missing}` is missing, and there is no option {}", quoted(unknown))
-            }
+            (Some(missing), Some(unknown)) => format!("{missing}, and there is no option {}", quoted(unknown)),
         };
         let takes = |name: &str| self.accepted.iter().any(|accepted| accepted == name);
         let accepted = self.accepted.iter().map(String::as_str);
         if self.given.contains_key("name") && takes("sandboxId") && !takes("name") {
-            return Err(Error::sandbox_of_workspace_needed(problem));
+            return Err(Error::sandbox_of_workspace_needed(problem, self.workspace));
         }
         let meant = |unknown| synonym(unknown).filter(|name| takes(name)).or_else(|| most_similar(unknown, accepted));
         let remediation = match (unknown.map(|unknown| meant(unknown)), &self.missing) {
             (Some(Some(similar)), _) => format!("Did you mean `{similar}`?"),
             (Some(None), _) if self.accepted.is_empty() => "Pass an empty object: there are no options.".to_owned(),
             (Some(None), _) => format!("The options are {}.", self.accepted_names()),
-            (None, Some(missing)) => format!("Pass `{missing}`."),
+            (None, Some(missing)) => match offered {
+                Some(workspace) => Error::no_target(workspace).remediation().to_owned(),
+                None => format!("Pass `{missing}`."),
+            },
             (None, None) => "Pass one object with the operation's options.".to_owned(),
         };
         Err(Error::invalid_argument(problem, remediation))
@@ -195,6 +217,14 @@ const SYNONYMS: [(&str, &str); 8] = [
 /// Returns the option that means the same.
 fn synonym(unknown: &str) -> Option<&'static str> {
     SYNONYMS.iter().find(|(other, _)| *other == unknown).map(|(_, name)| *name)
+}
+
+/// Returns the reason for which an object can't be decoded, without the names of types in Rust.
+fn without_types(why: &str) -> String {
+    const EXPECTED: &str = "expected struct ";
+    let Some((before, after)) = why.split_once(EXPECTED) else { return why.to_owned() };
+    let rest = after.trim_start_matches(|character: char| character.is_alphanumeric() || character == '_');
+    format!("{before}expected an object{rest}")
 }
 
 /// Returns what to do about an object that can't be decoded: for an unknown field, the name that is similar to it.

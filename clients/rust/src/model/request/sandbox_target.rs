@@ -37,7 +37,7 @@ impl SandboxTarget {
             (None, Some(_)) if tenant.is_some() => Err(Error::tenant_of_sandbox()),
             (None, Some(sandbox_id)) => Ok(Self::Sandbox(sandbox_id)),
             (Some(_), Some(_)) => Err(Error::two_targets()),
-            (None, None) => Err(Error::no_target()),
+            (None, None) => Err(Error::no_target("name")),
         }
     }
 

@@ -148,7 +148,10 @@ impl Field for Selector {
     type Raw = (Option<Value>, Option<String>, Option<String>, Option<String>);
 
     fn take(fields: &mut Fields, _: &str) -> Result<Self::Raw> {
-        Ok((fields.value("ref"), fields.string("sandboxId")?, fields.string("snapshotId")?, fields.string("label")?))
+        let raw =
+            (fields.value("ref"), fields.string("sandboxId")?, fields.string("snapshotId")?, fields.string("label")?);
+        fields.offer(&["name", "tenant"]);
+        Ok(raw)
     }
 }
 

@@ -82,6 +82,7 @@ request! {
         #[serde(skip)]
         pub purpose: CapturePurpose,
     }
+    offers "name";
     refuse refuse_memory;
 }
 

@@ -93,6 +93,7 @@ request! {
         #[cfg_attr(feature = "schema", schemars(extend("default" = false)))]
         pub check: bool,
     }
+    offers "name";
 }
 
 impl LineageRequest {
