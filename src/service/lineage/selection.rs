@@ -8,9 +8,9 @@ use crate::model::named::Address;
 use crate::model::named::messages::SnapshotKey;
 use crate::model::operation::Operation;
 use crate::model::operation_request::{Request, requests};
-use crate::model::request::{CheckpointLocation, InWorkspace, InWorkspaceBy, SandboxTarget};
-use crate::model::{Code, Error, Result, SandboxId, Selector};
-use crate::ports::{NamedWorkspaceClient, Ports};
+use crate::model::request::{CheckpointLocation, ForkFrom, InWorkspace, InWorkspaceBy, SandboxTarget};
+use crate::model::{Code, Error, Label, Result, SandboxId, Selector};
+use crate::ports::{NamedWorkspaceClient, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
 
 /// The options that contain the selection of a snapshot.
@@ -53,7 +53,13 @@ pub async fn resolve_workspaces<P: Ports>(
                 InWorkspaceBy::Id(snapshot_id) => {
                     SnapshotKey { origin_id: workspaces.origin_of(&selected.address, &snapshot_id).await?, snapshot_id }
                 }
-                InWorkspaceBy::Label(label) => workspaces.find_label(&selected.address, &label, key.as_deref()).await?,
+                InWorkspaceBy::Label(label) => {
+                    let found = workspaces.find_label(&selected.address, &label, key.as_deref()).await?;
+                    if operation == Operation::Delete && label.as_str() == ForkFrom::LATEST {
+                        check_has_label(ports, &found, &label).await?;
+                    }
+                    found
+                }
             };
             found.select_in(selection);
         } else if selection.get("name").is_some_and(Value::is_string) {
@@ -69,6 +75,15 @@ pub async fn resolve_workspaces<P: Ports>(
         }
     }
     Ok(options)
+}
+
+/// Verifies that a snapshot that was selected as `latest` has this label, and is not only the newest one: a repeated deletion would
+/// delete another one each time.
+async fn check_has_label<P: Ports>(ports: &P, found: &SnapshotKey, label: &Label) -> Result<()> {
+    match ports.sandbox_ledgers()?.search_label(&found.origin_id, label, None).await?.found {
+        Some(labelled) if labelled.snapshot_id == found.snapshot_id => Ok(()),
+        _ => Err(Error::deletion_of_latest(&found.snapshot_id)),
+    }
 }
 
 /// Returns those of the options of a call that select a snapshot.

@@ -75,6 +75,18 @@ fn delete_of_a_snapshot_by_its_id_in_a_workspace_deletes_it() {
 }
 
 #[test]
+fn repeated_deletion_of_latest_deletes_no_other_snapshot() {
+    let (fixture, taken) = with_moved_workspace();
+    let latest = json!({ "name": WORKSPACE, "label": "latest", "force": true });
+    let error = fixture.run(Operation::Delete, &latest).expect_code(Code::InvalidArgument);
+    assert!(error.remediation().contains("`snapshotId`"), "{error:?}");
+    let id = json!({ "name": WORKSPACE, "snapshotId": taken["snapshotId"] });
+    fixture.run(Operation::Label, &merged(&id, &json!({ "newLabel": "latest" }))).unwrap();
+    assert_eq!(fixture.run(Operation::Delete, &latest).unwrap()["removed"], true);
+    fixture.run(Operation::Delete, &latest).unwrap_err();
+}
+
+#[test]
 fn short_ref_is_accepted_as_the_id_of_a_snapshot() {
     let (fixture, taken) = with_moved_workspace();
     let (short, origin) = (&taken["shortRef"], &taken["ref"]["originId"]);

@@ -175,6 +175,15 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a deletion of the snapshot that is the newest one now.
+    pub fn deletion_of_latest(id: &SnapshotId) -> Self {
+        Self::invalid_argument(
+            "No snapshot has the label \"latest\", and `delete` does not take the newest one for it: a repeated call would delete another \
+             one",
+            format!("Pass the `snapshotId` of the snapshot. That of the newest one is {id}."),
+        )
+    }
+
     /// [`Code::SnapshotBusy`], for a use of a snapshot whose capture was interrupted before it had an archive. It is removed at
     /// about `until`.
     pub fn capture_interrupted(id: &SnapshotId, until: Timestamp) -> Self {
