@@ -14,6 +14,7 @@ import { Button } from '../ui/button.tsx';
 import { ActionDialog, Dialog } from '../ui/dialog.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
 import { CodeText } from '../ui/code-text.tsx';
+import { remediationOf } from '../ui/remediation.ts';
 import { subjectOf } from './workspace-operations.ts';
 
 /** Asks for the options of a fork, and forks the workspace. If a fork fails, shows the result of each fork. */
@@ -79,7 +80,7 @@ function Forks({ of, address, onClose }: { of: Fork[]; address: Address; onClose
                   <CodeText of={error.message} />
                 </p>
                 <p>
-                  <CodeText of={error.remediation} />
+                  <CodeText of={remediationOf(error)} />
                 </p>
               </>
             ) : (

@@ -55,7 +55,7 @@ impl Error {
                 address.tenant.as_str(),
                 address.name.as_str(),
             ),
-            "Use another name, call getOrCreate(), or delete() the existing workspace.",
+            "Use another name, or delete the existing workspace. `workspaces/getOrCreate` continues it.",
         )
     }
 
