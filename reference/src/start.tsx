@@ -38,7 +38,8 @@ export function Start({ document }: { document: Document }) {
               This call creates the workspace <code>notebook</code>, which the examples of the other pages
               use. Their sandbox <code>agent-42</code> is one of your application: with{' '}
               <code>npm run dev</code>, the first command that you send to <code>/42/run</code> of the example
-              agent starts it. Replace the ids of snapshots and the refs by those in your answers.
+              agent starts it. Most operations take the <code>name</code> of a workspace in its place. Replace
+              the ids of snapshots and the refs by those in your answers.
             </p>
           </div>
         </div>

@@ -315,6 +315,19 @@ fn rollback_is_to_an_id_a_short_ref_or_a_label() {
 }
 
 #[test]
+fn new_label_has_not_the_form_of_a_snapshot() {
+    for text in ["snap-abcdefghij012345", "snap_anything"] {
+        for outcome in [
+            debug_text(SnapshotRequest::decode(&json!({ "sandboxId": "agent-42", "label": text }))),
+            debug_text(StopRequest::decode(&json!({ "name": "work", "snapshot": { "label": text } }))),
+        ] {
+            assert_eq!(expect_error(outcome).code(), Code::InvalidLabel, "{text}");
+        }
+    }
+    SnapshotRequest::decode(&json!({ "sandboxId": "agent-42", "label": "snap-20261129-100000" })).unwrap();
+}
+
+#[test]
 fn promotion_is_from_a_workspace_or_from_a_snapshot() {
     let from = |text: &str| PromoteRequest::decode(&json!({ "name": "work", "from": text }));
     assert!(matches!(from("try-2").unwrap().from, PromoteFrom::Workspace(name) if name.as_str() == "try-2"));

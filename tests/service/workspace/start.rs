@@ -32,7 +32,8 @@ fn start_from_a_lost_backup_says_how_to_start_without_it() {
         let text = format!("{} {}", error.message(), error.remediation());
         assert!(text.contains("delete the snapshot with `force: true`. Pass `allowEmpty: true`"), "{text}");
     }
-    let newest = json!({ "name": WORKSPACE, "label": "latest", "force": true });
+    let newest = fixture.run(Operation::Get, &json!({ "name": WORKSPACE, "label": "latest" })).unwrap();
+    let newest = json!({ "name": WORKSPACE, "snapshotId": newest["snapshotId"], "force": true });
     assert_eq!(fixture.run(Operation::Delete, &newest).unwrap()["removed"], true);
     fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap();
     assert_eq!(fixture.read_workspace_file(WORKSPACE), None);

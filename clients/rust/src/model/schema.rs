@@ -107,6 +107,11 @@ pub(crate) fn some_of(fields: &'static [&'static str], or_null: &'static str) ->
     }
 }
 
+/// Forbids a text with the form of the id or the short ref of a snapshot.
+pub(crate) fn no_snapshot(schema: &mut Schema) {
+    schema.insert("not".into(), json!({ "type": "string", "pattern": "^snap(?:-[a-z0-9]{16}$|_)" }));
+}
+
 /// Forbids two fields together.
 pub(crate) fn not_both(one: &'static str, other: &'static str) -> impl Transform {
     move |schema: &mut Schema| {

@@ -100,6 +100,18 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidLabel`], for a new label with the form of the id or the short ref of a snapshot.
+    pub fn label_like_snapshot(text: &str) -> Self {
+        Self::new(
+            Code::InvalidLabel,
+            format!(
+                "The label {} has the form of the id or the short ref of a snapshot, and would select that one.",
+                quoted(text)
+            ),
+            "Pass another label.",
+        )
+    }
+
     /// [`Code::InvalidWorkspaceName`], for `what`, the name or the tenant of a workspace.
     pub fn invalid_workspace_name(what: &str, text: &str, max_chars: usize) -> Self {
         let without_at = if text.starts_with('@') { "Pass the name without the \"@\": " } else { "Pass " };

@@ -13,6 +13,11 @@ impl Error {
         let names: Vec<_> = Operation::ALL.iter().map(|operation| operation.name()).collect();
         let similar = path.strip_prefix("/v1/").and_then(|name| similar_operation(name.trim_end_matches('/'), &names));
         let remediation = match similar {
+            Some("workspaces/update") => {
+                "Did you mean POST /v1/workspaces/update? With a `currentSnapshotId`, it goes back to that \
+                                          snapshot. GET /docs lists all operations."
+                    .to_owned()
+            }
             Some(similar) => format!("Did you mean POST /v1/{similar}? GET /docs lists all operations."),
             None => {
                 "Use POST /v1/<operation>; POST /mcp; or GET /, /docs, /openapi.json or /healthz. GET /docs lists all \

@@ -61,7 +61,7 @@ impl Error {
             return Self::new(
                 Code::SnapshotNotFound,
                 message,
-                "The workspace has no snapshot yet: take one with `snapshot`.",
+                "The workspace has no snapshot: take one with `snapshot`.",
             );
         }
         let remediation =
@@ -133,7 +133,7 @@ impl Error {
                 "Neither the workspace {:?} nor another sandbox of its lineage has the snapshot {id}.",
                 name.as_str()
             ),
-            "Call lineage() for the workspace's `sandboxId` to see the existing snapshots.",
+            "`list` with the `name` of the workspace returns its snapshots, and `lineage` those of the other sandboxes.",
         )
     }
 

@@ -203,7 +203,9 @@ impl Fields {
 }
 
 /// The options that other APIs name differently, and their names here.
-const SYNONYMS: [(&str, &str); 8] = [
+const SYNONYMS: [(&str, &str); 10] = [
+    ("workspace", "name"),
+    ("id", "snapshotId"),
     ("cmd", "command"),
     ("script", "command"),
     ("args", "argv"),

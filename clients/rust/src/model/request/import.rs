@@ -3,11 +3,11 @@
 #[cfg(feature = "schema")]
 use super::MIN_EXPIRATION;
 use super::declare::request;
-use super::{check_expiration, check_replace};
+use super::{check_expiration, check_replace, parse_new_label};
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
-use crate::model::schema::{needs, replaces_label, zero_or};
+use crate::model::schema::{needs, no_snapshot, replaces_label, zero_or};
 use crate::model::{BackupHandle, Error, Label, Result, Runtime, SandboxId};
 
 request! {
@@ -26,7 +26,8 @@ request! {
         /// The handle that `createBackup` returned, or the record that `DirectoryBackup` of the SDK 1.0 returned.
         pub backup: BackupHandle = check_backup,
         /// The label of the snapshot, a name for people; derived from the time if absent.
-        pub label: Option<Label>,
+        #[cfg_attr(feature = "schema", schemars(transform = no_snapshot))]
+        pub label: Option<Label> = |text| text.as_deref().map(parse_new_label).transpose(),
         /// Whether to take the label from another snapshot that has it.
         pub replace: bool = |replace| check_replace(replace, label.as_ref()),
         /// The expiration, in seconds after the last use. 0 means never; if absent, the workspace's policy applies.

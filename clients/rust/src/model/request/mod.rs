@@ -91,7 +91,7 @@ use std::ops::RangeInclusive;
 use fields::Fields;
 
 use super::policy::MAX_EXPIRATION;
-use super::{Error, Label, Result};
+use super::{Error, Label, Result, ShortRef, SnapshotId};
 
 /// The maximum length of a text in options, in characters. All options have at most 64 KiB of JSON.
 const MAX_TEXT: usize = 64_000;
@@ -148,6 +148,14 @@ fn check_expiration(seconds: Option<u64>) -> Result<Option<u64>> {
         ));
     }
     Ok(seconds)
+}
+
+/// Parses a new label. A text with the form of the id or the short ref of a snapshot is refused: it would select that one.
+fn parse_new_label(text: &str) -> Result<Label> {
+    if SnapshotId::parse(text).is_ok() || text.starts_with(ShortRef::PREFIX) {
+        return Err(Error::label_like_snapshot(text));
+    }
+    Label::parse(text)
 }
 
 /// Verifies that a request takes a label from another snapshot only if it has a label.

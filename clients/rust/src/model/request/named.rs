@@ -9,13 +9,15 @@ use super::settings_update::SettingsUpdate;
 use super::snapshot_text::{ForkFrom, PromoteFrom, SnapshotText};
 #[cfg(feature = "schema")]
 use super::{MAX_EXPIRATION, MAX_KEY_CHARS, MIN_EXPIRATION};
-use super::{check_expiration, check_key, check_range, check_replace, refuse_memory};
+use super::{check_expiration, check_key, check_range, check_replace, parse_new_label, refuse_memory};
 #[cfg(feature = "schema")]
 use crate::model::named::settings::MAX_FINGERPRINT;
 use crate::model::named::settings::{DependsOn, OnDiverged, OnImageChange, StartSettings};
 use crate::model::named::{Address, Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{NO_CONTROL, SnapshotOrLabel, closed, extends, needs, replaces_label, some_of, zero_or};
+use crate::model::schema::{
+    NO_CONTROL, SnapshotOrLabel, closed, extends, needs, no_snapshot, replaces_label, some_of, zero_or,
+};
 use crate::model::{Error, Label, Result, Runtime, SecretsMode, json};
 
 impl Address {
@@ -172,7 +174,8 @@ request! {
     pub struct StopSnapshot {
         /// The label of the snapshot, a name for people; derived from the time if absent.
         #[serde(default)]
-        pub label: Option<Label>,
+        #[cfg_attr(feature = "schema", schemars(transform = no_snapshot))]
+        pub label: Option<Label> = |text| text.as_deref().map(parse_new_label).transpose(),
         /// Whether to take the label from another snapshot that has it.
         #[serde(default)]
         pub replace: bool = |replace| check_replace(replace, label.as_ref()),

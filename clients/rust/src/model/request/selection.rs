@@ -5,15 +5,15 @@ use serde_json::Value;
 
 #[cfg(feature = "schema")]
 use super::MAX_KEY_CHARS;
-use super::check_key;
 use super::declare::{Content, Field, request};
 use super::fields::Fields;
 use super::workspace::LineageScope;
+use super::{check_key, parse_new_label};
 use crate::model::named::settings::OnImageChange;
 #[cfg(feature = "schema")]
 use crate::model::named::{Tenant, WorkspaceName};
 #[cfg(feature = "schema")]
-use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, whole_ref};
+use crate::model::schema::{NO_CONTROL, exclusive, extends, needs, no_snapshot, whole_ref};
 use crate::model::{DeltasOnDelete, Error, Label, Result, Runtime, SandboxId, ShortRef, SnapshotId, SnapshotRef};
 
 /// The ways to select a snapshot.
@@ -290,7 +290,8 @@ request! {
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub selection: Selection,
         /// The new label of the snapshot.
-        pub new_label: Label,
+        #[cfg_attr(feature = "schema", schemars(transform = no_snapshot))]
+        pub new_label: Label = |text| parse_new_label(&text),
         /// Whether to take the label from another snapshot that has it.
         pub replace: bool,
     }

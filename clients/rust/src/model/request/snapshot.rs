@@ -4,12 +4,12 @@ use super::declare::request;
 use super::workspace::LineageScope;
 #[cfg(feature = "schema")]
 use super::{MAX_KEY_CHARS, MIN_EXPIRATION};
-use super::{check_expiration, check_key, check_range, check_replace, refuse_memory};
+use super::{check_expiration, check_key, check_range, check_replace, parse_new_label, refuse_memory};
 use crate::model::freeze::Freeze;
 #[cfg(feature = "schema")]
 use crate::model::policy::MAX_EXPIRATION;
 #[cfg(feature = "schema")]
-use crate::model::schema::{NO_CONTROL, extends, needs, replaces_label, zero_or};
+use crate::model::schema::{NO_CONTROL, extends, needs, no_snapshot, replaces_label, zero_or};
 use crate::model::{
     Compression, Consistency, Directory, Error, Label, Result, Runtime, SandboxId, SecretsMode, SnapshotCause,
 };
@@ -32,7 +32,8 @@ request! {
         /// The directory to capture; if absent, that of the sandbox's workspace, or the deployment's default.
         pub dir: Option<Directory>,
         /// The label of the snapshot, a name for people; derived from the time if absent.
-        pub label: Option<Label>,
+        #[cfg_attr(feature = "schema", schemars(transform = no_snapshot))]
+        pub label: Option<Label> = |text| text.as_deref().map(parse_new_label).transpose(),
         /// Whether to take the label from another snapshot that has it.
         pub replace: bool = |replace| check_replace(replace, label.as_ref()),
         /// The expiration, in seconds after the last use. 0 means never; if absent, the retention policy applies.
