@@ -19,12 +19,6 @@ const PATTERNS: Record<string, string> = {
   '^[A-Za-z0-9_-]{1,64}$': '1–64 letters, digits, `_` or `-`',
   '^snap-[a-z0-9]{16}$': '`snap-` and 16 lowercase letters or digits',
   '^snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+$': 'a short ref, unaltered',
-  '^(?:snap-[a-z0-9]{16}|snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+)$':
-    '`snap-` and 16 lowercase letters or digits, or a short ref',
-  '^(?:latest|snap-[a-z0-9]{16}|snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+)$':
-    '`latest`, a snapshot id or a short ref',
-  '^(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}|snap_[A-Za-z0-9_-]+\\.[a-z0-9]{16}\\.[A-Za-z0-9._-]+)$':
-    'the name of a workspace, a snapshot id or a short ref',
   '^(?:/workspace|/home|/tmp|/var/tmp|/app)(?:/(?:[^/.\\u0000][^/\\u0000]*|\\.(?:[^/.\\u0000][^/\\u0000]*|\\.[^/\\u0000]+)?)?)*$':
     '`/workspace`, `/home`, `/tmp`, `/var/tmp`, `/app`, or a directory in one of them; no `..`',
   '^[^\\u0000-\\u001f\\u007f-\\u009f \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000](?:[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\u0000-\\u001f\\u007f-\\u009f \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000])?$':
@@ -51,6 +45,7 @@ const REFUSED: Record<string, string> = {
   '^(?:[wW]{3}|[aA][pP][iI]|[aA][dD][mM][iI][nN]|[rR][oO]{2}[tT]|[sS][yY][sS][tT][eE][mM]|[cC][lL][oO][uU][dD][fF][lL][aA][rR][eE]|[wW][oO][rR][kK][eE][rR][sS])$':
     'not a reserved name, such as `api`',
   '\\.\\.|\\.$|\\.[lL][oO][cC][kK]$': '',
+  '^snap(?:-[a-z0-9]{16}$|_)': 'not the form of a snapshot id or a short ref',
 };
 
 /** Returns the limits of a value beyond its type. */
