@@ -46,7 +46,7 @@ impl Error {
         Self::invalid_argument(
             format!("`{operation}` is about one sandbox, by its `sandboxId`"),
             "The policy of a workspace is its setting `retention`, which `workspaces/getByName` returns and `workspaces/update` sets, for \
-             all its sandboxes. It is applied after each snapshot.",
+             all its sandboxes.",
         )
     }
 

@@ -1,0 +1,150 @@
+// A workspace that continues with other files, in another sandbox: those of an earlier snapshot, or of a workspace of its lineage.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+
+import { violations } from './accessibility.ts';
+import { ConsoleFixture } from './browser.ts';
+import { delayCalls } from './calls.ts';
+
+const fixture = new ConsoleFixture();
+
+describe('a workspace', () => {
+  test('is rolled back to a snapshot in a new sandbox', async () => {
+    await fixture.createWorkspaces('rolls', ['desk']);
+    const desk = fixture.world.workspace('desk', 'rolls');
+    await desk.exec('echo before >file');
+    const former = await desk.sandboxId();
+    await fixture.world.snapshot(former, { label: 'before' });
+    await desk.exec('echo after >file');
+    await using tab = await fixture.signedIn('#/workspaces/rolls/desk');
+    await tab.node('Snapshot before').click();
+    assert.equal(await tab.details.locator('button.primary').innerText(), 'Roll back…');
+    await tab.button('Roll back…').click();
+    await tab.dialog.getByText('The present sandbox is stopped, and its files are saved').waitFor();
+    await tab.button('Roll back').click();
+    await tab.notice('desk was rolled back to “before”.');
+    assert.equal(await desk.exec('cat file'), 'before\n');
+    assert.notEqual(await desk.sandboxId(), former);
+    await tab.node(`Sandbox ${await desk.sandboxId()} current`).waitFor();
+  });
+
+  test('compares a snapshot of a former sandbox with its present files', async () => {
+    await fixture.createWorkspaces('compares', ['desk']);
+    const desk = fixture.world.workspace('desk', 'compares');
+    await desk.exec('echo before >file');
+    const { snapshotId } = await fixture.world.snapshot(await desk.sandboxId(), { label: 'before' });
+    await fixture.world.rpc('workspaces/update', {
+      name: 'desk',
+      tenant: 'compares',
+      currentSnapshotId: snapshotId,
+    });
+    await desk.exec('echo present >file');
+    await using tab = await fixture.signedIn('#/workspaces/compares/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Compare…').click();
+    await tab.dialog.getByLabel('With').selectOption({ label: 'Present files of desk' });
+    await tab.button('Compare').click();
+    await tab.page.getByText('1 difference').waitFor();
+
+    await tab.visit('#/workspaces/compares/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Roll back…').click();
+    await tab.link('Compare the snapshot with the present files').click();
+    await tab.page.getByText('1 difference').waitFor();
+
+    await desk.stop();
+    await tab.visit('#/workspaces/compares/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Compare…').click();
+    const choices = await tab.dialog.getByLabel('With').locator('option').allInnerTexts();
+    assert.ok(choices.length > 0 && choices.every((choice) => !choice.startsWith('Present')), choices.join());
+  });
+
+  test('is promoted from a fork, and from a snapshot of a fork in its lineage', async () => {
+    await fixture.createWorkspaces('promotes', ['desk']);
+    const desk = fixture.world.workspace('desk', 'promotes');
+    await desk.exec('echo first >file');
+    await desk.fork({ newName: 'attempt' });
+    const attempt = fixture.world.workspace('attempt', 'promotes');
+    await attempt.exec('echo better >file');
+    await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
+    await tab.button('Promote to desk…').click();
+    await tab.dialog.getByText('One of attempt, or a snapshot').waitFor();
+    assert.equal(await tab.field('Workspace or snapshot').inputValue(), '', 'nothing is preselected');
+    await tab.field('Workspace or snapshot').fill('attempt');
+    await tab.button('Promote').click();
+    await tab.page.getByText('desk has the files of attempt now').waitFor();
+    const { formerSnapshotId = '' } = await fixture.world.rpc('workspaces/getByName', {
+      name: 'desk',
+      tenant: 'promotes',
+    });
+    await tab.page
+      .getByRole('status')
+      .getByText(`The files from before are in ${formerSnapshotId}`)
+      .waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await tab.page.emulateMedia({ colorScheme });
+      assert.deepEqual(await violations(tab, { runOnly: ['color-contrast'] }), [], colorScheme);
+    }
+    await tab.link(formerSnapshotId).first().click();
+    await tab.details.getByText('before promotion').waitFor();
+    assert.equal(await desk.exec('cat file'), 'better\n');
+
+    await attempt.exec('echo best >file');
+    await fixture.world.snapshot(await attempt.sandboxId(), { label: 'best' });
+    await tab.button('Refresh').click();
+    await tab.node('Snapshot best').click();
+    await tab.button('Promote…').click();
+    await tab.button('Promote').click();
+    await tab.page.getByText('desk has the files of snap-').waitFor();
+    assert.equal(await desk.exec('cat file'), 'best\n');
+  });
+
+  test('is promoted from what was typed before the other workspaces were known', async () => {
+    await fixture.createWorkspaces('types', ['desk']);
+    const desk = fixture.world.workspace('desk', 'types');
+    await desk.exec('echo first >file');
+    await desk.fork({ newName: 'attempt', count: 2 });
+    await using tab = await fixture.signedIn('#/workspaces/types/desk');
+    const promote = tab.button('Promote to desk…');
+    await promote.waitFor();
+    const answer = await delayCalls(tab, 'workspaces/getByName');
+    await promote.click();
+    await tab.field('Workspace or snapshot').fill('attempt-2');
+    answer();
+    await tab.dialog.getByText('One of attempt-1, attempt-2').waitFor();
+    await tab.button('Promote').click();
+    await tab.page.getByText('desk has the files of attempt-2 now').waitFor();
+  });
+
+  test('is promoted from a workspace that is named as on the command line, and from a label of its own', async () => {
+    await fixture.createWorkspaces('at', ['desk']);
+    const desk = fixture.world.workspace('desk', 'at');
+    await desk.exec('echo first >file');
+    await fixture.world.rpc('snapshot', { name: 'desk', tenant: 'at', label: 'before the import' });
+    await desk.fork({ newName: 'attempt' });
+    await using tab = await fixture.signedIn('#/workspaces/at/desk');
+    await tab.button('Promote to desk…').click();
+    const source = tab.field('Workspace or snapshot');
+    for (const [text, code] of [
+      ['before import', 'SNAPSHOT_NOT_FOUND'],
+      ['missing', 'WORKSPACE_NOT_FOUND'],
+      ['@other/attempt', 'SNAPSHOT_NOT_FOUND'],
+    ] as const) {
+      await source.fill(text);
+      await tab.button('Promote').click();
+      assert.match(await tab.failure(code), /label/);
+    }
+    for (const [text, from] of [
+      ['@attempt', 'attempt'],
+      ['@at/attempt', 'attempt'],
+      ['before the import', 'before the import'],
+    ] as const) {
+      await source.fill(text);
+      await tab.button('Promote').click();
+      await tab.notice(`desk has the files of ${from} now`);
+      await tab.button('Promote to desk…').click();
+    }
+  });
+});
