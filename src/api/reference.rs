@@ -60,9 +60,14 @@ mod tests {
 
     #[test]
     fn error_of_a_misspelled_or_missing_option_says_what_to_pass() {
-        let remediation = |options| decode_request(Operation::Snapshot, &options).unwrap_err().remediation().to_owned();
-        assert!(remediation(json!({ "sandboxId": "a", "labl": "b" })).starts_with("Did you mean `label`? /docs/"));
-        assert!(remediation(json!({})).starts_with("Pass `sandboxId`. /docs/snapshots#v1-snapshot "));
+        let remediation =
+            |operation, options| decode_request(operation, &options).unwrap_err().remediation().to_owned();
+        let misspelled = remediation(Operation::Snapshot, json!({ "sandboxId": "a", "labl": "b" }));
+        assert!(misspelled.starts_with("Did you mean `label`? /docs/snapshots#v1-snapshot "), "{misspelled}");
+        let missing = remediation(Operation::CreateWorkspace, json!({}));
+        assert!(missing.starts_with("Pass `name`. /docs/workspaces#v1-workspaces-create "), "{missing}");
+        let untargeted = remediation(Operation::Snapshot, json!({}));
+        assert!(untargeted.contains("or the `sandboxId` of a sandbox. /docs/snapshots#v1-snapshot "), "{untargeted}");
     }
 
     #[test]
