@@ -22,7 +22,7 @@ import { TESTED, at, inTarget, output, run } from './setup.mjs';
  */
 const EXAMPLES = {
   snapshot:
-    "const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });",
+    "const before = await snapshotter.snapshot({ name: 'notebook', label: 'before the upgrade' });",
   restore: `const restored = await snapshotter.restore({ ref: before });
 console.log(restored.ref.sandboxId); // the id of the new sandbox`,
   exec: "const { exitCode, stdout } = await snapshotter.exec({ name: 'notebook', command: 'npm test' });",

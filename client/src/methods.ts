@@ -17,7 +17,7 @@ export abstract class SnapshotMethods implements Caller {
    * Captures a directory of a running sandbox.
    *
    * @example
-   * const before = await snapshotter.snapshot({ sandboxId: 'agent-42', label: 'before the upgrade' });
+   * const before = await snapshotter.snapshot({ name: 'notebook', label: 'before the upgrade' });
    */
   snapshot(options: CallOptions<'snapshot'>): Promise<Answer<'snapshot'>> {
     return this.call('snapshot', options);
@@ -566,7 +566,7 @@ export const REQUIRED: Readonly<Partial<Record<OperationName, readonly string[]>
   'files/mkdir': ['name', 'path'],
   'files/move': ['name', 'path', 'to'],
   'files/remove': ['name', 'path'],
-  'files/restore': ['ref', 'paths', 'to'],
+  'files/restore': ['ref', 'paths'],
   'tools/list': ['workspaces'],
   'tools/call': ['workspaces', 'name'],
   'tools/grant': ['workspaces'],

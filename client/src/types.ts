@@ -3208,8 +3208,6 @@ export type RestoreFilesOptions = Selection & {
    * @maxItems 100
    */
   paths: string[];
-  /** The sandbox to write the files to. It must be running. */
-  to: string;
   /**
    * The directory to write the files to, at their paths; if absent, that of the sandbox's workspace, or
    * the deployment's default.
@@ -3229,6 +3227,11 @@ export type RestoreFilesOptions = Selection & {
    * 1.0 have.
    */
   runtime?: 'sdk-0.12' | 'container';
+  /**
+   * The sandbox to write the files to. It must be running. If absent, the one that the snapshot was
+   * taken of, or the present one of the workspace whose `name` selects the snapshot.
+   */
+  to?: string;
 };
 
 /** The result of `tools/list`. */

@@ -3,6 +3,7 @@
 import type { SnapshotterClient } from './client.ts';
 import type { FileInput } from './groups.ts';
 import type { Answer, CallOptions, OperationName } from './operations.ts';
+import { isShortRef, selectSnapshot } from './snapshot-text.ts';
 import type { FileEntry } from './types.ts';
 import type { Address } from './workspace-address.ts';
 
@@ -75,6 +76,26 @@ export class WorkspaceFiles {
   /** Removes a file, or with `recursive: true` a directory with everything in it. */
   remove(path: string, options: At<'files/remove'> = {}): Promise<Answer<'files/remove'>> {
     return this.#client.files.remove(this.#at(path, options) as CallOptions<'files/remove'>);
+  }
+
+  /**
+   * Writes regular files of a snapshot of the workspace to it, which must be running. Replaces existing files only with
+   * `overwrite: true`. The snapshot is selected by its id, its short ref or its label.
+   *
+   * @example
+   * const { restored, skipped } = await workspace.files.restore('before the upgrade', ['src/main.rs']);
+   */
+  async restore(
+    snapshot: string,
+    paths: string[],
+    options: Omit<At<'files/restore'>, 'paths'> = {},
+  ): Promise<Answer<'files/restore'>> {
+    const selection = selectSnapshot(this.#address, snapshot);
+    // Beside a short ref there is no name whose sandbox is meant.
+    const to = isShortRef(snapshot)
+      ? (await this.#client.workspaces.getByName(this.#address)).sandboxId
+      : undefined;
+    return this.#client.files.restore({ ...options, ...selection, paths, ...(to && { to }) });
   }
 
   #at(path: string, options: object): object {

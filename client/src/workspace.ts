@@ -6,7 +6,7 @@ import type { SnapshotterClient } from './client.ts';
 import { invalidArgument } from './failures.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
-import { isLabel, isShortRef } from './snapshot-text.ts';
+import { selectSnapshot } from './snapshot-text.ts';
 import type {
   FileSource,
   Selection,
@@ -48,13 +48,15 @@ export type WorkspaceSnapshotOptions = Own<'snapshot'> & {
 /** The options of a comparison of a snapshot of a workspace. */
 export type WorkspaceDiffOptions = Omit<Own<'diff'>, 'from' | 'to'>;
 
+/** The options of a call about one snapshot, without those that select it. */
+type OfSnapshot<O extends OperationName> = Omit<Own<O>, 'ref' | 'snapshotId' | 'label'>;
+
 /** The options of a rollback. */
 export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStale' | keyof Control>;
 
 /**
- * A handle of a named workspace. It has no connection and needs no end: each method is one call by the name of the workspace,
- * except for {@link snapshot}, {@link snapshots}, {@link lineage} and {@link checkpoints}, which first ask for its sandboxes, and
- * where a snapshot is selected by its label and not by its id or its short ref.
+ * A handle of a named workspace. It has no connection and needs no end: each method is one call by the name of the workspace. A
+ * snapshot is a text: its id, its short ref or its label; the label `latest` also selects the newest one.
  */
 export class WorkspaceHandle {
   readonly #client: SnapshotterClient;
@@ -228,6 +230,45 @@ export class WorkspaceHandle {
     return this.#client.snapshots({ ...options, ...this.#address });
   }
 
+  /** Returns the description of a snapshot of the workspace. */
+  getSnapshot(snapshot: string): Promise<Answer<'get'>> {
+    return this.#client.get(this.#select(snapshot));
+  }
+
+  /**
+   * Gives a snapshot of the workspace another label.
+   *
+   * @example
+   * await workspace.labelSnapshot('latest', 'tests pass');
+   */
+  labelSnapshot(
+    snapshot: string,
+    newLabel: string,
+    options: Omit<OfSnapshot<'label'>, 'newLabel'> = {},
+  ): Promise<Answer<'label'>> {
+    return this.#client.label({ ...options, ...this.#select(snapshot), newLabel });
+  }
+
+  /** Pins a snapshot of the workspace: it is neither deleted nor does it expire. */
+  pinSnapshot(snapshot: string): Promise<Answer<'pin'>> {
+    return this.#client.pin(this.#select(snapshot));
+  }
+
+  /** Unpins a snapshot of the workspace. */
+  unpinSnapshot(snapshot: string): Promise<Answer<'unpin'>> {
+    return this.#client.unpin(this.#select(snapshot));
+  }
+
+  /** Verifies that the bucket has the data of a snapshot of the workspace. */
+  verifySnapshot(snapshot: string): Promise<Answer<'verify'>> {
+    return this.#client.verify(this.#select(snapshot));
+  }
+
+  /** Deletes a snapshot of the workspace. `latest` only selects one with this label. */
+  deleteSnapshot(snapshot: string, options: OfSnapshot<'delete'> = {}): Promise<Answer<'delete'>> {
+    return this.#client.delete({ ...options, ...this.#select(snapshot) });
+  }
+
   /**
    * Returns a page of the differences between two snapshots of the workspace, each by its id, its short ref or its label. Without
    * `to`, the differences lead to the present files: the workspace must be running, and is not started.
@@ -257,7 +298,6 @@ export class WorkspaceHandle {
   }
 
   #select(snapshot: string): Selection {
-    if (isShortRef(snapshot)) return { ref: snapshot };
-    return { ...this.#address, ...(isLabel(snapshot) ? { label: snapshot } : { snapshotId: snapshot }) };
+    return selectSnapshot(this.#address, snapshot);
   }
 }

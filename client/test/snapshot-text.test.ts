@@ -11,7 +11,7 @@ const address = { name: 'project', tenant: 'team' };
 
 /** The handle of a workspace, and the calls that it makes. */
 function workspace() {
-  const transport = new FakeTransport(() => ({ ...address, changes: [] }));
+  const transport = new FakeTransport(() => ({ ...address, sandboxId: 'ws-1', changes: [] }));
   const calls = () =>
     transport.calls.map(({ operation, options }: Call) => {
       const { idempotencyKey: _, ...sent } = options as Record<string, unknown>;
@@ -41,5 +41,34 @@ test('two snapshots are compared in one call, by label, id or short ref', async 
   assert.deepEqual(calls(), [
     ['diff', { limit: 5, from: { ...address, label: 'good' }, to: { ...address, snapshotId: id } }],
     ['diff', { from: { ref: 'snap_short' }, to: { ...address, label: 'latest' } }],
+  ]);
+});
+
+test('the calls about one snapshot of a handle select it by label, id or short ref', async () => {
+  const { handle, calls } = workspace();
+  await handle.getSnapshot('good');
+  await handle.labelSnapshot('latest', 'best', { replace: true });
+  await handle.pinSnapshot(id);
+  await handle.unpinSnapshot('snap_short');
+  await handle.verifySnapshot('good');
+  await handle.deleteSnapshot('good', { force: true });
+  assert.deepEqual(calls(), [
+    ['get', { ...address, label: 'good' }],
+    ['label', { ...address, label: 'latest', newLabel: 'best', replace: true }],
+    ['pin', { ...address, snapshotId: id }],
+    ['unpin', { ref: 'snap_short' }],
+    ['verify', { ...address, label: 'good' }],
+    ['delete', { ...address, label: 'good', force: true }],
+  ]);
+});
+
+test('files of a snapshot are restored to the workspace itself, also by a short ref', async () => {
+  const { handle, calls } = workspace();
+  await handle.files.restore('good', ['a'], { overwrite: true });
+  await handle.files.restore('snap_short', ['a', 'b']);
+  assert.deepEqual(calls(), [
+    ['files/restore', { ...address, label: 'good', paths: ['a'], overwrite: true }],
+    ['workspaces/getByName', address],
+    ['files/restore', { ref: 'snap_short', paths: ['a', 'b'], to: 'ws-1' }],
   ]);
 });

@@ -50,6 +50,17 @@ async function callsOf(command: string, files: Record<string, unknown>): Promise
   return calls;
 }
 
+/** Returns the options of an example as the program sends them: with the sandboxes and the ids that it finds by name. */
+function found(options: any): any {
+  const { name, workspace, label, to, from, ...others } = options;
+  const { sandboxId } = bodyOf(ROUTES.get('workspaces/getByName')!.responses['200']);
+  if (from) return { ...others, from: found(from), to: found(to) };
+  if (workspace) return { ...others, name, sandboxId };
+  if (!label) return { ...others, sandboxId };
+  const { snapshotId, originId } = bodyOf(ROUTES.get('get')!.responses['200']);
+  return { ...others, sandboxId: originId, snapshotId };
+}
+
 describe('the command of', () => {
   for (const [operation, command] of Object.entries(COMMANDS))
     test(`${operation} calls it with the example`, async () => {
@@ -62,6 +73,9 @@ describe('the command of', () => {
       const call = calls.find((call) => call.operation === operation);
       assert.ok(call, `${command}\n${JSON.stringify(calls)}`);
       assert.deepEqual(optionFaults(route, call.options), []);
-      assert.partialDeepStrictEqual(call.options, example);
+      const isByName = ['name', 'workspace', 'from'].some(
+        (name) => name in example && !(name in call.options),
+      );
+      assert.partialDeepStrictEqual(call.options, isByName ? found(example) : example);
     });
 });

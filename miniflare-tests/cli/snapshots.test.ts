@@ -215,7 +215,21 @@ describe('one snapshot', () => {
     const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, id, '--yes');
     assert.deepEqual([error.code, exitCode], ['SNAPSHOT_HAS_DEPENDENTS', 4]);
     assert.ok(error.message.includes(made), error.message);
+    // Without a confirmation too: there is nothing to confirm.
+    const unconfirmed = await cli.failure('snapshot', 'delete', origin, id);
+    assert.deepEqual(
+      [unconfirmed.error.message, unconfirmed.error.remediation, unconfirmed.exitCode],
+      [error.message, error.remediation, 4],
+    );
     assert.equal(await cli.id('snapshot', 'delete', origin, id, '--force', '--yes'), id);
+  });
+
+  test('that is the newest one is not deleted as `latest`, which would be another one each time', async () => {
+    const { error, exitCode } = await cli.failure('snapshot', 'delete', origin, 'latest', '--yes');
+    assert.deepEqual([error.code, exitCode], ['INVALID_ARGUMENT', 2]);
+    assert.ok(error.remediation.includes(id), error.remediation);
+    await cli.print('snapshot', 'label', origin, id, '--to', 'latest');
+    assert.equal(await cli.id('snapshot', 'delete', origin, 'latest', '--yes'), id);
   });
 
   test('that is pinned is not deleted, and the command that unpins it is named', async () => {

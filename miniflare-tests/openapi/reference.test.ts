@@ -228,7 +228,7 @@ describe('an operation', () => {
     await example.getByRole('button', { name: 'Command line' }).click();
     await example.getByRole('button', { name: 'Copy' }).click();
     await example.getByRole('button', { name: 'Copied' }).waitFor();
-    assert.match(await tab.evaluate('navigator.clipboard.readText()'), /^snapshotter snapshot pin agent-42 /);
+    assert.match(await tab.evaluate('navigator.clipboard.readText()'), /^snapshotter snapshot pin @notebook /);
   });
 });
 

@@ -36,10 +36,10 @@ export function Start({ document }: { document: Document }) {
             <Examples examples={FIRST_CALL} label="The first call" />
             <p>
               This call creates the workspace <code>notebook</code>, which the examples of the other pages
-              use. Their sandbox <code>agent-42</code> is one of your application: with{' '}
-              <code>npm run dev</code>, the first command that you send to <code>/42/run</code> of the example
-              agent starts it. Most operations take the <code>name</code> of a workspace in its place. Replace
-              the ids of snapshots and the refs by those in your answers.
+              use. Those of operations without workspaces use the sandbox <code>agent-42</code> of an
+              application: with <code>npm run dev</code>, the first command that you send to{' '}
+              <code>/42/run</code> of the example agent starts it. Replace the ids of snapshots and the refs
+              by those in your answers.
             </p>
           </div>
         </div>

@@ -70,7 +70,7 @@ fn snapshot_is_taken_restored_listed_and_deleted() {
         assert_eq!(content.bytes().map(|bytes| bytes.len() as u64), Some(content.length));
         let summary = SummaryRequest { selection: selection.clone(), path: None };
         assert_eq!(files.summary(&summary).await?.totals.files, 1);
-        let restore = RestoreFilesRequest::of(selection.clone(), vec![FilePath::parse("notes.txt")?], agent());
+        let restore = RestoreFilesRequest::of(selection.clone(), vec![FilePath::parse("notes.txt")?]);
         assert_eq!(files.restore(&restore).await?.skipped, ["notes.txt"]);
         let diff = client.diff(&DiffRequest::of(selection.clone(), selection.clone())).await?;
         assert_eq!((diff.changes.len(), diff.cursor), (0, None));

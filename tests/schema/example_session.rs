@@ -15,7 +15,11 @@ use serde_json::{Value, json};
 
 use super::support::{CommandResult, FILE, Fixture, HOUR};
 
+/// A sandbox of an application.
 const AGENT: &str = "agent-42";
+
+/// A workspace.
+const NOTEBOOK: &str = "notebook";
 
 /// Runs the session, and returns its calls.
 pub fn example_session() -> Vec<Example> {
@@ -24,12 +28,12 @@ pub fn example_session() -> Vec<Example> {
     recorder.retention();
     recorder.checkpoints();
     recorder.file_changes();
+    recorder.background_commands();
     recorder.workspaces();
     recorder.tools();
     recorder.tokens();
     recorder.revival();
     recorder.deployment();
-    recorder.background_commands();
     recorder.examples
 }
 
@@ -51,41 +55,53 @@ impl ExampleRecorder {
         answer
     }
 
-    /// Takes, restores, reads and labels snapshots.
+    /// Takes, restores, reads and labels snapshots of a named workspace, which a reader has after the first call of the
+    /// reference: the examples work when they are copied.
     fn snapshots(&mut self) {
-        let label = json!({ "sandboxId": AGENT, "label": "before the refactoring" });
+        let sandbox = self.create_notebook();
+        let before = json!({ "name": NOTEBOOK, "label": "before the refactoring" });
         self.run(
             Operation::Snapshot,
             json!({
-                "sandboxId": AGENT, "label": "before the refactoring", "excludes": ["node_modules"],
+                "name": NOTEBOOK, "label": "before the refactoring", "excludes": ["node_modules"],
                 "idempotencyKey": "5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11",
             }),
         );
-        self.run(Operation::Restore, label.clone());
-        self.run(Operation::Branch, label.clone());
-        self.run(Operation::List, json!({ "sandboxId": AGENT, "limit": 20 }));
+        self.run(Operation::Restore, before.clone());
+        self.run(Operation::Branch, before.clone());
+        self.run(Operation::List, json!({ "name": NOTEBOOK, "limit": 20 }));
         for operation in [Operation::Get, Operation::Manifest, Operation::Verify, Operation::Pin, Operation::Unpin] {
-            self.run(operation, label.clone());
+            self.run(operation, before.clone());
         }
-        self.run(Operation::ListFiles, json!({ "sandboxId": AGENT, "label": "before the refactoring", "path": "/" }));
+        self.run(Operation::Lineage, json!({ "name": NOTEBOOK, "check": true }));
+        let at = |path: &str| json!({ "name": NOTEBOOK, "label": "before the refactoring", "path": path });
+        self.run(Operation::ListFiles, at("/"));
         for operation in [Operation::StatFile, Operation::ReadFile] {
-            self.run(operation, json!({ "sandboxId": AGENT, "label": "before the refactoring", "path": "notes.txt" }));
+            self.run(operation, at("notes.txt"));
         }
-        self.run(Operation::SummarizeFiles, label);
-        let at = |label: &str| json!({ "sandboxId": AGENT, "label": label });
-        self.fixture.world.write_file(AGENT, FILE, "The refactoring is complete.");
-        self.fixture.world.write_file(AGENT, "/workspace/src/main.rs", "fn main() {}");
-        self.fixture.snapshot_labelled(AGENT, "after the refactoring");
-        let files = json!({ "paths": ["notes.txt"], "to": AGENT, "overwrite": true });
-        let mut options = at("before the refactoring");
-        options.as_object_mut().unwrap().extend(files.as_object().unwrap().clone());
-        self.run(Operation::RestoreFiles, options);
-        let (from, to) = (at("before the refactoring"), at("after the refactoring"));
-        self.run(Operation::Diff, json!({ "from": from, "to": to }));
+        self.run(Operation::SummarizeFiles, before.clone());
+        self.fixture.world.write_file(&sandbox, FILE, "The refactoring is complete.");
+        self.fixture.world.write_file(&sandbox, "/workspace/src/main.rs", "fn main() {}");
+        let after = json!({ "name": NOTEBOOK, "label": "after the refactoring" });
+        self.fixture.run(Operation::Snapshot, &after).unwrap();
+        self.run(
+            Operation::RestoreFiles,
+            json!({ "name": NOTEBOOK, "label": "before the refactoring", "paths": ["notes.txt"], "overwrite": true }),
+        );
+        self.run(Operation::Diff, json!({ "from": before, "to": after }));
         self.run(
             Operation::Label,
-            json!({ "sandboxId": AGENT, "label": "before the refactoring", "newLabel": "version 1" }),
+            json!({ "name": NOTEBOOK, "label": "before the refactoring", "newLabel": "version 1" }),
         );
+    }
+
+    /// Creates the workspace with a file, and returns its sandbox.
+    fn create_notebook(&mut self) -> String {
+        self.run(Operation::GetOrCreateWorkspace, json!({ "name": NOTEBOOK }));
+        let described = self.run(Operation::GetWorkspaceByName, json!({ "name": NOTEBOOK }));
+        let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
+        self.fixture.world.write_file(&sandbox, FILE, "first");
+        sandbox
     }
 
     /// Imports, expires and deletes snapshots.
@@ -94,7 +110,6 @@ impl ExampleRecorder {
         let backup = self.fixture.world.create_app_backup(AGENT, None);
         self.fixture.world.advance_clock(HOUR);
         let imported = self.run(Operation::Import, json!({ "sandboxId": AGENT, "backup": backup, "label": "nightly" }));
-        self.run(Operation::Lineage, json!({ "sandboxId": AGENT, "check": true }));
         self.run(
             Operation::SetRetention,
             json!({
@@ -112,13 +127,13 @@ impl ExampleRecorder {
 
     /// Creates, lists, diffs and restores checkpoints.
     fn checkpoints(&mut self) {
-        let checkpoint = json!({ "sandboxId": AGENT, "name": "tests-pass" });
+        let checkpoint = json!({ "workspace": NOTEBOOK, "name": "tests-pass" });
         self.run(
             Operation::CreateCheckpoint,
-            json!({ "sandboxId": AGENT, "name": "tests-pass", "description": "All tests pass" }),
+            json!({ "workspace": NOTEBOOK, "name": "tests-pass", "description": "All tests pass" }),
         );
-        self.fixture.world.write_file(AGENT, FILE, "second");
-        self.run(Operation::ListCheckpoints, json!({ "sandboxId": AGENT }));
+        self.fixture.write_workspace_file(NOTEBOOK, "second");
+        self.run(Operation::ListCheckpoints, json!({ "workspace": NOTEBOOK }));
         self.run(Operation::DiffCheckpoint, checkpoint.clone());
         self.run(Operation::RestoreCheckpoint, checkpoint.clone());
         self.run(Operation::DeleteCheckpoint, checkpoint);
@@ -126,6 +141,7 @@ impl ExampleRecorder {
 
     /// Revives the sandbox, whose container was replaced.
     fn revival(&mut self) {
+        self.fixture.snapshot_labelled(AGENT, "before the replacement");
         self.fixture.world.replace_container(AGENT);
         self.fixture.world.write_file(AGENT, FILE, "written since");
         self.fixture.world.advance_clock(HOUR);
@@ -135,28 +151,27 @@ impl ExampleRecorder {
     /// Changes files.
     fn file_changes(&mut self) {
         let content = "export const port = 8080;\n";
-        self.run(Operation::WriteFile, json!({ "sandboxId": AGENT, "path": "src/config.ts", "content": content }));
-        self.run(Operation::MakeDirectory, json!({ "sandboxId": AGENT, "path": "dist" }));
-        self.run(Operation::MoveFile, json!({ "sandboxId": AGENT, "path": "src/config.ts", "to": "src/settings.ts" }));
-        self.run(Operation::RemoveFile, json!({ "sandboxId": AGENT, "path": "src/settings.ts" }));
+        self.run(Operation::WriteFile, json!({ "name": NOTEBOOK, "path": "src/config.ts", "content": content }));
+        self.run(Operation::MakeDirectory, json!({ "name": NOTEBOOK, "path": "dist" }));
+        self.run(Operation::MoveFile, json!({ "name": NOTEBOOK, "path": "src/config.ts", "to": "src/settings.ts" }));
+        self.run(Operation::RemoveFile, json!({ "name": NOTEBOOK, "path": "src/settings.ts" }));
     }
 
     /// Starts, reads and ends a background command.
     fn background_commands(&mut self) {
         self.fixture.world.plan_command("npm run dev", |_, _| CommandResult::exit(0, "Ready on port 8080.\n"));
-        let start = json!({ "sandboxId": AGENT, "argv": ["npm", "run", "dev"], "timeoutSeconds": 7200 });
+        let start = json!({ "name": NOTEBOOK, "argv": ["npm", "run", "dev"], "timeoutSeconds": 7200 });
         let started = self.run(Operation::StartCommand, start);
-        let command = json!({ "sandboxId": AGENT, "commandId": started["commandId"] });
-        self.run(Operation::ListCommands, json!({ "sandboxId": AGENT }));
+        let command = json!({ "name": NOTEBOOK, "commandId": started["commandId"] });
+        self.run(Operation::ListCommands, json!({ "name": NOTEBOOK }));
         self.run(Operation::ReadCommandOutput, command.clone());
         self.fixture.world.advance_clock(HOUR);
         self.run(Operation::EndCommand, command);
     }
 
-    /// Creates, stops, starts, forks and deletes named workspaces. A reader has the workspace `notebook` after the first call
-    /// of the reference, so the examples work when they are copied.
+    /// Creates, stops, starts, forks and deletes named workspaces.
     fn workspaces(&mut self) {
-        let notebook = json!({ "name": "notebook" });
+        let notebook = json!({ "name": NOTEBOOK });
         self.run(
             Operation::CreateWorkspace,
             json!({
@@ -164,26 +179,22 @@ impl ExampleRecorder {
                 "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 }, "autosave": { "everySeconds": 300, "afterTurn": true },
             }),
         );
-        self.run(Operation::GetOrCreateWorkspace, notebook.clone());
-        let described = self.run(Operation::GetWorkspaceByName, notebook.clone());
-        let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
-        self.fixture.world.write_file(&sandbox, FILE, "first");
         self.fixture.world.plan_command("npm test", |_, _| CommandResult::exit(0, "12 passed\n"));
-        self.run(Operation::Exec, json!({ "name": "notebook", "command": "npm test", "timeoutSeconds": 600 }));
+        self.run(Operation::Exec, json!({ "name": NOTEBOOK, "command": "npm test", "timeoutSeconds": 600 }));
         self.run(Operation::TurnEnded, json!({ "name": "website" }));
         let stopped = self.run(Operation::StopWorkspace, notebook.clone());
         self.run(Operation::ListWorkspaces, json!({ "limit": 20 }));
         self.run(Operation::Usage, json!({ "instanceType": "standard-1" }));
         self.run(Operation::StartWorkspace, notebook.clone());
-        self.run(Operation::ForkWorkspace, json!({ "name": "notebook", "newName": "experiment" }));
+        self.run(Operation::ForkWorkspace, json!({ "name": NOTEBOOK, "newName": "experiment" }));
         let first = &stopped["lastSnapshot"]["id"];
-        self.run(Operation::UpdateWorkspace, json!({ "name": "notebook", "currentSnapshotId": first }));
+        self.run(Operation::UpdateWorkspace, json!({ "name": NOTEBOOK, "currentSnapshotId": first }));
         self.run(
             Operation::PromoteWorkspace,
-            json!({ "name": "notebook", "from": "experiment", "idempotencyKey": "keep-the-experiment" }),
+            json!({ "name": NOTEBOOK, "from": "experiment", "idempotencyKey": "keep-the-experiment" }),
         );
         self.fixture.deploy_both_runtimes(Runtime::Sdk012);
-        self.run(Operation::MigrateWorkspace, json!({ "name": "notebook", "runtime": "container" }));
+        self.run(Operation::MigrateWorkspace, json!({ "name": NOTEBOOK, "runtime": "container" }));
         self.run(Operation::DeleteWorkspace, notebook);
     }
 
@@ -210,7 +221,7 @@ impl ExampleRecorder {
     fn tokens(&mut self) {
         let created = self.run(
             Operation::CreateToken,
-            json!({ "permissions": ["snapshot", "work"], "workspaces": ["notebook"], "label": "CI of the notebook" }),
+            json!({ "permissions": ["snapshot", "work"], "workspaces": [NOTEBOOK], "label": "CI of the notebook" }),
         );
         self.run(Operation::ListTokens, json!({}));
         self.run(Operation::CurrentToken, json!({}));

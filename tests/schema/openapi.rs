@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use boon::{Compiler, Draft, Schemas};
 use sandbox_snapshotter::api::openapi::{document, error_codes};
-use sandbox_snapshotter::api::operations::{Operation, Request};
+use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
+use super::decoding::decode;
 use super::example_session::example_session;
 use super::support::{ExpectError, Fixture};
 
@@ -64,7 +65,7 @@ fn every_operation_has_an_accepted_example() {
             example_session().into_iter().filter(|example| example.operation == *operation).collect();
         assert!(!examples.is_empty(), "{} has no example of its request", operation.name());
         for example in examples {
-            Request::decode(*operation, &example.options).unwrap();
+            decode(*operation, &example.options).unwrap();
         }
     }
 }

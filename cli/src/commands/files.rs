@@ -135,8 +135,8 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     };
     let paths: Vec<_> = paths.iter().map(|path| FilePath::parse(path)).collect::<Result<_, _>>()?;
     let dir = dir.as_deref().map(Directory::parse).transpose()?;
-    let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths, to);
-    let request = RestoreFilesRequest { dir, overwrite, ..request };
+    let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths);
+    let request = RestoreFilesRequest { to: Some(to), dir, overwrite, ..request };
     let restored = context.call_mutating("files/restore", &request);
     let restored = restored.map_err(|failure| explain_directory(failure, &[&target, &snapshot, &directory], &written));
     let restored = restored?;

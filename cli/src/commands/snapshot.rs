@@ -7,11 +7,11 @@ use sandbox_snapshotter_client::model::answer::{Deletion, Manifest, Page, Summar
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePath};
 use sandbox_snapshotter_client::model::freeze::Freeze;
 use sandbox_snapshotter_client::model::request::{
-    DeleteRequest, ImportRequest, LabelRequest, ListRequest, SandboxFiles, SnapshotCursor, StatFileRequest,
+    DeleteRequest, ForkFrom, ImportRequest, LabelRequest, ListRequest, SandboxFiles, SnapshotCursor, StatFileRequest,
 };
 use sandbox_snapshotter_client::model::{
-    self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, Label, RestoreRequest, SandboxId,
-    Selector, SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
+    self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, Error, Label, RestoreRequest,
+    SandboxId, Selection, Selector, SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
 };
 use serde_json::Value;
 
@@ -223,30 +223,45 @@ fn page(context: &Context, request: &ListRequest, sandbox: &SandboxId, cursor: O
 
 fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let (mut selection, force) = (context.select_own_snapshot(&command.selector)?, command.force);
+    check_not_newest(context, &command.selector, &selection)?;
+    let explain = |failure: Failure| match &command.selector {
+        SnapshotSelector { target: Some(target), snapshot: Some(snapshot), .. } => {
+            let selected = shell_words([target.as_str(), snapshot]);
+            failure.with_term("unpin()", &format!("`snapshotter snapshot unpin {selected}`"))
+        }
+        _ => failure,
+    };
     confirm(&command.confirmation, || {
         let snapshot = context.call_read_only::<Summary>("get", &selection)?.value;
-        let is_refused = !force && (snapshot.pinned || !snapshot.dependents.is_empty());
-        let effect = (!is_refused).then(|| delete_effect(&snapshot, command.deltas));
+        let Summary { snapshot_id, pinned, dependents, .. } = &snapshot;
+        if !force && (*pinned || !dependents.is_empty()) {
+            // The server would refuse it: there is nothing to confirm.
+            return Err(explain(Error::snapshot_has_dependents(snapshot_id, *pinned, dependents).into()));
+        }
+        let effect = delete_effect(&snapshot, command.deltas);
         // The label may move to another snapshot before the user answers.
         if let Selector::Label { sandbox_id, .. } = &selection.selector {
             let (sandbox_id, snapshot_id) = (sandbox_id.clone(), snapshot.snapshot_id);
             selection.selector = Selector::Id { sandbox_id, snapshot_id };
         }
-        Ok(effect)
+        Ok(Some(effect))
     })?;
     let deltas = match command.deltas {
         Some(DeltasOnDelete::Delete) => model::DeltasOnDelete::Delete,
         Some(DeltasOnDelete::Keep) | None => model::DeltasOnDelete::Keep,
     };
     let request = DeleteRequest { deltas, ..DeleteRequest::of(selection, force) };
-    let deletion = context.call_mutating("delete", &request).map_err(|failure| match &command.selector {
-        SnapshotSelector { target: Some(target), snapshot: Some(snapshot), .. } => {
-            let selected = shell_words([target.as_str(), snapshot]);
-            failure.with_term("unpin()", &format!("`snapshotter snapshot unpin {selected}`"))
-        }
-        _ => failure,
-    })?;
-    context.show::<Deletion>(&deletion)
+    context.show::<Deletion>(&context.call_mutating("delete", &request).map_err(explain)?)
+}
+
+/// Verifies that `latest` does not select the newest snapshot, but one with this label: a repeated deletion would delete another one
+/// each time.
+fn check_not_newest(context: &Context, given: &SnapshotSelector, selection: &Selection) -> Result<()> {
+    if given.snapshot.as_deref() != Some(ForkFrom::LATEST) {
+        return Ok(());
+    }
+    let Summary { snapshot_id, label, .. } = context.call_read_only::<Summary>("get", selection)?.value;
+    if label.as_str() == ForkFrom::LATEST { Ok(()) } else { Err(Error::deletion_of_latest(&snapshot_id).into()) }
 }
 
 /// Describes the deletion of a snapshot.

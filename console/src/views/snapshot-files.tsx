@@ -13,6 +13,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { FileFacts, FileTable, PathLinks } from './file-table.tsx';
+import { SnapshotName } from './snapshot-name.tsx';
 import { Space } from './space.tsx';
 import { useFiles, type Found } from './use-files.ts';
 
@@ -48,7 +49,7 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
         <p class="kind">
           Files of the snapshot{' '}
           <a href={href({ at: 'sandbox', sandboxId, selected: selection })}>
-            <Name of={snapshotId} />
+            <SnapshotName {...selection} />
           </a>
         </p>
         <h1>

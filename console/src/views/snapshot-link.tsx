@@ -2,6 +2,7 @@
 
 import type { Workspace } from '../../../client/src/index.ts';
 import { href } from '../routes.ts';
+import { SnapshotName } from './snapshot-name.tsx';
 
 /** A link to a snapshot on the page of its workspace. */
 export function SnapshotLink({
@@ -12,8 +13,8 @@ export function SnapshotLink({
   id: string;
 }) {
   return (
-    <a class="mono" href={href({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId } })}>
-      {snapshotId}
+    <a href={href({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId } })}>
+      <SnapshotName {...{ sandboxId, snapshotId }} />
     </a>
   );
 }

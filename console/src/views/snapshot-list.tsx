@@ -28,14 +28,19 @@ export function SnapshotList({
   if (listed.length === 0) return <p class="empty">No snapshots yet.</p>;
   const most = Math.max(...listed.map((node) => bytesOf(node).own + bytesOf(node).shared));
   return (
-    <ul class="flat plain" aria-label="Snapshots, newest first">
-      {listed.map((node) => (
-        <li key={node.id}>
-          <Bar {...bytesOf(node)} most={most} />
-          <Item of={node} current={current} link={href(placeFor({ selected: node.selected }))} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="flat plain" aria-label="Snapshots, newest first">
+        {listed.map((node) => (
+          <li key={node.id}>
+            <Bar {...bytesOf(node)} most={most} />
+            <Item of={node} current={current} link={href(placeFor({ selected: node.selected }))} />
+          </li>
+        ))}
+      </ul>
+      <p class="hint" aria-hidden="true">
+        A bar shows the bytes that a snapshot added to R2, and in gray those of its base.
+      </p>
+    </>
   );
 }
 

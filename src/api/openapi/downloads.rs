@@ -113,13 +113,10 @@ impl Route {
             parameter
         };
         let mut parameters = vec![
-            with_example(
-                parameter("query", "sandboxId", "The sandbox that the snapshot was taken of.", false),
-                "agent-42",
-            ),
+            with_example(parameter("query", "name", "The workspace of the snapshot.", false), "notebook"),
+            parameter("query", "sandboxId", "The sandbox that the snapshot was taken of, instead of `name`.", false),
             parameter("query", "snapshotId", "The id of the snapshot.", false),
             with_example(parameter("query", "label", "The label of the snapshot.", false), "before the refactoring"),
-            parameter("query", "name", "The name of the workspace, instead of `sandboxId`.", false),
             parameter("query", "tenant", "The tenant of the workspace; the default tenant if absent.", false),
             parameter("query", "ref", "The `shortRef` of the snapshot, or its `ref` as JSON, instead of these.", false),
             with_example(parameter("query", "path", self.path, self.has_ranges), self.example),

@@ -63,7 +63,7 @@ fn sandbox(request: &requests::Sandbox) -> Result<Vec<Reached>> {
         Call::StatFile(it) => files(&it.source)?,
         Call::ReadFile(it) => files(&it.source)?,
         Call::SummarizeFiles(it) => selected(&it.selection),
-        Call::RestoreFiles(it) => [selected(&it.selection), vec![Reached::Sandbox(it.to.clone())]].concat(),
+        Call::RestoreFiles(it) => [selected(&it.selection), vec![Reached::Sandbox(it.target().clone())]].concat(),
     })
 }
 

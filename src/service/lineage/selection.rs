@@ -21,7 +21,8 @@ const SNAPSHOT: [&str; 3] = ["ref", "snapshotId", "label"];
 
 /// Returns the options of a call with the sandbox of each snapshot that is selected in a named workspace:
 /// `{name, tenant?, snapshotId}` and `{name, tenant?, label}` become `{sandboxId, snapshotId}`. Of an operation on a sandbox,
-/// `{name, tenant?}` becomes the `sandboxId` of the present one. The caller must have access to the workspace.
+/// `{name, tenant?}` becomes the `sandboxId` of the present one, which is also where files are restored to if no other sandbox is
+/// named. The caller must have access to the workspace.
 pub async fn resolve_workspaces<P: Ports>(
     ports: &P,
     access: &Access,
@@ -35,9 +36,7 @@ pub async fn resolve_workspaces<P: Ports>(
             return Ok(options);
         }
         access.check_workspace(ports, &address).await?;
-        let ids = ports.named_workspaces()?.sandbox_ids(&address).await?;
-        let present = ids.into_iter().next().ok_or_else(Error::internal)?;
-        select_sandbox(&present, &mut options);
+        select_sandbox(&present_sandbox(ports, &address).await?, &mut options);
         return Ok(options);
     }
     if is_about_retention(operation) && options.get("name").is_some_and(Value::is_string) {
@@ -62,6 +61,10 @@ pub async fn resolve_workspaces<P: Ports>(
                 }
             };
             found.select_in(selection);
+            if operation == Operation::RestoreFiles && selection.get("to").is_none_or(Value::is_null) {
+                let present = present_sandbox(ports, &selected.address).await?;
+                selection.insert("to".to_owned(), present.as_str().into());
+            }
         } else if selection.get("name").is_some_and(Value::is_string) {
             let is_given = |name: &&str| selection.get(*name).is_some_and(|value| !value.is_null());
             if SNAPSHOT.iter().any(is_given) || is_given(&"sandboxId") {
@@ -75,6 +78,11 @@ pub async fn resolve_workspaces<P: Ports>(
         }
     }
     Ok(options)
+}
+
+async fn present_sandbox<P: Ports>(ports: &P, address: &Address) -> Result<SandboxId> {
+    let ids = ports.named_workspaces()?.sandbox_ids(address).await?;
+    ids.into_iter().next().ok_or_else(Error::internal)
 }
 
 /// Verifies that a snapshot that was selected as `latest` has this label, and is not only the newest one: a repeated deletion would

@@ -61,8 +61,9 @@ impl<P: Ports> NamedWorkspace<P> {
         let record = self.existing()?;
         self.check_image(&record.sandbox_id, record.settings.image, request.runtime).await?;
         let files = ForkedFiles { from: request.from.as_ref(), secrets: request.secrets };
+        let given = if request.new_name.is_some() { names.as_slice() } else { &[] };
         let (ForkSource { key, may_have_lost, secrets }, settings) =
-            self.idempotent_source(call, files, request.copy_env, abort).await?;
+            self.idempotent_source(call, files, given, request.copy_env, abort).await?;
         let SnapshotKey { origin_id, snapshot_id } = key;
         let make = async |name: WorkspaceName| {
             let create = self.child_request(&name, (&origin_id, &snapshot_id), &settings, &request);
@@ -82,17 +83,18 @@ impl<P: Ports> NamedWorkspace<P> {
         let permit = self.acquire_fork_permit()?;
         let call = key.map(|key| KeyedCall { key: format!("source/{key}"), payload_hash: String::new() });
         let operation = |this: Self, abort| async move {
-            this.idempotent_source(call, ForkedFiles::default(), false, &abort).await.map(|(origin, _)| origin)
+            this.idempotent_source(call, ForkedFiles::default(), &[], false, &abort).await.map(|(origin, _)| origin)
         };
         self.run_to_completion(permit, CancellationToken::never(), operation).await
     }
 
     /// Returns the snapshot from which forks start, and the settings of the workspace. A repeated call returns what the
-    /// first call returned.
+    /// first call returned. `names` are the names that the caller gave to the forks.
     async fn idempotent_source(
         &self,
         call: Option<KeyedCall>,
         files: ForkedFiles<'_>,
+        names: &[WorkspaceName],
         copy_env: bool,
         abort: &CancellationToken,
     ) -> Result<(ForkSource, Settings)> {
@@ -110,6 +112,7 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             return Ok((known.snapshot.clone(), known.settings.clone()));
         }
+        self.check_names(names).await?;
         let origin = match files.from {
             None => self.current_snapshot(&record, files.secrets).await?,
             Some(ForkFrom::Latest) => {
@@ -132,6 +135,20 @@ impl<P: Ports> NamedWorkspace<P> {
             record.fork_calls.truncate(MAX_STORED_FORK_CALLS);
         })?;
         Ok((origin, settings))
+    }
+
+    /// Verifies that one of the names is free, if there are any: otherwise nothing can be created, and nothing is captured.
+    async fn check_names(&self, names: &[WorkspaceName]) -> Result<()> {
+        let mut taken = None;
+        for name in names {
+            let address = Address { name: name.clone(), tenant: self.address.tenant.clone() };
+            // The creation of the fork reports another failure.
+            if self.ports.named_workspaces()?.sandbox_ids(&address).await.is_err() {
+                return Ok(());
+            }
+            taken.get_or_insert(address);
+        }
+        taken.map_or(Ok(()), |address| Err(Error::fork_name_taken(&address)))
     }
 
     /// Returns a snapshot of the present files. Takes a new one if the sandbox runs; otherwise returns the newest.

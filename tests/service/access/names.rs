@@ -97,7 +97,7 @@ fn each_name_of_several_forks_must_be_permitted() {
     it.fork(&Access::Everything, "user", 1).unwrap();
     let access = it.fixture.access_to(&[WORKSPACE]);
     // The workspace `user` was made from `work`, and `user-1` may be that of another user.
-    it.fork(&access, "user", 1).unwrap();
+    it.fork(&access, "user", 1).expect_code(Code::NameTaken);
     it.fork(&access, "user", 2).expect_code(Code::NotPermitted);
     it.fork(&access, WORKSPACE, 2).unwrap();
 }

@@ -100,6 +100,19 @@ fn checkpoints_take_the_workspace_beside_the_name_of_the_checkpoint() {
 }
 
 #[test]
+fn files_of_a_snapshot_by_name_are_restored_to_the_present_sandbox() {
+    let fixture = with_three_sandboxes();
+    let restore = |options: &Value| fixture.run(Operation::RestoreFiles, options);
+    let by_label = json!({ "name": WORKSPACE, "label": "one", "paths": ["notes.txt"], "overwrite": true });
+    assert_eq!(restore(&by_label).unwrap()["sandboxId"], fixture.sandbox_of(WORKSPACE));
+    let by_latest = json!({ "name": WORKSPACE, "label": "latest", "paths": ["notes.txt"], "to": null });
+    assert_eq!(restore(&by_latest).unwrap()["sandboxId"], fixture.sandbox_of(WORKSPACE));
+    let sandbox = fixture.sandbox_of(WORKSPACE);
+    let by_sandbox = json!({ "sandboxId": sandbox, "label": "three", "paths": ["notes.txt"] });
+    assert_eq!(restore(&by_sandbox).unwrap()["sandboxId"], sandbox);
+}
+
+#[test]
 fn workspace_is_not_selected_beside_a_sandbox() {
     let fixture = Fixture::with_workspace();
     let both = json!({ "name": WORKSPACE, "sandboxId": fixture.sandbox_of(WORKSPACE) });

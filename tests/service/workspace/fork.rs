@@ -81,6 +81,24 @@ fn failure_of_one_fork_does_not_affect_the_others() {
 }
 
 #[test]
+fn fork_whose_names_are_all_taken_captures_nothing() {
+    let fixture = Fixture::with_workspace();
+    fixture.create_workspace("other", &json!({})).unwrap();
+    fixture.world.reset_calls();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).expect_code(Code::NameTaken);
+    assert_eq!(fixture.world.call_count(Method::CreateBackup), 0);
+}
+
+#[test]
+fn repeated_fork_call_returns_its_forks_although_their_names_are_taken() {
+    let fixture = Fixture::with_workspace();
+    let options = json!({ "newName": "other", "idempotencyKey": "once" });
+    let first = fixture.fork_workspace(WORKSPACE, &options).unwrap();
+    let again = fixture.fork_workspace(WORKSPACE, &options).unwrap();
+    assert_eq!(again["forks"][0]["value"]["sandboxId"], first["forks"][0]["value"]["sandboxId"]);
+}
+
+#[test]
 fn fork_fails_when_capture_fails() {
     let fixture = Fixture::with_workspace();
     fixture.world.before(Method::CreateBackup).fail_with(Failure::new("BackupCreateError", "no room"));

@@ -234,7 +234,7 @@ macro_rules! operations {
                 // With `overwrite`, a second call replaces what was written in between.
                 /// Writes files of a snapshot to a running sandbox. Replaces existing files only with `overwrite: true`.
                 RestoreFiles = "files/restore", fn restore(RestoreFilesRequest) -> RestoredFiles,
-                    in Sandbox(|it| &it.to), permission: WORK, needs_bucket: true, repeat: NotIdempotent;
+                    in Sandbox(|it| it.target()), permission: WORK, needs_bucket: true, repeat: NotIdempotent;
             }
             Tools<'_, T> {
                 /// Returns the definitions of tools for a language model.

@@ -59,6 +59,16 @@ impl Error {
         )
     }
 
+    /// [`Code::NameTaken`], for forks that can't be created because a workspace has the name of each.
+    pub fn fork_name_taken(address: &Address) -> Self {
+        let Address { name, tenant } = address;
+        Self::new(
+            Code::NameTaken,
+            format!("The tenant {:?} already has a workspace {:?}.", tenant.as_str(), name.as_str()),
+            "Nothing was captured. Pass another name as `newName`, or omit it: then the fork gets a name of its own.",
+        )
+    }
+
     /// [`Code::NameTaken`], for a fork that is to have the name of its source.
     pub fn fork_is_own_source(name: &WorkspaceName) -> Self {
         Self::new(

@@ -115,7 +115,7 @@ request! {
     /// The request to write files of a snapshot to a running sandbox.
     #[cfg_attr(
         feature = "schema",
-        schemars(rename = "RestoreFilesOptions", transform = needs(&["paths", "to"]), transform = extends("Selection"))
+        schemars(rename = "RestoreFilesOptions", transform = needs(&["paths"]), transform = extends("Selection"))
     )]
     pub struct RestoreFilesRequest {
         /// The selection of the snapshot.
@@ -125,8 +125,9 @@ request! {
         /// The paths of the regular files in the snapshot: 1–100, with at most 16 MiB together.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS)))]
         pub paths: Vec<FilePath>,
-        /// The sandbox to write the files to. It must be running.
-        pub to: SandboxId,
+        /// The sandbox to write the files to. It must be running. If absent, the one that the snapshot was taken of, or the present one
+        /// of the workspace whose `name` selects the snapshot.
+        pub to: Option<SandboxId>,
         /// The runtime of the sandbox. If the sandbox is new to the snapshotter: the deployment's default if absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub runtime: Option<Runtime>,
@@ -143,9 +144,15 @@ impl RestoreFilesRequest {
     /// The maximum number of bytes of all files.
     pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-    /// Returns a request to write files to the default directory of a sandbox, where they do not exist.
-    pub const fn of(selection: Selection, paths: Vec<FilePath>, to: SandboxId) -> Self {
-        Self { selection, paths, to, runtime: None, dir: None, overwrite: false }
+    /// Returns a request to write files to the default directory of the sandbox that the snapshot was taken of, where they do not
+    /// exist.
+    pub const fn of(selection: Selection, paths: Vec<FilePath>) -> Self {
+        Self { selection, paths, to: None, runtime: None, dir: None, overwrite: false }
+    }
+
+    /// The sandbox to write the files to.
+    pub fn target(&self) -> &SandboxId {
+        self.to.as_ref().unwrap_or_else(|| self.selection.selector.origin_id())
     }
 }
 
