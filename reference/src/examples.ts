@@ -69,11 +69,16 @@ async function examplesOfDownload(place: Place): Promise<Example[]> {
   ];
 }
 
+/** The options with the workspace or the sandbox that a call is about. They are before the others that are not required. */
+const OWNERS = ['name', 'workspace', 'sandboxId'];
+
 /** Returns the options of the example, with those first that the operation requires; undefined if it has none. */
 function exampleOptions(document: Document, place: Place): Record<string, unknown> | undefined {
   const body = optionsOf(place);
   if (!body) return undefined;
-  const names = fieldsOf(document, body.schema).map(({ name }) => name);
+  const fields = fieldsOf(document, body.schema);
+  const required = fields.filter(({ required }) => required);
+  const names = [...required.map(({ name }) => name), ...OWNERS, ...fields.map(({ name }) => name)];
   const options = Object.entries(body.example ?? {});
   return Object.fromEntries(options.sort(([one], [other]) => names.indexOf(one) - names.indexOf(other)));
 }

@@ -36,7 +36,7 @@ describe('an example with curl', () => {
         '-H',
         'Authorization: Bearer secret',
         '--data-urlencode',
-        'sandboxId=agent-42',
+        'name=notebook',
       ]);
       assert.equal(options.at(-2), '-o');
     });
@@ -57,9 +57,9 @@ describe('an example with curl', () => {
 
   test('has the required options first, then those that select the snapshot', () => {
     const names = (id: string) => Object.keys(JSON.parse(argumentsOf(example(id, 'curl')).at(-1) ?? ''));
-    assert.equal(names('v1-snapshot')[0], 'sandboxId');
-    assert.deepEqual(names('v1-restore'), ['sandboxId', 'label']);
-    assert.deepEqual(names('v1-checkpoints-create'), ['name', 'sandboxId', 'description']);
+    assert.equal(names('v1-snapshot')[0], 'name');
+    assert.deepEqual(names('v1-restore'), ['name', 'label']);
+    assert.deepEqual(names('v1-checkpoints-create'), ['name', 'workspace', 'description']);
   });
 
   test('has one header on a line, and a body in several lines', () => {
