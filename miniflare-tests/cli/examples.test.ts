@@ -50,15 +50,18 @@ async function callsOf(command: string, files: Record<string, unknown>): Promise
   return calls;
 }
 
-/** Returns the options of an example as the program sends them: with the sandboxes and the ids that it finds by name. */
-function found(options: any): any {
-  const { name, workspace, label, to, from, ...others } = options;
+/** Returns the options of an example as the program sends them: with the sandbox and the snapshot that it finds by name. */
+function found(operation: string, options: any): any {
+  const { name, workspace, label, from, to, ...others } = options;
+  if (from) return { ...others, from: found('get', from), to: found('get', to) };
   const { sandboxId } = bodyOf(ROUTES.get('workspaces/getByName')!.responses['200']);
-  if (from) return { ...others, from: found(from), to: found(to) };
-  if (workspace) return { ...others, name, sandboxId };
-  if (!label) return { ...others, sandboxId };
-  const { snapshotId, originId } = bodyOf(ROUTES.get('get')!.responses['200']);
-  return { ...others, sandboxId: originId, snapshotId };
+  const { snapshotId } = bodyOf(ROUTES.get('get')!.responses['200']);
+  return {
+    ...others,
+    sandboxId,
+    ...(workspace && name && { name }),
+    ...(label && (operation === 'snapshot' ? { label } : { snapshotId })),
+  };
 }
 
 describe('the command of', () => {
@@ -73,9 +76,9 @@ describe('the command of', () => {
       const call = calls.find((call) => call.operation === operation);
       assert.ok(call, `${command}\n${JSON.stringify(calls)}`);
       assert.deepEqual(optionFaults(route, call.options), []);
-      const isByName = ['name', 'workspace', 'from'].some(
-        (name) => name in example && !(name in call.options),
-      );
-      assert.partialDeepStrictEqual(call.options, isByName ? found(example) : example);
+      const isByName =
+        typeof example.from === 'object' ||
+        ['name', 'workspace'].some((name) => name in example && !(name in call.options));
+      assert.partialDeepStrictEqual(call.options, isByName ? found(operation, example) : example);
     });
 });

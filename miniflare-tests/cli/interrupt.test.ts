@@ -21,6 +21,8 @@ before(async () => {
   }));
   await world.exec('origin', 'echo x > file');
   await cli.print('snapshot', 'create', 'origin', '--label', 'first');
+  await world.exec('unused', 'echo x > file');
+  await cli.print('snapshot', 'create', 'unused', '--label', 'first');
 });
 after(async () => {
   await cli[Symbol.asyncDispose]();
@@ -204,7 +206,7 @@ describe('without a terminal', () => {
   });
 
   for (const remove of [
-    ['snapshot', 'delete', 'origin', 'first'],
+    ['snapshot', 'delete', 'unused', 'first'],
     ['retention', 'apply', 'origin'],
     ['retention', 'set', 'origin', '--keep-last', '1'],
     ['checkpoint', 'restore', 'origin', 'first'],

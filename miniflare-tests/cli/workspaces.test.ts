@@ -164,7 +164,7 @@ describe('a workspace', () => {
     assert.deepEqual(quiet, { status: 0, stdout: `${name}-two\n`, stderr: '' });
     const failed = await cli.run(['workspace', 'fork', name, '--new-name', `${name}-two`, '--quiet']);
     assert.deepEqual([failed.status, failed.stdout], [4, '']);
-    assert.match(failed.stderr, /^error\[NAME_TAKEN\]: .*\nhelp: .*`workspace create --or-start`/);
+    assert.match(failed.stderr, /^error\[NAME_TAKEN\]: .*\nhelp: .*another name.*--new-name/);
   });
 
   test('goes back to an earlier snapshot by its label', async () => {

@@ -42,7 +42,7 @@ describe('the files of a snapshot', () => {
     await tab.link('All files').click();
     await tab.link('binary').click();
     await tab.page.getByText('The content is not text').waitFor();
-    await tab.link(first.ref.snapshotId).click();
+    await tab.link(`first (${first.ref.snapshotId})`).click();
     await tab.details.getByRole('heading', { name: 'first' }).waitFor();
   });
 

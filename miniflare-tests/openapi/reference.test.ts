@@ -228,7 +228,10 @@ describe('an operation', () => {
     await example.getByRole('button', { name: 'Command line' }).click();
     await example.getByRole('button', { name: 'Copy' }).click();
     await example.getByRole('button', { name: 'Copied' }).waitFor();
-    assert.match(await tab.evaluate('navigator.clipboard.readText()'), /^snapshotter snapshot pin @notebook /);
+    assert.match(
+      await tab.evaluate('navigator.clipboard.readText()'),
+      /^snapshotter snapshot pin @notebook /,
+    );
   });
 });
 

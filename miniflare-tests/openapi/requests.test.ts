@@ -84,20 +84,52 @@ for (const { path, route } of OPERATIONS) {
 }
 
 describe('the example of', () => {
-  /** The operations whose example requires no existing entity except the sandbox. */
-  const SELF_CONTAINED = [
+  /**
+   * The operations in the order in which a reader may send their examples after the first call of the reference. The others need
+   * an id of an earlier answer, or files of the reader.
+   */
+  const IN_ORDER = [
+    'workspaces/getOrCreate',
+    'files/write',
+    'files/mkdir',
     'snapshot',
     'list',
+    'get',
+    'manifest',
+    'verify',
+    'pin',
+    'unpin',
     'lineage',
+    'files/list',
+    'files/summary',
+    'restore',
+    'branch',
+    'label',
+    'files/move',
+    'files/remove',
+    'checkpoints/create',
+    'checkpoints/list',
+    'checkpoints/diff',
+    'checkpoints/restore',
+    'checkpoints/delete',
+    'exec',
+    'commands/start',
+    'commands/list',
+    'workspaces/create',
+    'workspaces/getByName',
+    'workspaces/list',
+    'workspaces/turnEnded',
+    'workspaces/stop',
+    'workspaces/start',
+    'workspaces/fork',
+    'workspaces/promote',
+    'workspaces/delete',
     'retention',
     'setRetention',
     'applyRetention',
     'rotateKey',
     'sweep',
-    'workspaces/create',
-    'workspaces/list',
-    'checkpoints/create',
-    'checkpoints/list',
+    'usage',
     'tools/list',
     'tools/call',
     'tools/grant',
@@ -105,12 +137,12 @@ describe('the example of', () => {
   ];
   before(() => api.prepare());
 
-  for (const { path, route } of OPERATIONS.filter(({ path }) =>
-    SELF_CONTAINED.includes(path.slice('/v1/'.length)),
-  ))
+  for (const name of IN_ORDER) {
+    const { path, route } = OPERATIONS.find(({ path }) => path === `/v1/${name}`)!;
     test(`${path} succeeds`, async () => {
       const body = JSON.stringify(route.requestBody?.content['application/json']?.example);
       const { status, text } = await sendChecked(path, route, { body }, 'the example');
       assert.equal(status, 200, text);
     });
+  }
 });

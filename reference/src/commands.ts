@@ -32,13 +32,13 @@ export const COMMANDS: Record<string, string> = {
   exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
   'commands/start': 'snapshotter exec @notebook --detach --timeout 2h npm run dev',
   'commands/list': 'snapshotter commands list @notebook',
-  'commands/output': 'snapshotter commands output @notebook 66tzym19',
-  'commands/end': 'snapshotter commands end @notebook 66tzym19',
+  'commands/output': 'snapshotter commands output @notebook j7etsvc7',
+  'commands/end': 'snapshotter commands end @notebook j7etsvc7',
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
   'tokens/list': 'snapshotter tokens list',
-  'tokens/revoke': 'snapshotter tokens revoke 7ommce9uacrh',
+  'tokens/revoke': 'snapshotter tokens revoke d1uisqjnbl47',
   'tokens/current': 'snapshotter tokens current',
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\
@@ -56,7 +56,7 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,
   'workspaces/update': `snapshotter workspace update notebook \\
-  --back-to snap-b3ui2bhi38fhyuy1`,
+  --back-to snap-w9g5ymsscjq3ypxm`,
   'workspaces/migrate': 'snapshotter workspace migrate notebook --runtime container',
   'workspaces/delete': 'snapshotter workspace delete notebook --yes',
   'checkpoints/create': `snapshotter checkpoint create @notebook tests-pass \\
@@ -69,7 +69,7 @@ export const COMMANDS: Record<string, string> = {
   'files/stat': "snapshotter stat @notebook 'before the refactoring' notes.txt",
   'files/read': "snapshotter cat @notebook 'before the refactoring' notes.txt",
   'files/restore': `snapshotter restore-files @notebook 'before the refactoring' notes.txt \\
-  --to @notebook --overwrite`,
+  --overwrite`,
   usage: 'snapshotter usage --instance-type standard-1',
   'checkpoints/delete': 'snapshotter checkpoint delete @notebook tests-pass',
   'checkpoints/diff': 'snapshotter checkpoint diff @notebook tests-pass',
