@@ -23,6 +23,7 @@ use crate::model::tool::ToolList;
 use crate::model::{Code, Error, Result, SandboxId, SnapshotId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
+use crate::service::access::similar::{NamedWorkspaces, suggest_similar};
 use crate::service::calls::call_context::CallContext;
 use crate::service::files::in_sandbox;
 use crate::service::lineage::locate::find_origin;
@@ -97,14 +98,30 @@ async fn execute_operation(
     }
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ports().check_bindings(operation.needs_bucket())?;
-    let Call { arguments, signal, input } = call.await?;
-    let arguments = resolve_workspaces(&**deployment.ports(), &access, operation, arguments).await?;
+    let call = call.await?;
+    let (ports, named) = (Rc::clone(deployment.ports()), NamedWorkspaces::of(&call.arguments));
+    match execute_call(operation, access.clone(), call, (env, ctx), &ports, call_log).await {
+        Err(error) => Err(suggest_similar(&*ports, &access, &named, error).await),
+        answer => answer,
+    }
+}
+
+async fn execute_call(
+    operation: Operation,
+    access: Access,
+    call: Call,
+    (env, ctx): (&Env, JsValue),
+    ports: &Rc<WorkerPorts>,
+    call_log: &Rc<RefCell<CallLog>>,
+) -> Result<RawJson> {
+    let Call { arguments, signal, input } = call;
+    let arguments = resolve_workspaces(&**ports, &access, operation, arguments).await?;
     let request = decode_request(operation, &arguments)?;
     let target = request.target();
     call_log.borrow_mut().target = Some(target.clone());
     let abort = abort_token(&signal);
     abort.check()?;
-    let ports = Rc::clone(deployment.ports());
+    let ports = Rc::clone(ports);
     if let Request::Tools(requests::Tools::CallTool(call)) = &request {
         call_log.borrow_mut().tool = Some(tools::find_tool(&call.toolset, &call.name)?.0.op());
     }

@@ -6,6 +6,7 @@
 //! - [`reach`]: the objects that a request reaches
 //! - [`scope`]: the sandboxes and workspaces that a token permits
 //! - [`list`]: the list of the workspaces that a token permits
+//! - [`similar`]: the suggestion of a workspace, after a name that none has
 //! - [`filter`]: removes what a token does not permit from other answers
 //!
 //! The entrypoint does all of this, before and after it calls the object of an operation. It trusts callers over RPC,
@@ -17,6 +18,7 @@ pub mod filter;
 pub mod list;
 mod reach;
 mod scope;
+pub mod similar;
 pub mod tokens;
 
 use std::rc::Rc;

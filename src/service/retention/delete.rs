@@ -20,7 +20,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes a snapshot. Succeeds if it is already deleted.
     ///
     /// # Errors
-    /// [`Code::SnapshotHasDependents`] unless forced; [`Code::SnapshotBusy`] while the snapshot is being created or
+    /// [`Code::SnapshotHasDependents`] unless forced, also for the last snapshot of a workspace; [`Code::SnapshotBusy`] while the snapshot is being created or
     /// restored, or is the newest one of a workspace that is being started or stopped. If R2 fails, the snapshot is deleted
     /// for callers, and the alarm deletes its objects later.
     pub async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
@@ -53,6 +53,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         for snapshot in &doomed {
             self.check_not_only_copy(snapshot, &other_copy)?;
             self.check_deletable(snapshot, request.force)?;
+        }
+        if is_guarded && matches!(other_copy, OtherCopy::Exists) {
+            self.check_not_last(&doomed)?;
         }
         let deletes_any = !doomed.is_empty();
         for snapshot in doomed {
@@ -157,6 +160,18 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             OtherCopy::Changing => Error::snapshot_in_use(id, "its workspace is being started or stopped"),
             OtherCopy::Exists | OtherCopy::Missing => Error::snapshot_is_only_copy(id, &binding.address),
         })
+    }
+
+    /// Verifies that a workspace whose files are in its container can start from another snapshot when the container ends. The
+    /// snapshot that the sandbox was made from may be deleted since the sandbox has its own.
+    fn check_not_last(&self, doomed: &[SnapshotRecord]) -> Result<()> {
+        let binding = self.binding()?;
+        let dir = &binding.start.dir;
+        let Some(last) = doomed.iter().find(|snapshot| snapshot.is_whole(dir)) else { return Ok(()) };
+        if self.can_start_without(doomed, dir)? {
+            return Ok(());
+        }
+        Err(Error::snapshot_is_last(&last.snapshot_id, &binding.address))
     }
 
     /// Marks a snapshot as being deleted in the ledger. From then on it can't be restored, and its objects will be

@@ -4,6 +4,7 @@ mod health;
 mod names;
 mod permissions;
 mod scope;
+mod similar;
 mod tokens;
 
 use std::rc::Rc;

@@ -97,7 +97,8 @@ fn delete_refuses_newest_snapshot_when_the_sandbox_does_not_answer() {
     fixture.world.before(Method::Probe).first(9).fail_transiently();
     delete(&fixture, &newest).expect_code(Code::SandboxUnavailable);
     fixture.world.clear_faults();
-    delete(&fixture, &newest).unwrap();
+    let error = delete(&fixture, &newest).expect_code(Code::SnapshotHasDependents);
+    assert!(error.message().contains("when its container ends"), "{error}");
 }
 
 #[test]
@@ -127,8 +128,37 @@ fn delete_accepts_older_snapshot_while_a_start_restores_the_newest() {
 }
 
 #[test]
-fn delete_accepts_newest_snapshot_of_active_workspace() {
-    let (fixture, newest) = stopped();
+fn delete_accepts_newest_snapshot_of_active_workspace_that_has_an_older_one() {
+    let (fixture, first) = stopped();
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    delete(&fixture, &newest).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let newest = fixture.run(Operation::Snapshot, &json!({ "name": WORKSPACE, "fresh": true })).unwrap();
+    delete(&fixture, &newest["snapshotId"]).unwrap();
+    let error = delete(&fixture, &first).expect_code(Code::SnapshotHasDependents);
+    assert!(error.message().contains("the only one"), "{error}");
+}
+
+#[test]
+fn delete_refuses_the_only_snapshot_of_active_workspace_unless_forced() {
+    let (fixture, only) = stopped();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let error = delete(&fixture, &only).expect_code(Code::SnapshotHasDependents);
+    assert!(error.message().contains("\"work\""), "{error}");
+    let mut forced = selection(&fixture, &only);
+    forced["force"] = json!(true);
+    fixture.run(Operation::Delete, &forced).unwrap();
+}
+
+#[test]
+fn deletion_after_a_promotion_leaves_a_snapshot_to_start_from() {
+    let fixture = Fixture::with_workspace();
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "try" })).unwrap();
+    fixture.write_workspace_file("try", "better");
+    fixture.promote_workspace(WORKSPACE, &json!({ "from": "try" })).unwrap();
+    let taken = fixture.run(Operation::Snapshot, &json!({ "name": WORKSPACE, "fresh": true })).unwrap();
+    delete(&fixture, &taken["snapshotId"]).expect_code(Code::SnapshotHasDependents);
+    fixture.delete_workspace("try").unwrap();
+    fixture.world.replace_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "better");
 }

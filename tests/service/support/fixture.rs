@@ -11,6 +11,7 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::access::Access;
+use sandbox_snapshotter::service::access::similar::{NamedWorkspaces, suggest_similar};
 use sandbox_snapshotter::service::lineage::selection::{correct_origin, resolve_workspaces};
 use sandbox_snapshotter::service::{CancellationToken, Config};
 use serde_json::{Value, json};
@@ -205,10 +206,12 @@ impl Fixture {
         let in_background = ["workspaces/", "checkpoints/", "files/", "commands/", "exec", "revive", "diff"]
             .iter()
             .any(|area| operation.name().starts_with(area));
-        let work = async move {
+        let named = NamedWorkspaces::of(arguments);
+        let ports = Rc::new(world.entrypoint());
+        let (suggesting, caller) = (Rc::clone(&ports), access.clone());
+        let call = async move {
             // The entrypoint checks the permission and the deployment before the arguments.
             access.check_operation(operation)?;
-            let ports = Rc::new(world.entrypoint());
             ports.check_bindings(operation.needs_bucket())?;
             let options = resolve_workspaces(&*ports, &access, operation, options).await?;
             let request = Request::decode(operation, &options)?;
@@ -228,6 +231,12 @@ impl Fixture {
                 answer = dispatch(authorized.clone(), CancellationToken::never()).await;
             }
             access.filter(&*ports, &authorized, answer?).await
+        };
+        let work = async move {
+            match call.await {
+                Err(error) => Err(suggest_similar(&*suggesting, &caller, &named, error).await),
+                answer => answer,
+            }
         };
         if in_background {
             PendingOperation::start_with_background(&self.world, work)

@@ -320,7 +320,8 @@ fn files_are_saved_again_after_their_snapshot_is_deleted() {
     let id = fixture.sandbox_of(WORKSPACE);
     let saved = fixture.snapshots_of(&id);
     assert_eq!(saved.len(), 1);
-    fixture.run(Operation::Delete, &json!({ "sandboxId": id, "snapshotId": saved[0] })).unwrap();
+    let only = json!({ "sandboxId": id, "snapshotId": saved[0], "force": true });
+    fixture.run(Operation::Delete, &only).unwrap();
     fixture.advance_with_alarms(10 * MINUTE);
     assert_eq!(lose_and_restart(&fixture).unwrap(), "first");
 }

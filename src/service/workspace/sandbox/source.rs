@@ -236,6 +236,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && row.is_whole(dir))
     }
 
+    /// Returns whether this sandbox, with its files in `dir`, can start without these snapshots: from another one of its own.
+    pub(in crate::service) fn can_start_without(&self, doomed: &[SnapshotRecord], dir: &Directory) -> Result<bool> {
+        let is_doomed = |row: &SnapshotRecord| doomed.iter().any(|one| one.snapshot_id == row.snapshot_id);
+        let is_restorable = |row: &SnapshotRecord| matches!(row.stage, Stage::Ready { .. }) && row.is_whole(dir);
+        let other = self.newest_where(PAGE_SIZE, |row| is_restorable(row) && !is_doomed(row))?;
+        Ok(other.is_some() || self.current_platform_snapshot(dir)?.is_some())
+    }
+
     /// Returns the newest snapshot of this sandbox that can be restored, whatever its directory and its exclusions.
     pub(super) fn newest_own(&self) -> Result<Option<SnapshotRecord>> {
         self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && !row.foreign)

@@ -249,6 +249,19 @@ impl Error {
         )
     }
 
+    /// [`Code::SnapshotHasDependents`], for the deletion of the only snapshot of an active workspace.
+    pub fn snapshot_is_last(id: &SnapshotId, workspace: &Address) -> Self {
+        Self::new(
+            Code::SnapshotHasDependents,
+            format!(
+                "The snapshot {id} is the only one that the workspace {:?} can start from when its container ends, \
+                 which can happen at any time.",
+                workspace.name.as_str()
+            ),
+            "Take another snapshot of the workspace first. `force: true` deletes this one anyway.",
+        )
+    }
+
     /// [`Code::SnapshotStale`], for a start from a snapshot whose dependencies have changed.
     pub fn snapshot_stale(id: impl Display, changes: &[String]) -> Self {
         Self::new(

@@ -244,8 +244,8 @@ impl Error {
         Self::new(
             Code::NothingRestorable,
             format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
-            "Pass `allowEmpty: true` to `workspaces/start` to start it without files. A stop, a snapshot, and \
-             `autosave` while it runs save the files.",
+            "If `list` by the name of the workspace has a snapshot of a former sandbox, roll back to it: `workspaces/update` \
+             with its id as `currentSnapshotId`. Or pass `allowEmpty: true` to `workspaces/start` to start without files.",
         )
     }
 }
