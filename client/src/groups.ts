@@ -44,6 +44,12 @@ export class WorkspaceOperations extends WorkspaceMethods {
 
   /** Returns the handle of a workspace, which need not exist. Makes no call. */
   handle(address: Address): WorkspaceHandle {
+    requireOptions('handle()', address, (text) => `{ name: ${text} }`);
+    if (typeof address.name !== 'string')
+      throw invalidArgument(
+        `handle() needs the name of a workspace, got ${kindOf(address.name)}.`,
+        'Pass { name: "notebook" }.',
+      );
     return new WorkspaceHandle(this.#client, address);
   }
 

@@ -9,14 +9,12 @@ import type { Address } from './workspace-address.ts';
 
 /** The options of a call, without the workspace and the path. */
 type At<O extends OperationName> = Partial<
-  Omit<
-    CallOptions<O>,
-    'name' | 'tenant' | 'sandboxId' | 'runtime' | 'path' | 'content' | 'to' | 'ref' | 'snapshotId' | 'label'
-  >
+  Omit<CallOptions<O>, 'name' | 'tenant' | 'sandboxId' | 'runtime' | 'path' | 'content' | 'to' | 'ref'>
 >;
 
 /**
- * The files of a named workspace, which is started if it is not running. Paths are relative to its directory, or to the option
+ * The files of a named workspace, which is started if it is not running. With `label` or `snapshotId`, `read`, `list`, `all` and `stat`
+ * are about one of its snapshots, and start nothing. Paths are relative to its directory, or to the option
  * `dir`. Symbolic links are not followed.
  */
 export class WorkspaceFiles {
@@ -88,9 +86,9 @@ export class WorkspaceFiles {
   async restore(
     snapshot: string,
     paths: string[],
-    options: Omit<At<'files/restore'>, 'paths'> = {},
+    options: Omit<At<'files/restore'>, 'paths' | 'snapshotId' | 'label'> = {},
   ): Promise<Answer<'files/restore'>> {
-    const selection = selectSnapshot(this.#address, snapshot);
+    const selection = selectSnapshot('files.restore', this.#address, snapshot);
     // Beside a short ref there is no name whose sandbox is meant.
     const to = isShortRef(snapshot)
       ? (await this.#client.workspaces.getByName(this.#address)).sandboxId

@@ -1,12 +1,11 @@
 // A handle of a named workspace: the operations on it, without its name in each call.
 
 import { requireOptions } from './argument-checks.ts';
-import { kindOf, refuseName, toCommand } from './arguments.ts';
+import { refuseName, toCommand } from './arguments.ts';
 import type { SnapshotterClient } from './client.ts';
-import { invalidArgument } from './failures.ts';
 import type { ExecStream, ExecStreamOptions } from './exec-stream.ts';
 import type { Answer, CallOptions, Control, OperationName } from './operations.ts';
-import { selectSnapshot } from './snapshot-text.ts';
+import { requireSnapshot, selectSnapshot } from './snapshot-text.ts';
 import type {
   FileSource,
   Selection,
@@ -67,7 +66,6 @@ export class WorkspaceHandle {
 
   /** Creates the handle of a workspace, which need not exist. */
   constructor(client: SnapshotterClient, address: Address) {
-    requireOptions('handle()', address, (text) => `{ name: ${text} }`);
     const { name, tenant } = address;
     this.#client = client;
     this.#address = { name, ...(tenant && { tenant }) };
@@ -190,11 +188,7 @@ export class WorkspaceHandle {
    * if (exitCode !== 0) await workspace.rollback(snapshotId);
    */
   async rollback(snapshot: string, options: RollbackOptions = {}): Promise<WithHandle<Workspace>> {
-    if (typeof snapshot !== 'string')
-      throw invalidArgument(
-        `rollback() needs a snapshot as a text, got ${kindOf(snapshot)}.`,
-        'Pass its id, its short ref, its label or "latest".',
-      );
+    requireSnapshot('rollback', snapshot);
     return this.update({ ...options, currentSnapshotId: snapshot });
   }
 
@@ -231,8 +225,8 @@ export class WorkspaceHandle {
   }
 
   /** Returns the description of a snapshot of the workspace. */
-  getSnapshot(snapshot: string): Promise<Answer<'get'>> {
-    return this.#client.get(this.#select(snapshot));
+  async getSnapshot(snapshot: string): Promise<Answer<'get'>> {
+    return this.#client.get(this.#select('getSnapshot', snapshot));
   }
 
   /**
@@ -241,32 +235,32 @@ export class WorkspaceHandle {
    * @example
    * await workspace.labelSnapshot('latest', 'tests pass');
    */
-  labelSnapshot(
+  async labelSnapshot(
     snapshot: string,
     newLabel: string,
     options: Omit<OfSnapshot<'label'>, 'newLabel'> = {},
   ): Promise<Answer<'label'>> {
-    return this.#client.label({ ...options, ...this.#select(snapshot), newLabel });
+    return this.#client.label({ ...options, ...this.#select('labelSnapshot', snapshot), newLabel });
   }
 
   /** Pins a snapshot of the workspace: it is neither deleted nor does it expire. */
-  pinSnapshot(snapshot: string): Promise<Answer<'pin'>> {
-    return this.#client.pin(this.#select(snapshot));
+  async pinSnapshot(snapshot: string): Promise<Answer<'pin'>> {
+    return this.#client.pin(this.#select('pinSnapshot', snapshot));
   }
 
   /** Unpins a snapshot of the workspace. */
-  unpinSnapshot(snapshot: string): Promise<Answer<'unpin'>> {
-    return this.#client.unpin(this.#select(snapshot));
+  async unpinSnapshot(snapshot: string): Promise<Answer<'unpin'>> {
+    return this.#client.unpin(this.#select('unpinSnapshot', snapshot));
   }
 
   /** Verifies that the bucket has the data of a snapshot of the workspace. */
-  verifySnapshot(snapshot: string): Promise<Answer<'verify'>> {
-    return this.#client.verify(this.#select(snapshot));
+  async verifySnapshot(snapshot: string): Promise<Answer<'verify'>> {
+    return this.#client.verify(this.#select('verifySnapshot', snapshot));
   }
 
   /** Deletes a snapshot of the workspace. `latest` only selects one with this label. */
-  deleteSnapshot(snapshot: string, options: OfSnapshot<'delete'> = {}): Promise<Answer<'delete'>> {
-    return this.#client.delete({ ...options, ...this.#select(snapshot) });
+  async deleteSnapshot(snapshot: string, options: OfSnapshot<'delete'> = {}): Promise<Answer<'delete'>> {
+    return this.#client.delete({ ...options, ...this.#select('deleteSnapshot', snapshot) });
   }
 
   /**
@@ -278,8 +272,9 @@ export class WorkspaceHandle {
    * const { changes: sinceThen } = await workspace.diff('latest');
    */
   async diff(from: string, to?: string, options: WorkspaceDiffOptions = {}): Promise<Answer<'diff'>> {
-    const second = to === undefined ? (this.#address as FileSource) : this.#select(to);
-    return this.#client.diff({ ...options, from: this.#select(from), to: second });
+    requireOptions('diff()', options, (text) => `{ limit: ${text} }`);
+    const second = to === undefined ? (this.#address as FileSource) : this.#select('diff', to);
+    return this.#client.diff({ ...options, from: this.#select('diff', from), to: second });
   }
 
   /** Returns the tree of sandboxes and snapshots that the workspace belongs to. */
@@ -297,7 +292,7 @@ export class WorkspaceHandle {
     return this.#client.workspaces.delete({ ...options, ...this.#address });
   }
 
-  #select(snapshot: string): Selection {
-    return selectSnapshot(this.#address, snapshot);
+  #select(method: string, snapshot: string): Selection {
+    return selectSnapshot(method, this.#address, snapshot);
   }
 }

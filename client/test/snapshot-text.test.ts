@@ -72,3 +72,35 @@ test('files of a snapshot are restored to the workspace itself, also by a short 
     ['files/restore', { ref: 'snap_short', paths: ['a', 'b'], to: 'ws-1' }],
   ]);
 });
+
+test('anything else than a text is refused as a snapshot, before a call', async () => {
+  const { handle, calls } = workspace();
+  const refused = /needs a snapshot as a text, got/;
+  const wrong = [undefined, 5, { label: 'good' }] as never[];
+  for (const snapshot of wrong)
+    for (const call of [
+      () => handle.diff(snapshot),
+      () => handle.getSnapshot(snapshot),
+      () => handle.labelSnapshot(snapshot, 'best'),
+      () => handle.pinSnapshot(snapshot),
+      () => handle.unpinSnapshot(snapshot),
+      () => handle.verifySnapshot(snapshot),
+      () => handle.deleteSnapshot(snapshot),
+      () => handle.files.restore(snapshot, ['a']),
+      () => handle.rollback(snapshot),
+    ])
+      await assert.rejects(call, refused);
+  await assert.rejects(handle.diff('good', { limit: 1 } as never), refused);
+  assert.deepEqual(calls(), []);
+});
+
+test('a file of a snapshot is read by its label', async () => {
+  const { handle, calls } = workspace();
+  await handle.files.read('a', { label: 'good' });
+  assert.deepEqual(calls(), [['files/read', { ...address, label: 'good', path: 'a' }]]);
+});
+
+test('a handle needs a name', () => {
+  const { client } = clientOver(new FakeTransport(() => ({})));
+  assert.throws(() => client.workspaces.handle({} as never), /needs the name of a workspace, got undefined/);
+});

@@ -86,7 +86,7 @@ for (const { path, route } of OPERATIONS) {
 describe('the example of', () => {
   /**
    * The operations in the order in which a reader may send their examples after the first call of the reference. The others need
-   * an id of an earlier answer, or files of the reader.
+   * an id of an earlier answer, another snapshot, or files of the reader.
    */
   const IN_ORDER = [
     'workspaces/getOrCreate',
@@ -104,7 +104,7 @@ describe('the example of', () => {
     'files/summary',
     'restore',
     'branch',
-    'label',
+    'diff',
     'files/move',
     'files/remove',
     'checkpoints/create',

@@ -12,7 +12,7 @@ export const COMMANDS: Record<string, string> = {
   list: 'snapshotter snapshot list @notebook --limit 20',
   manifest: "snapshotter snapshot show @notebook 'before the refactoring'",
   verify: "snapshotter snapshot verify @notebook 'before the refactoring'",
-  label: `snapshotter snapshot label @notebook 'before the refactoring' \\
+  label: `snapshotter snapshot label @notebook 'after the refactoring' \\
   --to 'version 1'`,
   pin: "snapshotter snapshot pin @notebook 'before the refactoring'",
   unpin: "snapshotter snapshot unpin @notebook 'before the refactoring'",
@@ -32,13 +32,13 @@ export const COMMANDS: Record<string, string> = {
   exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
   'commands/start': 'snapshotter exec @notebook --detach --timeout 2h npm run dev',
   'commands/list': 'snapshotter commands list @notebook',
-  'commands/output': 'snapshotter commands output @notebook j7etsvc7',
-  'commands/end': 'snapshotter commands end @notebook j7etsvc7',
+  'commands/output': 'snapshotter commands output @notebook l0mfrgjp',
+  'commands/end': 'snapshotter commands end @notebook l0mfrgjp',
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
   'tokens/list': 'snapshotter tokens list',
-  'tokens/revoke': 'snapshotter tokens revoke d1uisqjnbl47',
+  'tokens/revoke': 'snapshotter tokens revoke 285vog0r236m',
   'tokens/current': 'snapshotter tokens current',
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\
@@ -56,14 +56,14 @@ export const COMMANDS: Record<string, string> = {
   'workspaces/promote': `snapshotter workspace promote notebook --from experiment \\
   --idempotency-key keep-the-experiment`,
   'workspaces/update': `snapshotter workspace update notebook \\
-  --back-to snap-w9g5ymsscjq3ypxm`,
+  --back-to snap-l7cha5nq3wi7xhsj`,
   'workspaces/migrate': 'snapshotter workspace migrate notebook --runtime container',
-  'workspaces/delete': 'snapshotter workspace delete notebook --yes',
+  'workspaces/delete': 'snapshotter workspace delete website --yes',
   'checkpoints/create': `snapshotter checkpoint create @notebook tests-pass \\
   --message 'All tests pass'`,
   'checkpoints/list': 'snapshotter checkpoint list @notebook',
   'checkpoints/restore': 'snapshotter checkpoint restore @notebook tests-pass --yes',
-  diff: "snapshotter diff @notebook 'before the refactoring' 'after the refactoring'",
+  diff: "snapshotter diff @notebook 'before the refactoring'",
   'files/list': "snapshotter ls @notebook 'before the refactoring'",
   'files/summary': "snapshotter du @notebook 'before the refactoring'",
   'files/stat': "snapshotter stat @notebook 'before the refactoring' notes.txt",

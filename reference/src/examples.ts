@@ -54,7 +54,8 @@ async function examplesOfDownload(place: Place): Promise<Example[]> {
   const options = given.map(({ name, example }) => [name, example] as [string, string]);
   const file = place.name === 'files/export' ? 'files.tar' : 'notes.txt';
   const code = [
-    `curl --get "$SNAPSHOTTER_ADDRESS${place.path}"`,
+    // Without --fail, the document of an error would be in the file.
+    `curl --fail --get "$SNAPSHOTTER_ADDRESS${place.path}"`,
     '-H "Authorization: Bearer $SNAPSHOTTER_TOKEN"',
     ...options.map(([name, value]) => `--data-urlencode '${name}=${value}'`),
     `-o ${file}`,

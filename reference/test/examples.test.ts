@@ -30,8 +30,8 @@ describe('an example with curl', () => {
 
   for (const place of OPERATIONS.filter(isDownload))
     test(`downloads the example of ${place.name}`, () => {
-      const [get, url, ...options] = argumentsOf(example(place.id, 'curl'));
-      assert.deepEqual([get, url], ['--get', `https://snapshots.example${place.path}`]);
+      const [fail, get, url, ...options] = argumentsOf(example(place.id, 'curl'));
+      assert.deepEqual([fail, get, url], ['--fail', '--get', `https://snapshots.example${place.path}`]);
       assert.deepEqual(options.slice(0, 4), [
         '-H',
         'Authorization: Bearer secret',

@@ -82,16 +82,17 @@ impl ExampleRecorder {
         self.run(Operation::SummarizeFiles, before.clone());
         self.fixture.world.write_file(&sandbox, FILE, "The refactoring is complete.");
         self.fixture.world.write_file(&sandbox, "/workspace/src/main.rs", "fn main() {}");
+        self.run(Operation::Diff, json!({ "from": before, "to": { "name": NOTEBOOK } }));
         let after = json!({ "name": NOTEBOOK, "label": "after the refactoring" });
         self.fixture.run(Operation::Snapshot, &after).unwrap();
         self.run(
             Operation::RestoreFiles,
             json!({ "name": NOTEBOOK, "label": "before the refactoring", "paths": ["notes.txt"], "overwrite": true }),
         );
-        self.run(Operation::Diff, json!({ "from": before, "to": after }));
+        // The examples of the other operations need the label of the first snapshot.
         self.run(
             Operation::Label,
-            json!({ "name": NOTEBOOK, "label": "before the refactoring", "newLabel": "version 1" }),
+            json!({ "name": NOTEBOOK, "label": "after the refactoring", "newLabel": "version 1" }),
         );
     }
 
@@ -195,7 +196,8 @@ impl ExampleRecorder {
         );
         self.fixture.deploy_both_runtimes(Runtime::Sdk012);
         self.run(Operation::MigrateWorkspace, json!({ "name": NOTEBOOK, "runtime": "container" }));
-        self.run(Operation::DeleteWorkspace, notebook);
+        // The examples of the other operations need `notebook`.
+        self.run(Operation::DeleteWorkspace, json!({ "name": "website" }));
     }
 
     /// Lists, calls and grants the tools of a language model.

@@ -13,9 +13,11 @@ use crate::args::download::{Between, Cp, SandboxCopy};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::{print_failure, print_json};
+use crate::quoting::shell_words;
 
 /// Copies each source into the directory in order, also after another one failed. The exit status is that of the first failure.
 pub(super) fn run(context: &Context, command: &Cp, copies: &[(&str, Between<'_>)]) -> Result<Exit> {
+    check_not_of_snapshot(command, copies)?;
     for (_, copy) in copies {
         check_source(*copy)?;
     }
@@ -48,6 +50,20 @@ pub(super) fn run(context: &Context, command: &Cp, copies: &[(&str, Between<'_>)
         print_json(&json!({ "copies": results }))?;
     }
     Ok(exit)
+}
+
+/// Refuses `@name snapshot path target:path`: a snapshot has its files on this machine or, with another command, in a sandbox.
+fn check_not_of_snapshot(command: &Cp, copies: &[(&str, Between<'_>)]) -> Result<()> {
+    let [(workspace, (target, _, SandboxCopy::From(_))), (snapshot, _), (path, _), ..] = copies else { return Ok(()) };
+    if !workspace.starts_with('@') || workspace.contains(':') || Path::new(workspace).exists() {
+        return Ok(());
+    }
+    let message = format!("`cp` copies a file of a snapshot of {workspace} to this machine, not to {target}.");
+    let overwrite = if command.force { " --overwrite" } else { "" };
+    let to = shell_words(["--to", target]);
+    let restore = format!("snapshotter restore-files {} {to}{overwrite}", shell_words([*workspace, *snapshot, *path]));
+    let remediation = format!("It comes back, at its own path, with `{restore}`.");
+    Err(Failure::invalid("INVALID_USAGE", message, remediation))
 }
 
 fn check_source((_, _, copy): Between<'_>) -> Result<()> {

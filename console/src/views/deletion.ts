@@ -20,13 +20,14 @@ function needs(dependents: number): string {
   return `${count(dependents, 'sandbox', 'sandboxes')} ${dependents === 1 ? 'depends' : 'depend'} on it`;
 }
 
-/** The next start of a stopped workspace restores the newest snapshot of its sandbox. */
+/** The next start of a workspace restores the newest snapshot of its sandbox; a container can end at any time. */
 function onlyCopy({ sandboxId, snapshotId }: SnapshotNode['selected'], nodes: Nodes): string[] {
   const node = nodes.get(nodeId({ sandboxId }));
   if (node?.kind !== 'sandbox') return [];
   const { workspace, running, snapshots } = node.sandbox;
-  const newest = snapshots.find(({ state }) => state === 'ready');
-  return workspace && running === false && newest?.snapshotId === snapshotId
-    ? [`it has the only copy of the files of the stopped workspace ${workspace.name}: start it first`]
-    : [];
+  const [newest, older] = snapshots.filter(({ state }) => state === 'ready');
+  if (!workspace || newest?.snapshotId !== snapshotId) return [];
+  if (running === false)
+    return [`it has the only copy of the files of the stopped workspace ${workspace.name}: start it first`];
+  return older ? [] : [`it is the only snapshot of the workspace ${workspace.name}: take another one first`];
 }

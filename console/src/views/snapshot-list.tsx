@@ -37,7 +37,7 @@ export function SnapshotList({
           </li>
         ))}
       </ul>
-      <p class="hint" aria-hidden="true">
+      <p class="legend" aria-hidden="true">
         A bar shows the bytes that a snapshot added to R2, and in gray those of its base.
       </p>
     </>

@@ -51,7 +51,9 @@ impl Error {
         labels: impl IntoIterator<Item = &'a Label>,
     ) -> Self {
         let mut seen = BTreeSet::new();
-        let labels: Vec<_> = labels.into_iter().map(Label::as_str).filter(|label| seen.insert(*label)).collect();
+        let mut labels: Vec<_> = labels.into_iter().map(Label::as_str).filter(|label| seen.insert(*label)).collect();
+        // The labels of automatic snapshots say least.
+        labels.sort_by_key(|label| label.starts_with("snap-"));
         let (name, label) = (name.as_str(), label.as_str());
         let similar = most_similar(label, labels.iter().copied());
         let similar = similar.map(|similar| format!("Did you mean {similar:?}? ")).unwrap_or_default();
