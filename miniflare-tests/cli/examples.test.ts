@@ -53,7 +53,7 @@ async function callsOf(command: string, files: Record<string, unknown>): Promise
 /** Returns the options of an example as the program sends them: with the sandbox and the snapshot that it finds by name. */
 function found(operation: string, options: any): any {
   const { name, workspace, label, from, to, ...others } = options;
-  if (from) return { ...others, from: found('get', from), to: found('get', to) };
+  if (from) return { ...others, from: found('get', from), to: to.label ? found('get', to) : to };
   const { sandboxId } = bodyOf(ROUTES.get('workspaces/getByName')!.responses['200']);
   const { snapshotId } = bodyOf(ROUTES.get('get')!.responses['200']);
   return {

@@ -102,6 +102,7 @@ test('a copy to a workspace whose files are lost names it in the advice', async 
   for (const source of ['-', import.meta.filename]) {
     const { error } = await cli.failure('cp', source, '@lost:file');
     assert.match(error.remediation, /`snapshotter workspace start lost --allow-empty`/);
+    assert.match(error.remediation, /`snapshotter workspace rollback lost ID`/);
   }
 });
 

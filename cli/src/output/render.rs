@@ -73,7 +73,7 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 20] = [
+const COMMANDS: [(&str, &str); 22] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
     ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
@@ -100,6 +100,14 @@ const COMMANDS: [(&str, &str); 20] = [
     (
         "or pass `allowEmpty: true` to `workspaces/start` to start",
         "or use `snapshotter workspace start NAME --allow-empty` to start",
+    ),
+    (
+        "if `list` by the name of the workspace has one: pass its id as `currentSnapshotId` to `workspaces/update`.",
+        "if `snapshotter snapshot list @NAME` has one: `snapshotter workspace rollback NAME ID`.",
+    ),
+    (
+        "Otherwise pass `allowEmpty: true` to `workspaces/start` to start",
+        "Otherwise use `snapshotter workspace start NAME --allow-empty` to start",
     ),
     ("`timeoutSeconds` must be", "`--timeout` must be"),
     ("`timeoutSeconds` of 1–600", "`--hook-timeout` of 1s to 10m"),

@@ -244,8 +244,9 @@ impl Error {
         Self::new(
             Code::NothingRestorable,
             format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
-            "If `list` by the name of the workspace has a snapshot of a former sandbox, roll back to it: `workspaces/update` \
-             with its id as `currentSnapshotId`. Or pass `allowEmpty: true` to `workspaces/start` to start without files.",
+            "Roll back to a snapshot of a former sandbox, if `list` by the name of the workspace has one: pass its id as \
+             `currentSnapshotId` to `workspaces/update`. Otherwise pass `allowEmpty: true` to `workspaces/start` to start without \
+             files.",
         )
     }
 }
