@@ -21,8 +21,7 @@ import { TESTED, at, inTarget, output, run } from './setup.mjs';
  * @type {Record<string, string>}
  */
 const EXAMPLES = {
-  snapshot:
-    "const before = await snapshotter.snapshot({ name: 'notebook', label: 'before the upgrade' });",
+  snapshot: "const before = await snapshotter.snapshot({ name: 'notebook', label: 'before the upgrade' });",
   restore: `const restored = await snapshotter.restore({ ref: before });
 console.log(restored.ref.sandboxId); // the id of the new sandbox`,
   exec: "const { exitCode, stdout } = await snapshotter.exec({ name: 'notebook', command: 'npm test' });",

@@ -246,7 +246,10 @@ mod tests {
                 "a sandbox only with `--revive`. A warning then says whether files may be lost.",
             ),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
-            (Error::nothing_restorable(&id), "Use `snapshotter workspace start NAME --allow-empty` to start"),
+            (
+                Error::nothing_restorable(&id),
+                "has one: `snapshotter workspace rollback NAME ID`. Otherwise use `snapshotter",
+            ),
             (
                 Error::platform_snapshot_lost(&id, "x", None),
                 "Use `snapshotter workspace start NAME --allow-empty` to start",
