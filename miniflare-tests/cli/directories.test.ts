@@ -190,3 +190,16 @@ test('a missing directory is not found, on both sides', async () => {
   assert.equal(existsSync(local('back')), false);
   assert.equal((await cli.failure('cp', local('missing'), `@${NAME}:x`)).error.code, 'LOCAL_FILE_UNREADABLE');
 });
+
+test('a file of a snapshot is not copied to a workspace: the command that restores it is named', async () => {
+  for (const to of [`@${NAME}:a2`, `@${NAME}:`]) {
+    const { error, exitCode } = await cli.failure('cp', `@${NAME}`, 'good one', 'src/a', to, '--force');
+    assert.deepEqual([error.code, exitCode], ['INVALID_USAGE', 2]);
+    assert.ok(
+      error.remediation.includes(
+        `snapshotter restore-files @${NAME} 'good one' src/a --to @${NAME} --overwrite`,
+      ),
+      error.remediation,
+    );
+  }
+});

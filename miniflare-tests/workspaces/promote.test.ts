@@ -54,6 +54,20 @@ describe('a promoted workspace', () => {
     await workspace.delete();
   });
 
+  test('keeps its last snapshot, so that it starts again after its source was deleted', async () => {
+    const { workspace, tries } = await forked('last', 1);
+    await workspace.promote({ from: tries[0]!.name });
+    const { snapshotId } = await world.rpc('snapshot', { name: 'last', label: 'only', fresh: true });
+    const error = await world.failure(world.rpc('delete', { name: 'last', label: 'only' }));
+    assert.equal(error.code, 'SNAPSHOT_HAS_DEPENDENTS');
+    assert.match(error.message, /is the only one that the workspace "last" can start from/);
+    await tries[0]!.delete();
+    await world.kill(await workspace.sandboxId());
+    assert.equal((await workspace.start()).restoredFrom?.snapshotId, snapshotId);
+    assert.equal(await workspace.exec('cat file'), `${tries[0]!.name}\n`);
+    await workspace.delete();
+  });
+
   test('is promoted once for each idempotency key', async () => {
     const { workspace, tries } = await forked('once', 1);
     const options = { from: tries[0]!.name, idempotencyKey: 'k' };

@@ -23,7 +23,7 @@ use crate::model::tool::ToolList;
 use crate::model::{Code, Error, Result, SandboxId, SnapshotId};
 use crate::ports::{Clock, Ports, SandboxLedgerClient};
 use crate::service::access::Access;
-use crate::service::access::similar::{NamedWorkspaces, suggest_similar};
+use crate::service::access::similar::{WorkspaceNames, suggest_similar};
 use crate::service::calls::call_context::CallContext;
 use crate::service::files::in_sandbox;
 use crate::service::lineage::locate::find_origin;
@@ -99,7 +99,7 @@ async fn execute_operation(
     let deployment = Deployment::open(env, ctx.clone())?;
     deployment.ports().check_bindings(operation.needs_bucket())?;
     let call = call.await?;
-    let (ports, named) = (Rc::clone(deployment.ports()), NamedWorkspaces::of(&call.arguments));
+    let (ports, named) = (Rc::clone(deployment.ports()), WorkspaceNames::of(&call.arguments));
     match execute_call(operation, access.clone(), call, (env, ctx), &ports, call_log).await {
         Err(error) => Err(suggest_similar(&*ports, &access, &named, error).await),
         answer => answer,

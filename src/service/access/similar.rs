@@ -18,12 +18,12 @@ const NAMES: [&str; 4] = ["from", "sourceWorkspace", "workspace", "name"];
 const NESTED: [&str; 3] = ["from", "to", "sourceSnapshot"];
 
 /// The workspaces that the options of a call name.
-pub struct NamedWorkspaces {
+pub struct WorkspaceNames {
     tenant: Option<Tenant>,
     names: Vec<String>,
 }
 
-impl NamedWorkspaces {
+impl WorkspaceNames {
     /// Returns the workspaces that options name, as far as they can be read.
     pub fn of(options: &Value) -> Self {
         let parts = || NESTED.iter().filter_map(|name| options.get(*name)).chain([options]);
@@ -37,7 +37,7 @@ impl NamedWorkspaces {
 
 /// Returns the error of a call about a workspace that does not exist with the one that is most similar to the first unknown name,
 /// among those that the caller may see. Returns any other error as it is.
-pub async fn suggest_similar<P: Ports>(ports: &P, access: &Access, named: &NamedWorkspaces, error: Error) -> Error {
+pub async fn suggest_similar<P: Ports>(ports: &P, access: &Access, named: &WorkspaceNames, error: Error) -> Error {
     let (Code::WorkspaceNotFound, Some(tenant)) = (error.code(), &named.tenant) else { return error };
     let request =
         ListWorkspacesRequest { limit: ListWorkspacesRequest::MAX_LIMIT, ..ListWorkspacesRequest::of(tenant.clone()) };

@@ -20,9 +20,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Deletes a snapshot. Succeeds if it is already deleted.
     ///
     /// # Errors
-    /// [`Code::SnapshotHasDependents`] unless forced, also for the last snapshot of a workspace; [`Code::SnapshotBusy`] while the snapshot is being created or
-    /// restored, or is the newest one of a workspace that is being started or stopped. If R2 fails, the snapshot is deleted
-    /// for callers, and the alarm deletes its objects later.
+    /// [`Code::SnapshotHasDependents`] unless forced, also for the last snapshot of a workspace; [`Code::SnapshotBusy`] while
+    /// the snapshot is being created or restored, or is the newest one of a workspace that is being started or stopped. If R2
+    /// fails, the snapshot is deleted for callers, and the alarm deletes its objects later.
     pub async fn delete(&self, request: DeleteRequest) -> Result<Deletion> {
         self.prepare_call().await?;
         let is_guarded = !request.force && self.has_named_workspace()?;

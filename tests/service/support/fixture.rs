@@ -11,7 +11,7 @@ use sandbox_snapshotter::model::{
 };
 use sandbox_snapshotter::ports::{Ledger, Ports};
 use sandbox_snapshotter::service::access::Access;
-use sandbox_snapshotter::service::access::similar::{NamedWorkspaces, suggest_similar};
+use sandbox_snapshotter::service::access::similar::{WorkspaceNames, suggest_similar};
 use sandbox_snapshotter::service::lineage::selection::{correct_origin, resolve_workspaces};
 use sandbox_snapshotter::service::{CancellationToken, Config};
 use serde_json::{Value, json};
@@ -206,7 +206,7 @@ impl Fixture {
         let in_background = ["workspaces/", "checkpoints/", "files/", "commands/", "exec", "revive", "diff"]
             .iter()
             .any(|area| operation.name().starts_with(area));
-        let named = NamedWorkspaces::of(arguments);
+        let named = WorkspaceNames::of(arguments);
         let ports = Rc::new(world.entrypoint());
         let (suggesting, caller) = (Rc::clone(&ports), access.clone());
         let call = async move {

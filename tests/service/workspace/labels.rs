@@ -249,3 +249,18 @@ fn repeated_restore_whose_label_means_another_snapshot_creates_no_second_sandbox
     fixture.run(Operation::Label, &arguments).unwrap();
     restore(&fixture, "base", "of a label").expect_code(Code::IdempotencyConflict);
 }
+
+#[test]
+fn labels_of_the_caller_come_before_automatic_ones_in_advice() {
+    let fixture = Fixture::with_workspace();
+    fixture.run(Operation::Snapshot, &json!({ "name": WORKSPACE, "label": "good" })).unwrap();
+    fixture.world.advance_clock(60_000);
+    fixture.run(Operation::Snapshot, &json!({ "name": WORKSPACE, "fresh": true })).unwrap();
+    let unknown = json!({ "name": WORKSPACE, "label": "website" });
+    let error = fixture.run(Operation::Get, &unknown).expect_code(Code::SnapshotNotFound);
+    assert!(
+        error.remediation().starts_with("Pass another label, such as \"good\", \"snap-"),
+        "{}",
+        error.remediation()
+    );
+}
