@@ -161,8 +161,10 @@ describe('the counts in a line', () => {
   });
 
   test('of a fork are the created and the failed workspaces', async () => {
-    await world.workspace('unlucky').fork({ newName: 'taken' });
-    await world.workspace('unlucky').fork({ newName: 'taken' });
+    await world.workspace('unlucky').fork({ newName: 'created' });
+    kills = Infinity;
+    await world.workspace('unlucky').fork({ newName: 'failed' });
+    kills = 0;
     const forks = lines(world, 'workspaces/fork').map(({ made, failed }) => [made, failed]);
     assert.deepEqual(forks, [
       [1, 0],
