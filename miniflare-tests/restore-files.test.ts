@@ -54,6 +54,16 @@ describe('files of a snapshot', () => {
     assert.equal(await world.exec(origin, 'cat src/main.rs'), 'one\n');
   });
 
+  test('are those of a directory, without its links', async () => {
+    await world.exec(origin, "ln -s main.rs src/link; mkdir src/empty; printf x > $'src/\\xff'");
+    ref = await world.snapshot(origin);
+    await world.exec(origin, 'rm -r src');
+    const { restored, skipped, leftOut } = await restore({ paths: ['src'] });
+    assert.deepEqual([restored.sort(), skipped], [['src/deep/large', 'src/main.rs'], []]);
+    assert.deepEqual(leftOut?.sort(), ['src/link', 'src/\ufffd']);
+    assert.equal(await world.exec(origin, 'sha256sum -c --quiet /tmp/sum; ls src'), 'deep\nmain.rs\n');
+  });
+
   test('do not follow symbolic links', async () => {
     await world.exec(origin, 'rm -r src; mkdir /tmp/outside; ln -s /tmp/outside src');
     const error = await world.failure(restore({ paths: ['src/main.rs'], overwrite: true }));

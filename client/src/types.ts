@@ -3197,12 +3197,18 @@ export interface RestoredFiles {
   restored: string[];
   /** The paths at which something existed, which was left unchanged. */
   skipped: string[];
+  /**
+   * The paths in the selected directories that are not written: what is not a regular file, such as a
+   * symbolic link, and names that are not UTF-8. Absent if there are none.
+   */
+  leftOut?: string[];
 }
 
 /** The request to write files of a snapshot to a running sandbox. */
 export type RestoreFilesOptions = Selection & {
   /**
-   * The paths of the regular files in the snapshot: 1–100, with at most 16 MiB together.
+   * The paths of regular files and directories in the snapshot: 1–100, with at most 1,000 files and 16
+   * MiB together.
    *
    * @minItems 1
    * @maxItems 100

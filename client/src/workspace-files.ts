@@ -77,8 +77,8 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Writes regular files of a snapshot of the workspace to it, which must be running. Replaces existing files only with
-   * `overwrite: true`. The snapshot is selected by its id, its short ref or its label.
+   * Writes files of a snapshot of the workspace to it, which must be running. A directory selects the regular files in it.
+   * Replaces existing files only with `overwrite: true`. The snapshot is selected by its id, its short ref or its label.
    *
    * @example
    * const { restored, skipped } = await workspace.files.restore('before the upgrade', ['src/main.rs']);

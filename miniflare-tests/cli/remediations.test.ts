@@ -65,16 +65,6 @@ test('a path in place of an option or of a file is answered with the command lin
     await help('export', `@${name}`, 'before', 'out.tar'),
     `To write a tar to that file: \`snapshotter export @${name} before --output out.tar\`.`,
   );
-
-  const [, archive, unpack] =
-    /`snapshotter (export .*) \| snapshotter exec .* '(.*)'`/.exec(
-      await help('restore-files', `@${name}`, 'before', 'src'),
-    ) ?? [];
-  assert.deepEqual([archive, unpack], [`export @${name} before src`, 'mkdir -p src && tar x -C src']);
-  await cli.print('exec', `@${name}`, 'rm -r src');
-  const { stdout } = await cli.run(['export', `@${name}`, 'before', 'src']);
-  await cli.run(['exec', `@${name}`, unpack!], { input: stdout });
-  assert.equal(await cli.print('exec', `@${name}`, 'cat src/main'), 'x\n');
 });
 
 test('what does not exist is answered with where to look', async () => {

@@ -29,7 +29,8 @@ export const COMMANDS: Record<string, string> = {
   --yes`,
   applyRetention: 'snapshotter retention plan agent-42',
   rotateKey: 'snapshotter key rotate agent-42 --yes',
-  exec: "snapshotter exec @notebook --timeout 10m --no-stdin 'npm test'",
+  exec: `snapshotter exec @notebook --timeout 10m --no-stdin \\
+  "echo 'first draft' | tee notes.txt"`,
   'commands/start': 'snapshotter exec @notebook --detach --timeout 2h npm run dev',
   'commands/list': 'snapshotter commands list @notebook',
   'commands/output': 'snapshotter commands output @notebook l0mfrgjp',

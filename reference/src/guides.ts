@@ -50,7 +50,7 @@ export const GUIDES: Record<string, Guide> = {
   'workspaces/': guide('workspaces'),
   'checkpoints/restore': guide('checkpoints', 'Restore'),
   'checkpoints/': guide('checkpoints'),
-  'files/restore': guide('files', 'Restore single files'),
+  'files/restore': guide('files', 'Restore files and directories'),
   '/files/': guide('files', 'Download files'),
   'files/list': guide('files'),
   'files/stat': guide('files'),

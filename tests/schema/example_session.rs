@@ -101,7 +101,12 @@ impl ExampleRecorder {
         self.run(Operation::GetOrCreateWorkspace, json!({ "name": NOTEBOOK }));
         let described = self.run(Operation::GetWorkspaceByName, json!({ "name": NOTEBOOK }));
         let sandbox = described["sandboxId"].as_str().unwrap().to_owned();
-        self.fixture.world.write_file(&sandbox, FILE, "first");
+        let command = "echo 'first draft' | tee notes.txt";
+        self.fixture.world.plan_command(command, |world, call| {
+            world.write_file(&call.sandbox, FILE, "first draft\n");
+            CommandResult::exit(0, "first draft\n")
+        });
+        self.run(Operation::Exec, json!({ "name": NOTEBOOK, "command": command, "timeoutSeconds": 600 }));
         sandbox
     }
 
@@ -180,8 +185,6 @@ impl ExampleRecorder {
                 "hooks": { "afterStart": { "command": "[ ! -f package.json ] || npm ci" } }, "expiry": { "idleSeconds": 900 }, "autosave": { "everySeconds": 300, "afterTurn": true },
             }),
         );
-        self.fixture.world.plan_command("npm test", |_, _| CommandResult::exit(0, "12 passed\n"));
-        self.run(Operation::Exec, json!({ "name": NOTEBOOK, "command": "npm test", "timeoutSeconds": 600 }));
         self.run(Operation::TurnEnded, json!({ "name": "website" }));
         let stopped = self.run(Operation::StopWorkspace, notebook.clone());
         self.run(Operation::ListWorkspaces, json!({ "limit": 20 }));

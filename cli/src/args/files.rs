@@ -97,10 +97,11 @@ pub struct Stat {
 #[command(after_help = "\
 Examples:
   snapshotter restore-files agent-42 before-upgrade src/main.rs
+  snapshotter restore-files @notebook before-upgrade src docs/guide.md
   snapshotter restore-files agent-42 before a b --to @notebook --overwrite
 
-Existing files are skipped unless --overwrite is set. The exit status is 4 if
-all files were skipped.")]
+A directory selects the regular files in it, at most 1,000. Existing files are
+skipped unless --overwrite is set. The exit status is 4 if all files were skipped.")]
 pub struct RestoreFiles {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]
@@ -108,7 +109,7 @@ pub struct RestoreFiles {
     /// The id or the label of the snapshot, or `latest`
     #[arg(value_name = "ID|LABEL")]
     pub snapshot: String,
-    /// The paths of the files in the directory that the snapshot contains
+    /// The paths of files and directories in the directory that the snapshot contains
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
     /// The running sandbox to write the files to, or @NAME for a named workspace [default: that of the snapshot]

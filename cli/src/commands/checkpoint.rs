@@ -8,7 +8,6 @@ use sandbox_snapshotter_client::model::request::{
     CheckpointLocation, CreateCheckpointRequest, DeleteCheckpointRequest, DiffCheckpointRequest,
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
-use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, Directory};
 
 use super::confirm::confirm;
@@ -18,7 +17,6 @@ use super::target::check_order;
 use crate::args::checkpoint::{Checkpoint, LocationArgs};
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::output::Show;
 use crate::output::answer::Answer;
 use crate::output::checkpoints::Restored;
 
@@ -63,9 +61,7 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
                 )))
             })?;
             let restored = context.call_mutating::<Restored>("checkpoints/restore", &request);
-            let mut restored = restored.map_err(|failure| {
-                suggest(context, failure, &command.location.target, &request.location, &request.name)
-            })?;
+            let mut restored = restored.map_err(|failure| explain_unknown(failure, &command.location.target))?;
             restored.value.target = command.location.target;
             context.show(&restored)
         }
@@ -82,35 +78,19 @@ pub fn run(context: &Context, command: Checkpoint) -> Result<Exit> {
             let request =
                 DiffCheckpointRequest { location: checkpoint_location(context, &command.location)?, name, max_bytes };
             let diff = context.call_read_only::<CheckpointDiff>("checkpoints/diff", &request);
-            let diff = diff.map_err(|failure| {
-                suggest(context, failure, &command.location.target, &request.location, &request.name)
-            });
-            context.show(&diff?)
+            context.show(&diff.map_err(|failure| explain_unknown(failure, &command.location.target))?)
         }
     }
 }
 
-/// Suggests the checkpoint that is most similar to an unknown one.
-fn suggest(
-    context: &Context,
-    failure: Failure,
-    target: &str,
-    location: &CheckpointLocation,
-    name: &CheckpointName,
-) -> Failure {
-    if failure.code() != Some(Code::CheckpointNotFound.as_str()) {
+/// Adds the command that lists the checkpoints to the failure of a call for an unknown one, unless a similar one is suggested.
+fn explain_unknown(failure: Failure, target: &str) -> Failure {
+    if failure.code() != Some(Code::CheckpointNotFound.as_str()) || failure.remediation().starts_with("Did you mean") {
         return failure;
     }
-    let limit = ListCheckpointsRequest::MAX_LIMIT;
-    let request = ListCheckpointsRequest { location: location.clone(), cursor: None, limit };
-    let page = context.call_without_suggestions::<CheckpointPage>("checkpoints/list", &request);
-    let names = page.map(|page| page.value.ids()).unwrap_or_default();
-    failure.with_remediation(match most_similar(name.as_str(), names.iter().map(String::as_str)) {
-        Some(similar) => format!("Did you mean the checkpoint {similar:?}?"),
-        None => format!(
-            "`snapshotter checkpoint list {target}` lists the checkpoints. They are gone when their container has ended."
-        ),
-    })
+    failure.with_remediation(format!(
+        "`snapshotter checkpoint list {target}` lists the checkpoints. They are gone when their container has ended."
+    ))
 }
 
 /// Returns the page of a list after a cursor.

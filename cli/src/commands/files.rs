@@ -7,7 +7,7 @@ use sandbox_snapshotter_client::model::files::{
 use sandbox_snapshotter_client::model::request::{
     FileSource, ListFilesRequest, ReadFileRequest, RestoreFilesRequest, SandboxFiles, StatFileRequest, SummaryRequest,
 };
-use sandbox_snapshotter_client::model::{Code, Directory, Selection};
+use sandbox_snapshotter_client::model::{Directory, Selection};
 
 use super::context::Context;
 use super::file_hints::{Place, explain, explain_slash};
@@ -124,11 +124,6 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let RestoreFiles { target, snapshot, paths, to, dir, overwrite, lineage_scope } = command;
     let lineage_scope = context.lineage_scope(&lineage_scope)?;
     let selector = context.find_snapshot(&target, &snapshot, &lineage_scope)?;
-    let written = to.as_deref().unwrap_or(&target).to_owned();
-    let directory = match paths.as_slice() {
-        [path] => path.clone(),
-        _ => "DIR".to_owned(),
-    };
     let to = match to {
         Some(to) => context.known_sandbox(&to)?,
         None => context.sandbox(&target)?,
@@ -137,27 +132,10 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     let dir = dir.as_deref().map(Directory::parse).transpose()?;
     let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths);
     let request = RestoreFilesRequest { to: Some(to), dir, overwrite, ..request };
-    let restored = context.call_mutating("files/restore", &request);
-    let restored = restored.map_err(|failure| explain_directory(failure, &[&target, &snapshot, &directory], &written));
-    let restored = restored?;
+    let restored = context.call_mutating("files/restore", &request)?;
     context.output.show::<RestoredFiles>(&restored)?;
     let has_restored = !restored.value.restored.is_empty();
     Ok(if has_restored || restored.value.skipped.is_empty() { Exit::Done } else { Exit::Conflict })
-}
-
-/// Adds how to write a directory to the failure of a restore of something that is no file. `directory` selects it.
-fn explain_directory(failure: Failure, directory: &[&str; 3], to: &str) -> Failure {
-    if failure.code() != Some(Code::NotAFile.as_str()) {
-        return failure;
-    }
-    let [.., path] = directory;
-    let path = shell_words([*path]);
-    let unpack = format!("mkdir -p {path} && tar x -C {path}");
-    failure.with_remediation(format!(
-        "Pass the paths of regular files. For a directory: `snapshotter export {} | snapshotter exec {}`.",
-        shell_words(directory.iter().copied()),
-        shell_words([to, &unpack])
-    ))
 }
 
 /// Returns where the selected file is, and its path there.

@@ -96,6 +96,7 @@ impl Show for RestoredFiles {
     fn text(&self, _: Timestamp) -> String {
         let restored = self.restored.iter().map(|path| ["restored".to_owned(), path.clone()]);
         let skipped = self.skipped.iter().map(|path| ["skipped".to_owned(), path.clone()]);
+        let left_out = self.left_out.iter().map(|path| ["left out".to_owned(), path.clone()]);
         let note = match self.skipped.len() {
             0 => String::new(),
             1 => "1 file exists and was not replaced; it may differ from the snapshot.".to_owned(),
@@ -104,7 +105,9 @@ impl Show for RestoredFiles {
         let help = if note.is_empty() { "" } else { " Pass `--overwrite` to replace existing files.\n" };
         let nothing = if self.restored.is_empty() && !note.is_empty() { "Nothing was restored: " } else { "" };
         let place = lines([sanitize_for_terminal(&format!("in {} of the sandbox {}", self.dir, self.sandbox_id))]);
-        format!("{}{place}{nothing}{note}{help}", table(["RESULT", "PATH"], restored.chain(skipped)))
+        let why = if self.left_out.is_empty() { "" } else { "Only regular files are restored, no symbolic links.\n" };
+        let files = table(["RESULT", "PATH"], restored.chain(skipped).chain(left_out));
+        format!("{files}{place}{nothing}{note}{help}{why}")
     }
 }
 
@@ -144,9 +147,13 @@ mod tests {
         assert!(after.starts_with("in /workspace of the sandbox agent-42\n1 file exists"), "{text}");
         let none = json!({
             "snapshotId": "snap-aaaaaaaaaaaaaaaa", "sandboxId": "agent-42", "dir": "/workspace", "restored": [],
-            "skipped": ["a", "b"],
+            "skipped": ["a", "b"], "leftOut": ["link"],
         });
         let text = json::from_value::<RestoredFiles>(&none).unwrap().text(Timestamp::from_millis(0));
         assert!(text.contains("\nNothing was restored: 2 files exist and were not replaced"), "{text}");
+        assert!(
+            text.contains("left out  link\n")
+                && text.ends_with("Only regular files are restored, no symbolic links.\n")
+        );
     }
 }

@@ -17,7 +17,7 @@ pub enum RestoreReport {
     First,
     /// The answer to a stop is to report it again, and no caller has received it yet.
     DueByStop,
-    /// A later answer reported it again.
+    /// A later answer reported it again, together with each loss that was known then.
     Again,
 }
 
@@ -36,6 +36,7 @@ impl RestoreReport {
 impl NamedRecord {
     pub(super) fn record_restore(&mut self, restore: Option<&LastRestore>) {
         let may_have_lost = |restore: Option<&LastRestore>| restore.is_some_and(|restore| restore.may_have_lost);
+        self.forget_reported_loss();
         // The next start reports nothing if it adopts files or is empty.
         if self.restore_report.may_be_unknown() && may_have_lost(self.last_restore.as_ref()) {
             let since = self.last_restore.as_ref().and_then(|restore| restore.lost_since);
@@ -56,10 +57,21 @@ impl NamedRecord {
 
     /// Records that files may be lost since a time, if it is known, and that no answer has certainly reported it.
     pub fn note_loss(&mut self, since: Option<Timestamp>) {
+        self.forget_reported_loss();
+        if self.restore_report == RestoreReport::Again {
+            self.restore_report = RestoreReport::First;
+        }
         let is_known = !self.unreported_loss || self.unreported_since.is_some();
         let earliest = since.map(|since| self.unreported_since.map_or(since, |known| known.min(since)));
         self.unreported_since = earliest.filter(|_| is_known);
         self.unreported_loss = true;
+    }
+
+    /// Forgets a noted loss that two answers reported.
+    fn forget_reported_loss(&mut self) {
+        if self.restore_report == RestoreReport::Again {
+            (self.unreported_loss, self.unreported_since) = (false, None);
+        }
     }
 
     /// Records that an answer reports the last start, and whether files may be lost. Returns whether this is one of the reports: a
@@ -70,9 +82,6 @@ impl NamedRecord {
             RestoreReport::First | RestoreReport::DueByStop if is_running => RestoreReport::Again,
             RestoreReport::First | RestoreReport::DueByStop | RestoreReport::Again => return false,
         };
-        if self.last_restore.is_none() && self.restore_report == RestoreReport::Again {
-            (self.unreported_loss, self.unreported_since) = (false, None);
-        }
         true
     }
 
@@ -101,25 +110,33 @@ impl NamedRecord {
     /// has certainly reported it.
     pub(super) fn may_have_lost_before(&self) -> bool {
         let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
-        self.unreported_loss || self.tasks.iter().any(is_unsaved)
+        let is_unreported = self.unreported_loss && self.restore_report != RestoreReport::Again;
+        is_unreported || self.tasks.iter().any(is_unsaved)
+    }
+
+    /// Returns whether files may be lost, reported or not: each description says so until the next start. Absent if nothing was
+    /// restored and nothing is lost.
+    pub(super) fn may_have_lost(&self) -> Option<bool> {
+        let is_lost = self.unreported_loss || self.may_have_lost_before();
+        match &self.last_restore {
+            Some(restore) => Some(restore.may_have_lost || is_lost || self.may_have_lost_elsewhere()),
+            None => is_lost.then_some(true),
+        }
     }
 
     /// Returns since when the files of [`may_have_lost_elsewhere`](Self::may_have_lost_elsewhere) may be lost, if that is known.
     pub fn lost_since_elsewhere(&self) -> Option<Timestamp> {
+        if self.may_have_lost_elsewhere() { self.lost_since() } else { None }
+    }
+
+    /// Returns since when files may be lost, reported or not, if that is known.
+    pub(super) fn lost_since(&self) -> Option<Timestamp> {
         let is_unsaved = |task: &Task| matches!(task, Task::StopUnused(id) if self.former_sandbox_ids.contains(id));
-        if !self.may_have_lost_elsewhere() || self.tasks.iter().any(is_unsaved) {
+        if self.tasks.iter().any(is_unsaved) {
             return None;
         }
         if self.unreported_loss {
             return self.unreported_since;
-        }
-        self.last_restore.as_ref().and_then(|restore| restore.lost_since)
-    }
-
-    /// Returns since when files may be lost, if that is known.
-    pub(super) fn lost_since(&self) -> Option<Timestamp> {
-        if self.may_have_lost_elsewhere() {
-            return self.lost_since_elsewhere();
         }
         self.last_restore.as_ref().and_then(|restore| restore.lost_since)
     }

@@ -248,9 +248,11 @@ impl NamedRecord {
     /// Records the restore of a start, unless the container was running with its files and is recorded already.
     pub fn record_start(&mut self, ensured: &EnsuredRunning) {
         self.restore_unconfirmed = false;
-        let is_recorded =
-            |restore: &LastRestore| ensured.restore.as_ref().is_none_or(|ensured| ensured.nonce == restore.nonce);
-        if ensured.how != StartOutcome::Running || !self.last_restore.as_ref().is_some_and(is_recorded) {
+        let is_recorded = ensured
+            .restore
+            .as_ref()
+            .is_none_or(|ensured| self.last_restore.as_ref().is_some_and(|recorded| recorded.nonce == ensured.nonce));
+        if ensured.how != StartOutcome::Running || !is_recorded {
             self.record_restore(ensured.restore.as_ref());
         }
         if ensured.has_lost_files {
@@ -325,10 +327,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             former_snapshot_id: record.former_files.as_ref().and_then(|former| former.snapshot_id.clone()),
             platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
-            may_have_lost: match &record.last_restore {
-                Some(restore) => Some(restore.may_have_lost || record.may_have_lost_elsewhere()),
-                None => record.may_have_lost_before().then_some(true),
-            },
+            may_have_lost: record.may_have_lost(),
             lost_since: record.lost_since(),
             problem: record.problem.clone(),
             history: record.history.clone(),

@@ -10,7 +10,8 @@ use super::calls::failures::During;
 use super::calls::queue::Permit;
 use super::{CancellationToken, CloudflareSandboxSnapshotter};
 use crate::model::checkpoint::{
-    CheckpointDescription, CheckpointDiff, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint, RestoredCheckpoint,
+    CheckpointDescription, CheckpointDiff, CheckpointName, CheckpointPage, CreatedCheckpoint, DeletedCheckpoint,
+    RestoredCheckpoint,
 };
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome};
 use crate::model::request::{
@@ -18,7 +19,8 @@ use crate::model::request::{
     ListCheckpointsRequest, RestoreCheckpointRequest,
 };
 use crate::model::required_container::RequiredContainer;
-use crate::model::{Error, Result};
+use crate::model::similar::most_similar;
+use crate::model::{Code, Error, Result};
 use crate::ports::{CallerCommands, Ledger, Ports};
 
 /// The operations on checkpoints. They need no bucket.
@@ -59,9 +61,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
     ) -> Result<RestoredCheckpoint> {
         let RestoreCheckpointRequest { location, name, prune_empty_directories: prune } = request;
-        match self.run_checkpoint_call(location, CheckpointCall::Restore { name, prune }, abort).await? {
-            CheckpointOutcome::Restored(restored) => Ok(restored),
-            _ => Err(Error::internal()),
+        let call = CheckpointCall::Restore { name: name.clone(), prune };
+        match self.run_checkpoint_call(location.clone(), call, abort.clone()).await {
+            Ok(CheckpointOutcome::Restored(restored)) => Ok(restored),
+            Ok(_) => Err(Error::internal()),
+            Err(error) => Err(self.suggest_checkpoint(location, &name, error, abort).await),
         }
     }
 
@@ -85,9 +89,36 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         abort: CancellationToken,
     ) -> Result<CheckpointDiff> {
         let DiffCheckpointRequest { location, name, max_bytes } = request;
-        match self.run_checkpoint_call(location, CheckpointCall::Diff { name, max_bytes }, abort).await? {
-            CheckpointOutcome::Diffed(diff) => Ok(diff),
-            _ => Err(Error::internal()),
+        let call = CheckpointCall::Diff { name: name.clone(), max_bytes };
+        match self.run_checkpoint_call(location.clone(), call, abort.clone()).await {
+            Ok(CheckpointOutcome::Diffed(diff)) => Ok(diff),
+            Ok(_) => Err(Error::internal()),
+            Err(error) => Err(self.suggest_checkpoint(location, &name, error, abort).await),
+        }
+    }
+
+    /// Returns the error of a call for a checkpoint that does not exist with the most similar one among the newest. Returns any
+    /// other error as it is.
+    async fn suggest_checkpoint(
+        &self,
+        location: CheckpointLocation,
+        name: &CheckpointName,
+        error: Error,
+        abort: CancellationToken,
+    ) -> Error {
+        if error.code() != Code::CheckpointNotFound {
+            return error;
+        }
+        let request = ListCheckpointsRequest { location, cursor: None, limit: ListCheckpointsRequest::MAX_LIMIT };
+        // Where the list fails, the error says enough.
+        let Ok(page) = self.list_checkpoints(request, abort).await else { return error };
+        let names = page.checkpoints.iter().map(|checkpoint| checkpoint.name.as_str());
+        match most_similar(name.as_str(), names) {
+            Some(similar) => {
+                let remediation = format!("Did you mean the checkpoint {similar:?}? {}", error.remediation());
+                error.with_remediation(&remediation)
+            }
+            None => error,
         }
     }
 

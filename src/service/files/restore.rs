@@ -1,10 +1,12 @@
-//! `files/restore`: single files of a snapshot, written to a running sandbox.
+//! `files/restore`: files and directories of a snapshot, written to a running sandbox.
+
+use std::collections::BTreeSet;
 
 use super::{error_of, missing_archive, other_answer};
-use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, Outcome, Request};
+use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, Name, NamedAttributes, Outcome, Request};
 use crate::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
 use crate::model::files::{FilePath, RestoredFiles};
-use crate::model::request::RestoreFilesRequest;
+use crate::model::request::{ListFilesRequest, RestoreFilesRequest};
 use crate::model::required_container::RequiredContainer;
 use crate::model::{Directory, Error, Result};
 use crate::ports::{CallerCommands, Ports, SandboxLedgerClient};
@@ -33,10 +35,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::files_of_other_lineage(&source.root_id, &root_id));
         }
         self.running_status().await?;
-        let mut files = Vec::new();
-        for path in &request.paths {
-            files.push((path.normalized(), self.stat_regular(&source, path).await?));
-        }
+        let SelectedFiles { files, left_out, .. } = self.select_files(&source, &request.paths, &abort).await?;
         let total = total_bytes(files.iter().map(|(_, attributes)| attributes.size));
         if total > RestoreFilesRequest::MAX_BYTES {
             return Err(Error::restored_files_too_large(total, RestoreFilesRequest::MAX_BYTES));
@@ -53,6 +52,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 dir: dir.clone(),
                 restored: Vec::new(),
                 skipped: Vec::new(),
+                left_out,
             };
             for (path, attributes) in files {
                 let placed = snapshotter.restore_file(&source, &dir, &path, &attributes, overwrite).await?;
@@ -64,14 +64,56 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.in_runtime(request.runtime)?.run_exclusively(permit, true, work, abort).await
     }
 
-    /// Returns the attributes of a regular file of a snapshot.
-    async fn stat_regular(&self, source: &LocatedSnapshot, path: &FilePath) -> Result<Attributes> {
+    /// Returns the regular files at paths of a snapshot, and those below the directories at these paths.
+    async fn select_files(
+        &self,
+        source: &LocatedSnapshot,
+        paths: &[FilePath],
+        abort: &CancellationToken,
+    ) -> Result<SelectedFiles> {
+        let mut selected = SelectedFiles::default();
+        let mut directories = Vec::new();
+        for path in paths {
+            let attributes = self.stat(source, path).await?;
+            match attributes.kind {
+                EntryKind::File => selected.add(path.normalized(), attributes),
+                EntryKind::Directory => directories.push(path.normalized()),
+                _ => return Err(Error::file_not_regular(&source.snapshot_id, path)),
+            }
+        }
+        while let Some(directory) = directories.pop() {
+            let mut after = None;
+            loop {
+                abort.check()?;
+                let path = directory.as_str().to_owned();
+                let request = Request::List { path, after, limit: ListFilesRequest::MAX_LIMIT as usize };
+                let (answer, _) = self.ask_located(source, &directory, &request).await?;
+                let Answer::Page { entries, next } = answer else { return Err(other_answer()) };
+                for NamedAttributes { name, attributes } in entries {
+                    let place = directory.child(&String::from_utf8_lossy(name.as_bytes()));
+                    match (attributes.kind, name) {
+                        (EntryKind::Directory, Name::Text(_)) => directories.push(place),
+                        (EntryKind::File, Name::Text(_)) => selected.add(place, attributes),
+                        _ => selected.left_out.push(place.into()),
+                    }
+                }
+                let found = selected.files.len() + selected.left_out.len() + directories.len();
+                if found > RestoreFilesRequest::MAX_FILES {
+                    return Err(Error::too_many_restored_files(RestoreFilesRequest::MAX_FILES));
+                }
+                after = next;
+                if after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(selected)
+    }
+
+    async fn stat(&self, source: &LocatedSnapshot, path: &FilePath) -> Result<Attributes> {
         let request = Request::Stat { path: path.as_str().to_owned() };
         let (answer, _) = self.ask_located(source, path, &request).await?;
         let Answer::Entry(attributes) = answer else { return Err(other_answer()) };
-        if attributes.kind != EntryKind::File {
-            return Err(Error::file_not_regular(&source.snapshot_id, path));
-        }
         Ok(attributes)
     }
 
@@ -125,6 +167,25 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             PartRefusal::Blocked => Error::file_place_blocked(&self.id, dir, &part.path),
             PartRefusal::Failed(output) => Error::file_not_written(&self.id, dir, &part.path, &output),
         })
+    }
+}
+
+/// The files of a snapshot that a call selects.
+#[derive(Default)]
+struct SelectedFiles {
+    /// The regular files, each once.
+    files: Vec<(FilePath, Attributes)>,
+    /// The paths of `files`.
+    paths: BTreeSet<FilePath>,
+    /// The paths of what lies in a selected directory, but is neither a regular file nor a directory with a name in UTF-8.
+    left_out: Vec<String>,
+}
+
+impl SelectedFiles {
+    fn add(&mut self, path: FilePath, attributes: Attributes) {
+        if self.paths.insert(path.clone()) {
+            self.files.push((path, attributes));
+        }
     }
 }
 

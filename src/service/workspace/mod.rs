@@ -144,6 +144,12 @@ impl<P: Ports> NamedWorkspace<P> {
         self.ensure_configured()?;
         let record = self.existing()?;
         let mut description = WorkspaceDescription::from(&record);
+        if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
+            // It may have been refreshed since. Without an answer, the description contains the last known one.
+            if let Ok(present) = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await {
+                description.platform_snapshot = present.as_ref().map(Into::into);
+            }
+        }
         // A caller may have taken a snapshot of the sandbox since. Without an answer, the last known one counts.
         if record.started_at.is_some() {
             let saved_at = self.ports.sandbox_ledgers()?.last_saved_at(&record.sandbox_id);
@@ -154,27 +160,29 @@ impl<P: Ports> NamedWorkspace<P> {
             // A stop or a rollback in the meantime ends the container, too.
             description.container_ended |= ended? && self.existing()?.version == record.version;
         }
-        if record.settings.storage.has_platform() || record.platform_snapshot.is_some() {
-            // It may have been refreshed since. Without an answer, the description contains the last known one.
-            if let Ok(present) = self.ports.sandbox_ledgers()?.platform_snapshot(&record.sandbox_id).await {
-                description.platform_snapshot = present.as_ref().map(Into::into);
-            }
-        }
         Ok(description)
     }
 
-    /// Adds when the newest snapshot of the sandbox was taken, as its ledger says, and removes the snapshot of the last stop
-    /// if it was deleted since.
+    /// Replaces what the record knows of the newest snapshot by what exists, where snapshots of the sandbox were taken or deleted
+    /// since. `newest` is when the newest one of its ledger was taken.
     async fn add_newest_save(&self, description: &mut WorkspaceDescription, newest: Option<Timestamp>) -> Result<()> {
         if let Some(last) = description.last_snapshot.take_if(|last| newest != Some(last.created_at)) {
             let selector = Selector::Id { sandbox_id: last.origin_id.clone(), snapshot_id: last.id.clone() };
             let selection = Selection { selector, lineage_scope: LineageScope::UNRESTRICTED };
             match self.ports.sandbox_ledgers()?.locate_snapshot(&selection).await {
-                Err(error) if error.code() == Code::SnapshotNotFound => {
-                    description.last_saved_at.take_if(|saved_at| *saved_at == last.created_at);
-                }
+                Err(error) if error.code() == Code::SnapshotNotFound => {}
                 _ => description.last_snapshot = Some(last),
             }
+        }
+        if let Some(known) = description.last_saved_at.take_if(|known| newest < Some(*known)) {
+            let platform = description.platform_snapshot.as_ref().map(|platform| platform.created_at);
+            let last = description.last_snapshot.as_ref().map(|last| last.created_at);
+            let is_stored = platform.max(last) >= Some(known);
+            // The files of a sandbox without a snapshot of its own are those of the snapshot that it was made from.
+            let ledgers = self.ports.sandbox_ledgers()?;
+            let has_source =
+                newest.is_none() && !matches!(ledgers.newest_snapshot(&description.sandbox_id).await, Ok(None));
+            description.last_saved_at = (is_stored || has_source).then_some(known);
         }
         description.last_saved_at = description.last_saved_at.max(newest);
         Ok(())

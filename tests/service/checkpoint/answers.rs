@@ -74,6 +74,18 @@ fn unknown_checkpoint_name_is_not_found() {
 }
 
 #[test]
+fn misspelled_checkpoint_name_is_answered_with_the_most_similar_one() {
+    let fixture = Fixture::with_checkpoint();
+    for operation in [Operation::RestoreCheckpoint, Operation::DiffCheckpoint] {
+        let named = |name: &str| fixture.run(operation, &json!({ "sandboxId": "agent-42", "name": name })).unwrap_err();
+        let similar = named("befor");
+        assert_eq!(similar.code(), Code::CheckpointNotFound);
+        assert!(similar.remediation().starts_with("Did you mean the checkpoint \"before\"? List the"), "{similar}");
+        assert!(named("something-else").remediation().starts_with("List the checkpoints"));
+    }
+}
+
+#[test]
 fn checkpoints_belong_to_one_directory() {
     let fixture = Fixture::with_checkpoint();
     let elsewhere = json!({ "sandboxId": "agent-42", "dir": "/app" });

@@ -39,6 +39,51 @@ fn missing_file_is_restored_and_existing_one_is_skipped() {
 }
 
 #[test]
+fn directory_selects_the_files_in_it() {
+    let fixture = Fixture::with_sandbox();
+    let paths = ["/workspace/src/a", "/workspace/src/deep/b", "/workspace/src/deep/deeper/c"];
+    for path in paths {
+        fixture.world.write_file("agent-42", path, "before");
+    }
+    let snapshot = fixture.snapshot_labelled("agent-42", "before");
+    for path in paths {
+        fixture.world.remove_file("agent-42", path);
+    }
+    fixture.world.write_file("agent-42", "/workspace/src/deep/b", "newer");
+    fixture.world.write_file("agent-42", "/workspace/src/new", "newer");
+    let answer = fixture.run(Operation::RestoreFiles, &options(&snapshot, &["src/deep/b", "./src/"])).unwrap();
+    assert_eq!(
+        (&answer["restored"], &answer["skipped"], answer.get("leftOut")),
+        (&json!(["src/a", "src/deep/deeper/c"]), &json!(["src/deep/b"]), None)
+    );
+    let contents = paths.map(|path| content(&fixture, path).unwrap());
+    assert_eq!(contents, ["before", "newer", "before"]);
+    assert_eq!(content(&fixture, "/workspace/src/new").as_deref(), Some("newer"));
+}
+
+#[test]
+fn whole_directory_of_a_snapshot_is_restored() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    fixture.world.remove_file("agent-42", FILE);
+    let answer = fixture.run(Operation::RestoreFiles, &options(&snapshot, &["."])).unwrap();
+    assert_eq!(answer["restored"], json!(["notes.txt"]));
+}
+
+#[test]
+fn directory_with_too_many_files_is_refused_before_anything_is_written() {
+    let fixture = Fixture::with_sandbox();
+    for number in 0..=1000 {
+        fixture.world.write_file("agent-42", &format!("/workspace/src/{number}"), "x");
+    }
+    let snapshot = fixture.snapshot_labelled("agent-42", "before");
+    fixture.world.remove_file("agent-42", FILE);
+    let error = fixture.run(Operation::RestoreFiles, &options(&snapshot, &["notes.txt", "src"])).unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("more than 1000 files"), "{error}");
+    assert_eq!(content(&fixture, FILE), None);
+}
+
+#[test]
 fn existing_file_is_replaced_on_request() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.world.write_file("agent-42", FILE, "newer");
@@ -83,12 +128,12 @@ fn container_that_replaced_the_captured_one_long_ago_is_unchanged() {
 }
 
 #[test]
-fn nothing_is_written_unless_all_paths_are_regular_files() {
+fn nothing_is_written_unless_all_paths_exist() {
     let fixture = Fixture::with_sandbox();
     fixture.world.write_file("agent-42", "/workspace/src/a", "a");
     let snapshot = fixture.snapshot_labelled("agent-42", "before");
     fixture.world.remove_file("agent-42", FILE);
-    for (path, code) in [("missing", Code::FileNotFound), ("src", Code::NotAFile), ("../x", Code::InvalidArgument)] {
+    for (path, code) in [("missing", Code::FileNotFound), ("../x", Code::InvalidArgument)] {
         fixture.run(Operation::RestoreFiles, &options(&snapshot, &["notes.txt", path])).expect_code(code);
         assert_eq!(content(&fixture, FILE), None);
     }

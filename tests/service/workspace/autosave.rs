@@ -321,7 +321,9 @@ fn files_are_saved_again_after_their_snapshot_is_deleted() {
     let saved = fixture.snapshots_of(&id);
     assert_eq!(saved.len(), 1);
     let only = json!({ "sandboxId": id, "snapshotId": saved[0], "force": true });
+    assert!(fixture.get_workspace(WORKSPACE).unwrap()["lastSavedAt"].is_string());
     fixture.run(Operation::Delete, &only).unwrap();
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap().get("lastSavedAt"), None, "nothing has the files");
     fixture.advance_with_alarms(10 * MINUTE);
     assert_eq!(lose_and_restart(&fixture).unwrap(), "first");
 }

@@ -59,6 +59,13 @@ impl FilePath {
         (inner.is_empty() || inner.starts_with('/')).then(|| Self(inner.trim_start_matches('/').to_owned()))
     }
 
+    /// Returns the path of what has this name in the directory with this path.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        let directory = self.normalized().0;
+        if directory.is_empty() { Self(name.to_owned()) } else { Self(format!("{directory}/{name}")) }
+    }
+
     /// Returns the path of the directory itself.
     pub fn root() -> Self {
         Self("/".to_owned())
@@ -327,6 +334,10 @@ pub struct RestoredFiles {
     pub restored: Vec<String>,
     /// The paths at which something existed, which was left unchanged.
     pub skipped: Vec<String>,
+    /// The paths in the selected directories that are not written: what is not a regular file, such as a symbolic link, and names
+    /// that are not UTF-8. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// How the content of a file is written.

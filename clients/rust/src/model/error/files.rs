@@ -104,6 +104,14 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for more files than one call restores.
+    pub fn too_many_restored_files(most: usize) -> Self {
+        Self::invalid_argument(
+            format!("The directories of `paths` contain more than {most} files and directories."),
+            "Pass subdirectories or files. For all files, roll back or fork the workspace, restore the snapshot, or download it.",
+        )
+    }
+
     /// [`Code::InvalidArgument`], for more bytes than one call restores.
     pub fn restored_files_too_large(bytes: u64, most: u64) -> Self {
         Self::invalid_argument(

@@ -122,7 +122,7 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub selection: Selection,
-        /// The paths of the regular files in the snapshot: 1–100, with at most 16 MiB together.
+        /// The paths of regular files and directories in the snapshot: 1–100, with at most 1,000 files and 16 MiB together.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS)))]
         pub paths: Vec<FilePath>,
         /// The sandbox to write the files to. It must be running. If absent, the one that the snapshot was taken of, or the present one
@@ -139,8 +139,10 @@ request! {
 }
 
 impl RestoreFilesRequest {
-    /// The maximum number of files.
+    /// The maximum number of paths.
     pub const MAX_PATHS: usize = 100;
+    /// The maximum number of files, with those in the directories.
+    pub const MAX_FILES: usize = 1000;
     /// The maximum number of bytes of all files.
     pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
