@@ -33,8 +33,8 @@ export const COMMANDS: Record<string, string> = {
   "echo 'first draft' | tee notes.txt"`,
   'commands/start': 'snapshotter exec @notebook --detach --timeout 2h npm run dev',
   'commands/list': 'snapshotter commands list @notebook',
-  'commands/output': 'snapshotter commands output @notebook l0mfrgjp',
-  'commands/end': 'snapshotter commands end @notebook l0mfrgjp',
+  'commands/output': 'snapshotter commands output @notebook vtriondw',
+  'commands/end': 'snapshotter commands end @notebook vtriondw',
   sweep: 'snapshotter sweep --dry-run',
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
