@@ -12,6 +12,10 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
+import { fileExists } from './file-exists.ts';
+
+/** The remediation if a file exists. */
+const ELSEWHERE = 'Use another name, or select “Replace a file that exists”.';
 
 /** The forms, collapsed. */
 export function AddFile({
@@ -34,7 +38,7 @@ export function AddFile({
     },
     async (to: string, content: Blob) => {
       const target = path ? `${path}/${to}` : to;
-      if (!replaces && (await exists(address, target))) throw taken(target);
+      if (!replaces && (await exists(address, target))) throw fileExists(target, ELSEWHERE);
       await client.files.write({
         ...address,
         path: target,
@@ -96,15 +100,4 @@ async function exists(address: Address, path: string): Promise<boolean> {
     if (thrown instanceof SnapshotterError && thrown.code === 'FILE_NOT_FOUND') return false;
     throw thrown;
   }
-}
-
-function taken(path: string): SnapshotterError {
-  return new SnapshotterError({
-    code: 'FILE_EXISTS',
-    kind: 'conflict',
-    message: `${path} exists.`,
-    remediation: 'Use another name, or select “Replace a file that exists”.',
-    retryable: false,
-    correlationId: undefined,
-  });
 }

@@ -15,6 +15,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { attributeOf, isOfGit } from './changes.ts';
+import { RestoreFile } from './restore-file.tsx';
 
 /** A snapshot by its sandbox and its id; without an id, the present files of the sandbox. */
 type Snapshot = Extract<Place, { at: 'diff' }>['to'];
@@ -92,6 +93,7 @@ export function DiffView({ from, to }: Sides) {
             of={change}
             from={from}
             to={to}
+            onRestored={() => void reading.run()}
           />
         ))}
       </ul>
@@ -122,12 +124,15 @@ function SnapshotLink({ of, manifest }: { of: Snapshot; manifest: Manifest | und
   );
 }
 
-function Difference({ of, from, to }: Sides & { of: FileChange }) {
+function Difference({ of, from, to, onRestored }: Sides & { of: FileChange; onRestored: () => void }) {
   const [isOpen, setOpen] = useState(false);
+  const [isRestoring, setRestoring] = useState(false);
   const { path, pathBytes, previousPath, change, certainty, differences } = of;
   const isText = [of.from, of.to].every((file) => file === undefined || file.type === 'file');
   const hasContent = change !== 'renamed' && (change !== 'changed' || differences?.includes('content'));
   const canOpen = pathBytes === undefined && isText && hasContent;
+  const canRestore =
+    !isSnapshot(to) && pathBytes === undefined && change !== 'renamed' && of.from?.type === 'file';
   return (
     <li>
       <div>
@@ -148,15 +153,31 @@ function Difference({ of, from, to }: Sides & { of: FileChange }) {
           {certainty === 'metadata' && ', only the times were compared'}
         </span>
       </div>
-      {canOpen && (
+      {(canOpen || canRestore) && (
         <div class="buttons">
-          <Button
-            label={`${isOpen ? 'Hide' : 'Show'} the content of ${path}`}
-            onClick={() => setOpen(!isOpen)}
-          >
-            {isOpen ? 'Hide' : 'Show'}
-          </Button>
+          {canOpen && (
+            <Button
+              label={`${isOpen ? 'Hide' : 'Show'} the content of ${path}`}
+              onClick={() => setOpen(!isOpen)}
+            >
+              {isOpen ? 'Hide' : 'Show'}
+            </Button>
+          )}
+          {canRestore && (
+            <Button needs="files/restore" label={`Restore ${path}…`} onClick={() => setRestoring(true)}>
+              Restore…
+            </Button>
+          )}
         </div>
+      )}
+      {isRestoring && (
+        <RestoreFile
+          of={from}
+          path={path}
+          to={to.sandboxId}
+          onRestored={onRestored}
+          onClose={() => setRestoring(false)}
+        />
       )}
       {isOpen && <Contents of={of} from={from} to={to} />}
     </li>

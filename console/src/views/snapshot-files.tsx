@@ -1,4 +1,4 @@
-// The files of a snapshot: its directories, and the text of a file.
+// The files of a snapshot: its directories, and the text of a file, which can be restored.
 
 import { useState } from 'preact/hooks';
 
@@ -13,6 +13,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { FileFacts, FileTable, PathLinks } from './file-table.tsx';
+import { RestoreFile } from './restore-file.tsx';
 import { SnapshotName } from './snapshot-name.tsx';
 import { Space } from './space.tsx';
 import { useFiles, type Found } from './use-files.ts';
@@ -31,6 +32,7 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
   const selection = { sandboxId, snapshotId };
   const { value, failure, retry } = useFiles(selection, path, LIMIT);
   const type = value?.file.type;
+  const [isRestoring, setRestoring] = useState(false);
   const saving = useAction(
     {
       operation: 'download',
@@ -56,9 +58,16 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
           <PathLinks path={path} linkTo={(to) => href({ at: 'files', ...selection, path: to })} />
         </h1>
         {(type === 'directory' || type === 'file') && (
-          <Button busy={saving.busy} onClick={() => void saving.run()}>
-            {type === 'directory' ? 'Download as tar' : 'Download'}
-          </Button>
+          <div class="buttons">
+            {type === 'file' && (
+              <Button needs="files/restore" icon="restore" onClick={() => setRestoring(true)}>
+                Restore this file…
+              </Button>
+            )}
+            <Button busy={saving.busy} onClick={() => void saving.run()}>
+              {type === 'directory' ? 'Download as tar' : 'Download'}
+            </Button>
+          </div>
         )}
       </header>
       <Failure of={saving.failure} retry={saving.retry} />
@@ -66,6 +75,7 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
       {value === undefined && failure === undefined && <p class="empty">Reading the archive…</p>}
       {value?.page && <DirectoryView key={path} of={value.page} {...selection} path={path} />}
       {value && !value.page && <FileView {...value} />}
+      {isRestoring && <RestoreFile of={selection} path={path} onClose={() => setRestoring(false)} />}
     </>
   );
 }
