@@ -202,6 +202,20 @@ describe('on a phone', () => {
     }
   });
 
+  test('the header has room for the text in the search, and for the focus frame of the logo', async () => {
+    await using tab = await fixture.signedIn(undefined, { ...phone, viewport: { width: 360, height: 800 } });
+    const search = tab.field('Sandbox id, or @name of a workspace');
+    await search.fill((await search.getAttribute('placeholder')) ?? '');
+    const hidden = await search.evaluate((at) => at.scrollWidth - at.clientWidth);
+    assert.equal(hidden, 0, 'pixels of the text that are not visible');
+    const [logo, link] = [
+      await tab.page.locator('.brand').boundingBox(),
+      await tab.link('Workspaces').boundingBox(),
+    ];
+    const frame = 4; // Its offset and its width.
+    assert.ok(logo && link && logo.x + logo.width + frame <= link.x);
+  });
+
   test('the choices after a failed start fit the width', async () => {
     await using tab = await fixture.signedIn(undefined, { ...phone, viewport: { width: 360, height: 800 } });
     await failCalls(tab, 'workspaces/start', 'WORKSPACE_DIVERGED', 'conflict');

@@ -69,7 +69,7 @@ function Open({ tenant }: { tenant: string }) {
       <input
         type="search"
         aria-label="Sandbox id, or @name of a workspace"
-        placeholder="Sandbox id or @workspace"
+        placeholder="Sandbox or @name"
         spellcheck={false}
         autocomplete="off"
         value={text}
