@@ -61,6 +61,26 @@ describe('a workspace', () => {
     assert.ok(choices.length > 0 && choices.every((choice) => !choice.startsWith('Present')), choices.join());
   });
 
+  test('names the snapshot that it continues from, also if that was deleted, without a failed request', async () => {
+    await fixture.createWorkspaces('deletes', ['desk']);
+    const desk = fixture.world.workspace('desk', 'deletes');
+    const taken = await fixture.world.snapshot(await desk.sandboxId(), { label: 'source' });
+    const { snapshotId } = taken.ref;
+    await desk.update({ currentSnapshotId: snapshotId });
+    await using tab = await fixture.signedIn('#/workspaces/deletes/desk');
+    await tab.link(`source (${snapshotId})`).waitFor();
+    await fixture.world.rpc('delete', { ref: taken, force: true });
+    await using later = await fixture.signedIn('#/workspaces/deletes/desk');
+    await later.link(new RegExp(snapshotId)).waitFor();
+    await later.page.getByRole('treeitem').first().waitFor();
+    const read = [...tab.requests, ...later.requests].filter((url) => url.endsWith('/v1/get'));
+    assert.deepEqual(read, []);
+    assert.deepEqual(
+      later.logged.filter((text) => text.includes('404')),
+      [],
+    );
+  });
+
   test('is promoted from a fork, and from a snapshot of a fork in its lineage', async () => {
     await fixture.createWorkspaces('promotes', ['desk']);
     const desk = fixture.world.workspace('desk', 'promotes');

@@ -26,6 +26,8 @@ import { SnapshotList } from './snapshot-list.tsx';
 interface LineageProps extends DetailsParams {
   /** The sandbox that the page is about. */
   current: string;
+  /** Its lineage, of {@link useLineage}. */
+  live: Live<Tree>;
   placeFor: PlaceFor;
   /** The named workspace that the page is about, if it is about one. */
   workspace?: Workspace;
@@ -34,13 +36,17 @@ interface LineageProps extends DetailsParams {
 /** Whether the details are a sheet over the tree, as style/details.css makes them on a small screen. */
 const isSheet = (details: HTMLElement) => getComputedStyle(details).position === 'fixed';
 
+/** Reads the lineage of a sandbox while its page is open. */
+export function useLineage(sandboxId: string): Live<Tree> {
+  const read = useMemo(() => createLineageReader(sandboxId), [sandboxId]);
+  return useLive(`lineage of ${sandboxId}`, read);
+}
+
 /** The tree, and the details of the selected node; of the sandbox that the page is about if no node is selected. */
-export function Lineage({ current, ...rest }: LineageProps) {
-  const read = useMemo(() => createLineageReader(current), [current]);
-  const live = useLive(`lineage of ${current}`, read);
+export function Lineage(props: LineageProps) {
   return (
-    <Loaded of={live} loading="Loading the lineage…" hasUpdated>
-      {(tree) => <LoadedLineage tree={tree} live={live} current={current} {...rest} />}
+    <Loaded of={props.live} loading="Loading the lineage…" hasUpdated>
+      {(tree) => <LoadedLineage tree={tree} {...props} />}
     </Loaded>
   );
 }
@@ -53,7 +59,7 @@ function LoadedLineage({
   tab,
   placeFor,
   workspace,
-}: LineageProps & { tree: Tree; live: Live<Tree> }) {
+}: LineageProps & { tree: Tree }) {
   // The state of the workspace is newer than the check of the sandboxes.
   const ended = workspace?.state === 'stopped' ? current : undefined;
   const nodes = useMemo(() => nodesOf(tree, ended), [tree, ended]);

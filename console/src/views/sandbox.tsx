@@ -2,10 +2,11 @@
 
 import type { DetailsParams } from '../routes.ts';
 import { Id } from '../ui/copy.tsx';
-import { Lineage } from './lineage.tsx';
+import { Lineage, useLineage } from './lineage.tsx';
 
 /** A sandbox and its lineage. */
 export function SandboxView({ sandboxId, ...details }: { sandboxId: string } & DetailsParams) {
+  const live = useLineage(sandboxId);
   return (
     <>
       <header class="page-head">
@@ -16,6 +17,7 @@ export function SandboxView({ sandboxId, ...details }: { sandboxId: string } & D
       </header>
       <Lineage
         current={sandboxId}
+        live={live}
         {...details}
         placeFor={(details) => ({ at: 'sandbox', sandboxId, ...details })}
       />

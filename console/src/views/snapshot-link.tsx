@@ -1,21 +1,23 @@
 // Links to snapshots of a workspace.
 
+import type { ComponentChildren } from 'preact';
+
 import type { Workspace } from '../../../client/src/index.ts';
 import { href } from '../routes.ts';
 import { SnapshotName } from './snapshot-name.tsx';
 
-/** A link to a snapshot on the page of its workspace. */
+/** A link to a snapshot on the page of its workspace. `children` names the snapshot; if absent, its label is read once. */
 export function SnapshotLink({
   of: { tenant, name, sandboxId },
   id: snapshotId,
+  children = <SnapshotName {...{ sandboxId, snapshotId }} />,
 }: {
   of: Workspace;
   id: string;
+  children?: ComponentChildren;
 }) {
   return (
-    <a href={href({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId } })}>
-      <SnapshotName {...{ sandboxId, snapshotId }} />
-    </a>
+    <a href={href({ at: 'workspace', tenant, name, selected: { sandboxId, snapshotId } })}>{children}</a>
   );
 }
 

@@ -10,11 +10,16 @@ export function SnapshotName({ sandboxId, snapshotId }: { sandboxId: string; sna
   const { value } = useOnce(JSON.stringify(['name', selection]), (options) =>
     client.get({ ...selection, ...options }),
   );
+  return <LabelAndId label={value?.label} snapshotId={snapshotId} />;
+}
+
+/** The label of a snapshot, if it is known and there is one, and its id. */
+export function LabelAndId({ label, snapshotId }: { label: string | undefined; snapshotId: string }) {
   const id = <span class="mono">{snapshotId}</span>;
-  if (value === undefined || value.label === snapshotId) return id;
+  if (label === undefined || label === snapshotId) return id;
   return (
     <>
-      <Name of={value.label} /> ({id})
+      <Name of={label} /> ({id})
     </>
   );
 }

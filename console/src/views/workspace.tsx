@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 
-import { SnapshotterError, type RestoredFrom, type Workspace } from '../../../client/src/index.ts';
+import { SnapshotterError, type RestoredFrom, type Tree, type Workspace } from '../../../client/src/index.ts';
 import { href, type Address, type DetailsParams } from '../routes.ts';
 import { duration, size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
@@ -13,9 +13,11 @@ import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { remediationOf } from '../ui/remediation.ts';
 import { CreateWorkspace } from './create-workspace.tsx';
-import { Lineage } from './lineage.tsx';
+import { sandboxesOf } from './lineage-reader.ts';
+import { Lineage, useLineage } from './lineage.tsx';
 import { PossibleLoss } from './possible-loss.tsx';
 import { SnapshotLink } from './snapshot-link.tsx';
+import { LabelAndId } from './snapshot-name.tsx';
 import { TenantHead } from './tenant-head.tsx';
 import { useWorkspace } from './use-workspace.ts';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
@@ -45,17 +47,7 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
       </TenantHead>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
       <Loaded of={live} loading="Loading the workspace…" onFailure={offerCreation}>
-        {(workspace) => (
-          <>
-            <About of={workspace} />
-            <Lineage
-              current={workspace.sandboxId}
-              workspace={workspace}
-              {...details}
-              placeFor={(details) => ({ at: 'workspace', tenant, name, ...details })}
-            />
-          </>
-        )}
+        {(workspace) => <LoadedWorkspace of={workspace} {...details} />}
       </Loaded>
       {isCreating && (
         <CreateWorkspace tenant={tenant} initialName={name} onClose={() => setCreating(false)} />
@@ -64,13 +56,47 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
   );
 }
 
+function LoadedWorkspace({ of, ...details }: { of: Workspace } & DetailsParams) {
+  const { tenant, name, sandboxId } = of;
+  const lineage = useLineage(sandboxId);
+  return (
+    <>
+      <About of={of} tree={lineage.value.value} />
+      <Lineage
+        current={sandboxId}
+        live={lineage}
+        workspace={of}
+        {...details}
+        placeFor={(details) => ({ at: 'workspace', tenant, name, ...details })}
+      />
+    </>
+  );
+}
+
+interface AboutProps {
+  of: Workspace;
+  /** The lineage of its sandbox; undefined until it is read. */
+  tree: Tree | undefined;
+}
+
+/** A snapshot by its label in the lineage, and its id. It may be deleted, so it is not read by itself. */
+function KnownSnapshot({ of, tree, id }: AboutProps & { id: string }) {
+  const snapshots = tree ? [...sandboxesOf(tree.root)].flatMap((sandbox) => sandbox.snapshots) : [];
+  const label = snapshots.find(({ snapshotId }) => snapshotId === id)?.label;
+  return (
+    <SnapshotLink of={of} id={id}>
+      <LabelAndId label={label} snapshotId={id} />
+    </SnapshotLink>
+  );
+}
+
 /** The snapshot that the last start restored, with a link to it in the lineage. */
-function Source({ of, from }: { of: Workspace; from: RestoredFrom }) {
+function Source({ from, ...rest }: AboutProps & { from: RestoredFrom }) {
   const { storage, snapshotId, ageSeconds } = from;
   return (
     <>
       {storage === 'platform' && `a platform snapshot${snapshotId ? ' with the files of ' : ''}`}
-      {snapshotId && <SnapshotLink of={of} id={snapshotId} />}, which was {duration(ageSeconds)} old
+      {snapshotId && <KnownSnapshot {...rest} id={snapshotId} />}, which was {duration(ageSeconds)} old
     </>
   );
 }
@@ -82,7 +108,7 @@ const SAVED = {
   platform: 'a platform snapshot',
 };
 
-function About({ of }: { of: Workspace }) {
+function About({ of, tree }: AboutProps) {
   const { lastSnapshot, platformSnapshot, problem, endsAt } = of;
   const automatic = autosaveTimes(of.autosave);
   return (
@@ -132,13 +158,14 @@ function About({ of }: { of: Workspace }) {
         )}
         {of.restoredFrom && (
           <Fact name="Restored from">
-            <Source of={of} from={of.restoredFrom} />
+            <Source {...{ of, tree }} from={of.restoredFrom} />
           </Fact>
         )}
         <Fact name="Former files">
           {of.formerSnapshotId && (
             <>
-              in <SnapshotLink of={of} id={of.formerSnapshotId} />, before the last rollback or promotion
+              in <KnownSnapshot {...{ of, tree }} id={of.formerSnapshotId} />, before the last rollback or
+              promotion
             </>
           )}
         </Fact>
