@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 
 import type { TakenSnapshot } from '../../client/src/index.ts';
 import { OVERFLOW, violations } from './accessibility.ts';
@@ -120,6 +120,89 @@ describe('the differences between two snapshots', () => {
   });
 });
 
+describe('a file of a snapshot', () => {
+  const NAME = 'notes';
+  const notes = () => fixture.world.workspace(NAME);
+  /** The snapshot of a sandbox that the workspace had before a rollback. */
+  let former: TakenSnapshot;
+
+  before(async () => {
+    const { sandboxId } = await notes().create();
+    await notes().exec('mkdir src; echo saved > src/notes.txt; echo saved > other.txt');
+    former = await fixture.world.snapshot(sandboxId, { label: 'saved' });
+    await notes().update({ currentSnapshotId: former.ref.snapshotId });
+    assert.notEqual(await notes().sandboxId(), sandboxId);
+  });
+
+  const page = (path: string) =>
+    `#/files/${former.ref.originId}/${former.ref.snapshotId}?path=${encodeURIComponent(path)}`;
+
+  test('is restored to the workspace in which it was deleted', async () => {
+    await notes().exec('rm -r src');
+    await using tab = await fixture.signedIn(page('src/notes.txt'));
+    await tab.button('Restore this file…').click();
+    await tab.dialog.getByText('/workspace/src/notes.txt in the workspace notes').waitFor();
+    await tab.button('Restore').click();
+    await tab.notice('src/notes.txt is restored in the workspace notes.');
+    await tab.dialog.waitFor({ state: 'detached' });
+    assert.equal(await notes().exec('cat src/notes.txt'), 'saved\n');
+  });
+
+  test('replaces an existing one only if the user selects it', async () => {
+    await notes().exec('echo newer > other.txt');
+    await using tab = await fixture.signedIn(page('other.txt'));
+    await tab.button('Restore this file…').click();
+    await tab.button('Restore').click();
+    assert.match(
+      await tab.failure('FILE_EXISTS'),
+      /other\.txt exists.*To replace it, select “Replace the file if it exists”/s,
+    );
+    assert.equal(await notes().exec('cat other.txt'), 'newer\n');
+    await tab.field('Replace the file if it exists').check();
+    await tab.button('Restore').click();
+    await tab.notice('other.txt is restored in the workspace notes.');
+    assert.equal(await notes().exec('cat other.txt'), 'saved\n');
+  });
+
+  test('is restored from the differences to the present files', async () => {
+    await notes().exec('echo newer > other.txt; rm -r src');
+    await using tab = await fixture.signedIn(
+      `#/diff/${former.ref.originId}/${former.ref.snapshotId}/${await notes().sandboxId()}`,
+    );
+    await tab.button('Restore src/notes.txt…').click();
+    await tab.button('Restore').click();
+    await tab.notice('src/notes.txt is restored in the workspace notes.');
+    await tab.button('Restore src/notes.txt…').waitFor({ state: 'detached' });
+    await tab.button('Restore other.txt…').waitFor();
+    assert.equal(await notes().exec('cat src/notes.txt'), 'saved\n');
+  });
+
+  test('is not offered in the differences between two snapshots, or without the permission', async () => {
+    await using tab = await fixture.signedIn(page('other.txt'));
+    await tab.button('Restore this file…').waitFor();
+    await tab.visit(diff());
+    await tab.button('Show the content of src/main.txt').waitFor();
+    assert.equal(await tab.button(/^Restore/).count(), 0);
+    const { token } = await fixture.world.rpc('tokens/create', { permissions: ['read', 'snapshot'] });
+    await using reader = await fixture.open();
+    await reader.signIn(token);
+    await reader.visit(page('other.txt'));
+    await reader.page.getByText('read, snapshot', { exact: true }).waitFor();
+    await reader.button('Download').waitFor();
+    assert.equal(await reader.button('Restore this file…').count(), 0);
+  });
+
+  test('cannot be restored to a stopped workspace', async () => {
+    await notes().stop();
+    await using tab = await fixture.signedIn(page('other.txt'));
+    await tab.button('Restore this file…').click();
+    await tab.dialog.getByText('Start the workspace first.').waitFor();
+    assert.equal(await tab.button('Restore').getAttribute('aria-disabled'), 'true');
+    await tab.dialog.getByRole('link', { name: 'notes' }).click();
+    await tab.page.getByRole('heading', { name: 'notes' }).waitFor();
+  });
+});
+
 /** The views, and what each shows when it is complete. */
 const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
   async 'a directory'(tab) {
@@ -134,6 +217,13 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
   async 'a file'(tab) {
     await tab.visit(files(first, 'src/main.txt'));
     await tab.page.getByLabel('Content').waitFor();
+  },
+  async 'the dialog that restores a file'(tab) {
+    await tab.visit(files(first, 'src/main.txt'));
+    await tab.button('Restore this file…').click();
+    await tab.dialog.getByText('in the sandbox origin').waitFor();
+    await tab.button('Restore').click();
+    await tab.failure('FILE_EXISTS');
   },
   async differences(tab) {
     await tab.visit(diff());
