@@ -164,6 +164,16 @@ describe('a file of a snapshot', () => {
     assert.equal(await notes().exec('cat other.txt'), 'saved\n');
   });
 
+  test('is restored with its directory, in which existing files stay', async () => {
+    await notes().exec('rm -r src; echo newer > other.txt; echo only > here.txt');
+    await using tab = await fixture.signedIn(page(''));
+    await tab.button('Restore this directory…').click();
+    await tab.dialog.getByText('Writes /workspace in the workspace notes').waitFor();
+    await tab.button('Restore').click();
+    await tab.notice('/ is restored in the workspace notes: 1 written, 1 exist and were not changed.');
+    assert.equal(await notes().exec('cat src/notes.txt other.txt here.txt'), 'saved\nnewer\nonly\n');
+  });
+
   test('is restored from the differences to the present files', async () => {
     await notes().exec('echo newer > other.txt; rm -r src');
     await using tab = await fixture.signedIn(
@@ -224,6 +234,11 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
     await tab.dialog.getByText('in the sandbox origin').waitFor();
     await tab.button('Restore').click();
     await tab.failure('FILE_EXISTS');
+  },
+  async 'the dialog that restores a directory'(tab) {
+    await tab.visit(files(first, 'src'));
+    await tab.button('Restore this directory…').click();
+    await tab.dialog.getByText('Files that are only in the sandbox stay.').waitFor();
   },
   async differences(tab) {
     await tab.visit(diff());

@@ -15,7 +15,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { attributeOf, isOfGit } from './changes.ts';
-import { RestoreFile } from './restore-file.tsx';
+import { RestoreFiles } from './restore-files.tsx';
 
 /** A snapshot by its sandbox and its id; without an id, the present files of the sandbox. */
 type Snapshot = Extract<Place, { at: 'diff' }>['to'];
@@ -171,7 +171,7 @@ function Difference({ of, from, to, onRestored }: Sides & { of: FileChange; onRe
         </div>
       )}
       {isRestoring && (
-        <RestoreFile
+        <RestoreFiles
           of={from}
           path={path}
           to={to.sandboxId}

@@ -1,4 +1,4 @@
-// The files of a snapshot: its directories, and the text of a file, which can be restored.
+// The files of a snapshot: its directories, and the text of a file. Both can be restored.
 
 import { useState } from 'preact/hooks';
 
@@ -13,7 +13,7 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { FileFacts, FileTable, PathLinks } from './file-table.tsx';
-import { RestoreFile } from './restore-file.tsx';
+import { RestoreFiles } from './restore-files.tsx';
 import { SnapshotName } from './snapshot-name.tsx';
 import { Space } from './space.tsx';
 import { useFiles, type Found } from './use-files.ts';
@@ -59,11 +59,9 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
         </h1>
         {(type === 'directory' || type === 'file') && (
           <div class="buttons">
-            {type === 'file' && (
-              <Button needs="files/restore" icon="restore" onClick={() => setRestoring(true)}>
-                Restore this file…
-              </Button>
-            )}
+            <Button needs="files/restore" icon="restore" onClick={() => setRestoring(true)}>
+              Restore this {type}…
+            </Button>
             <Button busy={saving.busy} onClick={() => void saving.run()}>
               {type === 'directory' ? 'Download as tar' : 'Download'}
             </Button>
@@ -75,7 +73,14 @@ export function FilesView({ sandboxId, snapshotId, path = '' }: FilesProps) {
       {value === undefined && failure === undefined && <p class="empty">Reading the archive…</p>}
       {value?.page && <DirectoryView key={path} of={value.page} {...selection} path={path} />}
       {value && !value.page && <FileView {...value} />}
-      {isRestoring && <RestoreFile of={selection} path={path} onClose={() => setRestoring(false)} />}
+      {isRestoring && (
+        <RestoreFiles
+          of={selection}
+          path={path}
+          isDirectory={type === 'directory'}
+          onClose={() => setRestoring(false)}
+        />
+      )}
     </>
   );
 }

@@ -1,4 +1,4 @@
-// Restores a file of a snapshot to a running workspace or sandbox.
+// Restores a file or a directory of a snapshot to a running workspace or sandbox.
 
 import { useState } from 'preact/hooks';
 
@@ -14,16 +14,19 @@ import { Remark } from '../ui/remark.tsx';
 import { fileExists } from './file-exists.ts';
 import { readTarget, type RestoreTarget } from './restore-target.ts';
 
-/** Says where the file is written, and writes it. Replaces an existing file only if the user selects that. */
-export function RestoreFile({
+/** Says where the files are written, and writes them. Replaces existing files only if the user selects that. */
+export function RestoreFiles({
   of,
   path,
+  isDirectory = false,
   to,
   onRestored,
   onClose,
 }: {
   of: Required<Selected>;
   path: string;
+  /** Whether the path is that of a directory. */
+  isDirectory?: boolean;
   /** The sandbox to write to. If absent, the present one of the snapshot's workspace, or else the snapshot's own. */
   to?: string;
   onRestored?: () => void;
@@ -32,19 +35,23 @@ export function RestoreFile({
   const [overwrite, setOverwrite] = useState(false);
   const reading = useOnce(JSON.stringify(['target', of, to]), (options) => readTarget(of, to, options));
   const target = reading.value;
-  const name = <Name of={path} />;
+  const name = <Name of={path || '/'} />;
+  const kind = isDirectory ? 'directory' : 'file';
+  const replace = isDirectory ? 'Replace files that exist' : 'Replace the file if it exists';
   const restoring = useAction(
     { operation: 'files/restore', subject: JSON.stringify([of, path]), title: <>The restore of {name}</> },
     async () => {
       if (!target) return;
       const { sandboxId, dir } = target;
-      const { skipped } = await client.files.restore({ ...of, paths: [path], to: sandboxId, dir, overwrite });
-      if (skipped.length > 0)
-        throw fileExists(path, `It was not changed. To replace it, select “${REPLACE}”.`);
+      const options = { ...of, paths: [path || '/'], to: sandboxId, dir, overwrite };
+      const { restored, skipped, leftOut = [] } = await client.files.restore(options);
+      if (skipped.length > 0 && !isDirectory)
+        throw fileExists(path, `It was not changed. To replace it, select “${replace}”.`);
       return {
         message: (
           <>
-            {name} is restored in <TargetLink of={target} />.
+            {name} is restored in <TargetLink of={target} />
+            {isDirectory && `: ${counted(restored, skipped, leftOut)}`}.
           </>
         ),
       };
@@ -56,7 +63,7 @@ export function RestoreFile({
   );
   return (
     <ActionDialog
-      title="Restore this file?"
+      title={`Restore this ${kind}?`}
       submitLabel="Restore"
       disabled={!target?.isRunning}
       action={restoring}
@@ -66,9 +73,10 @@ export function RestoreFile({
         <p>
           Writes{' '}
           <span class="mono">
-            <Name of={`${target.dir}/${path}`} />
+            <Name of={path ? `${target.dir}/${path}` : target.dir} />
           </span>{' '}
           in <TargetLink of={target} />, as it is in the snapshot.
+          {isDirectory && ' Files that are only in the sandbox stay.'}
         </p>
       ) : (
         reading.failure === undefined && <p class="empty">Looking for the workspace…</p>
@@ -80,12 +88,18 @@ export function RestoreFile({
         </Remark>
       )}
       <Failure of={reading.failure} retry={reading.retry} />
-      <TickField label={REPLACE} checked={overwrite} onValue={setOverwrite} />
+      <TickField label={replace} checked={overwrite} onValue={setOverwrite} />
     </ActionDialog>
   );
 }
 
-const REPLACE = 'Replace the file if it exists';
+/** Counts what a restore did. */
+function counted(restored: string[], skipped: string[], leftOut: string[]): string {
+  const parts = [`${restored.length} written`];
+  if (skipped.length > 0) parts.push(`${skipped.length} exist and were not changed`);
+  if (leftOut.length > 0) parts.push(`${leftOut.length} left out, which are no regular files`);
+  return parts.join(', ');
+}
 
 function TargetLink({ of: { sandboxId, workspace } }: { of: RestoreTarget }) {
   const link = workspace
