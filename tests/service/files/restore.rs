@@ -133,8 +133,12 @@ fn nothing_is_written_unless_all_paths_exist() {
     fixture.world.write_file("agent-42", "/workspace/src/a", "a");
     let snapshot = fixture.snapshot_labelled("agent-42", "before");
     fixture.world.remove_file("agent-42", FILE);
-    for (path, code) in [("missing", Code::FileNotFound), ("../x", Code::InvalidArgument)] {
-        fixture.run(Operation::RestoreFiles, &options(&snapshot, &["notes.txt", path])).expect_code(code);
+    for (path, code, names) in [
+        ("missing", Code::FileNotFound, "contains no \"missing\""),
+        ("../x", Code::InvalidArgument, "`paths[1]` contains \"..\""),
+    ] {
+        let error = fixture.run(Operation::RestoreFiles, &options(&snapshot, &["notes.txt", path])).expect_code(code);
+        assert!(error.message().contains(names), "{error}");
         assert_eq!(content(&fixture, FILE), None);
     }
 }

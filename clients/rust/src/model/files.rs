@@ -23,9 +23,14 @@ impl FilePath {
 
     /// Parses a path. Fails with [`Code::InvalidArgument`](super::Code::InvalidArgument).
     pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_option("path", text)
+    }
+
+    /// As [`parse`](Self::parse), for the option with this name.
+    pub(super) fn parse_option(name: &str, text: &str) -> Result<Self> {
         let refuse = |why: &str| {
             Err(Error::invalid_argument(
-                format!("`path` {why}"),
+                format!("`{name}` {why}"),
                 "Pass a path relative to the directory of the snapshot or the workspace, such as \"src/main.rs\".",
             ))
         };

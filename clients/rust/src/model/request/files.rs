@@ -172,10 +172,11 @@ impl Content for Vec<FilePath> {
         if raw.is_empty() || raw.len() > most {
             return Err(Error::invalid_argument(
                 format!("`paths` must have 1–{most} paths, got {}", raw.len()),
-                format!("Pass 1 to {most} paths of files in the snapshot."),
+                format!("Pass 1 to {most} paths of files or directories in the snapshot."),
             ));
         }
-        raw.iter().map(|path| FilePath::parse(path)).collect()
+        let parse = |(index, path): (usize, &String)| FilePath::parse_option(&format!("paths[{index}]"), path);
+        raw.iter().enumerate().map(parse).collect()
     }
 }
 
