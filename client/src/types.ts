@@ -3199,7 +3199,7 @@ export interface RestoredFiles {
   skipped: string[];
   /**
    * The paths in the selected directories that are not written: what is not a regular file, such as a
-   * symbolic link, and names that are not UTF-8. Absent if there are none.
+   * symbolic link, empty directories, and names that are not UTF-8. Absent if there are none.
    */
   leftOut?: string[];
 }

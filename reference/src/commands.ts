@@ -2,10 +2,7 @@
 
 /** A command for each operation that has one. The tests run each of them. */
 export const COMMANDS: Record<string, string> = {
-  snapshot: `snapshotter snapshot create @notebook \\
-  --label 'before the refactoring' \\
-  --exclude node_modules \\
-  --idempotency-key 5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11`,
+  snapshot: "snapshotter snapshot create @notebook --label 'before the refactoring'",
   restore: "snapshotter restore @notebook 'before the refactoring'",
   branch: "snapshotter branch @notebook 'before the refactoring'",
   revive: 'snapshotter revive agent-42 --on-diverged rescue',

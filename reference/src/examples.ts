@@ -91,7 +91,15 @@ function curl(place: Place, options: Record<string, unknown> | undefined): strin
     ?.replaceAll("'", String.raw`'\''`)
     .replaceAll('\n', '\n  ');
   const content = options ? ["-H 'Content-Type: application/json'", `-d '${data}'`] : [];
-  return [`curl "$SNAPSHOTTER_ADDRESS${place.path}"`, ...token, ...content].join(' \\\n  ');
+  const address = `$SNAPSHOTTER_ADDRESS${place.path}${exampleQuery(place)}`;
+  return [`curl "${address}"`, ...token, ...content].join(' \\\n  ');
+}
+
+/** Returns the query with the parameters that have an example. */
+function exampleQuery({ route }: Place): string {
+  const given = (route.parameters ?? []).filter(({ in: part, example }) => part === 'query' && example);
+  const query = given.flatMap(({ name, example }) => [example].flat().map((value) => `${name}=${value}`));
+  return query.length > 0 ? `?${query.join('&')}` : '';
 }
 
 /** Returns a call with the client. */

@@ -60,13 +60,8 @@ impl ExampleRecorder {
     fn snapshots(&mut self) {
         let sandbox = self.create_notebook();
         let before = json!({ "name": NOTEBOOK, "label": "before the refactoring" });
-        self.run(
-            Operation::Snapshot,
-            json!({
-                "name": NOTEBOOK, "label": "before the refactoring", "excludes": ["node_modules"],
-                "idempotencyKey": "5f0c1ad2-7f5b-4f0e-9d57-0d1c8b6f3a11",
-            }),
-        );
+        // Without a key, so that a reader who runs the example again gets no earlier answer.
+        self.run(Operation::Snapshot, before.clone());
         self.run(Operation::Restore, before.clone());
         self.run(Operation::Branch, before.clone());
         self.run(Operation::List, json!({ "name": NOTEBOOK, "limit": 20 }));

@@ -105,7 +105,11 @@ impl Show for RestoredFiles {
         let help = if note.is_empty() { "" } else { " Pass `--overwrite` to replace existing files.\n" };
         let nothing = if self.restored.is_empty() && !note.is_empty() { "Nothing was restored: " } else { "" };
         let place = lines([sanitize_for_terminal(&format!("in {} of the sandbox {}", self.dir, self.sandbox_id))]);
-        let why = if self.left_out.is_empty() { "" } else { "Only regular files are restored, no symbolic links.\n" };
+        let why = if self.left_out.is_empty() {
+            ""
+        } else {
+            "Only regular files are restored, no links and empty directories.\n"
+        };
         let files = table(["RESULT", "PATH"], restored.chain(skipped).chain(left_out));
         format!("{files}{place}{nothing}{note}{help}{why}")
     }
@@ -153,7 +157,7 @@ mod tests {
         assert!(text.contains("\nNothing was restored: 2 files exist and were not replaced"), "{text}");
         assert!(
             text.contains("left out  link\n")
-                && text.ends_with("Only regular files are restored, no symbolic links.\n")
+                && text.ends_with("Only regular files are restored, no links and empty directories.\n")
         );
     }
 }

@@ -29,10 +29,10 @@ pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
 }
 
 /// Returns the warning about a workspace that was rolled back or promoted. The switch itself loses nothing: its answer repeats what
-/// an earlier end of a container may have lost.
+/// was lost before, because a container ended without a stop or its files could not be captured.
 pub fn switch_warning(described: &WorkspaceDescription) -> Option<String> {
     let loss = loss_of(described);
-    (!loss.is_empty()).then(|| format!("before this, a container ended without a stop: {loss} may be lost"))
+    (!loss.is_empty()).then(|| format!("before this, files were not saved: {loss} may be lost"))
 }
 
 /// Returns the warning about a stopped workspace. That of a container that had ended includes what its start may have lost.
@@ -114,7 +114,7 @@ mod tests {
         };
         assert_eq!(
             warning(true).unwrap(),
-            "before this, a container ended without a stop: changes that are in no snapshot may be lost"
+            "before this, files were not saved: changes that are in no snapshot may be lost"
         );
         assert_eq!(warning(false), None);
     }

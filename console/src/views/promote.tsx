@@ -37,7 +37,7 @@ export function Promote({
       const message = (
         <>
           {name} has the files of {from} now, in the sandbox <Name of={promoted.sandboxId} />.
-          {promoted.mayHaveLost && ` Before this, a container ended without a stop. ${POSSIBLE_LOSS}`}
+          {promoted.mayHaveLost && ` Before this, files were not saved. ${POSSIBLE_LOSS}`}
           <SavedBefore of={promoted} />
         </>
       );

@@ -108,17 +108,19 @@ fn parameters() -> Value {
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
     let text = || json!({ "type": "string" });
     let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "description": description, "schema": text() });
+    let mut workspace = query(
+        "workspace",
+        "The name of a workspace to return tools for. Repeat the parameter for several workspaces.",
+        texts(),
+    );
+    workspace["example"] = json!(["notebook"]);
     json!([
         query(
             "sandbox",
             "The id of a sandbox to return tools for. Repeat the parameter for several sandboxes.",
             texts()
         ),
-        query(
-            "workspace",
-            "The name of a workspace to return tools for. Repeat the parameter for several workspaces.",
-            texts()
-        ),
+        workspace,
         query("tenant", "The tenant of these workspaces.", text()),
         query("dir", "The directory of these sandboxes.", text()),
         query("style", "The style of the tool names.", json!({ "type": "string", "enum": ["namespaced", "flat"] })),

@@ -115,7 +115,7 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         ),
         Code::SnapshotHasDependents => (
             "The snapshot snap-abcdefghij012345 is needed by \"agent-42-branch-k3f9x2ab\".",
-            "Take a snapshot of each sandbox that depends on it, or pass `force: true` to delete it anyway.",
+            "Take a snapshot of each of these sandboxes that is still used, or pass `force: true` to delete it anyway.",
         ),
         Code::LabelTaken => {
             ("Another snapshot already has the label \"before\".", "Use another label, or pass `replace: true`.")

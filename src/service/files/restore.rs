@@ -89,6 +89,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 let request = Request::List { path, after, limit: ListFilesRequest::MAX_LIMIT as usize };
                 let (answer, _) = self.ask_located(source, &directory, &request).await?;
                 let Answer::Page { entries, next } = answer else { return Err(other_answer()) };
+                if entries.is_empty() {
+                    selected.left_out.push(directory.clone().into());
+                }
                 for NamedAttributes { name, attributes } in entries {
                     let place = directory.child(&String::from_utf8_lossy(name.as_bytes()));
                     match (attributes.kind, name) {
@@ -177,7 +180,8 @@ struct SelectedFiles {
     files: Vec<(FilePath, Attributes)>,
     /// The paths of `files`.
     paths: BTreeSet<FilePath>,
-    /// The paths of what lies in a selected directory, but is neither a regular file nor a directory with a name in UTF-8.
+    /// The paths of what lies in a selected directory, but is neither a regular file nor a directory with a name in UTF-8; and the
+    /// paths of empty directories.
     left_out: Vec<String>,
 }
 

@@ -98,7 +98,7 @@ fn delete_of_snapshot_with_dependents_does_not_advise_to_unpin_it() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.restore(&snapshot).unwrap();
     let error = delete(&fixture, &snapshot).expect_code(Code::SnapshotHasDependents);
-    assert!(error.remediation().starts_with("Take a snapshot of each sandbox"), "{}", error.remediation());
+    assert!(error.remediation().starts_with("Take a snapshot of each of these sandboxes"), "{}", error.remediation());
 }
 
 #[test]

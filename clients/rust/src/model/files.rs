@@ -339,8 +339,8 @@ pub struct RestoredFiles {
     pub restored: Vec<String>,
     /// The paths at which something existed, which was left unchanged.
     pub skipped: Vec<String>,
-    /// The paths in the selected directories that are not written: what is not a regular file, such as a symbolic link, and names
-    /// that are not UTF-8. Absent if there are none.
+    /// The paths in the selected directories that are not written: what is not a regular file, such as a symbolic link, empty
+    /// directories, and names that are not UTF-8. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }

@@ -224,7 +224,7 @@ impl Error {
             (true, []) => ("is pinned".to_owned(), "Unpin it with unpin(), or pass `force: true` to delete it anyway."),
             (false, names) => (
                 format!("is needed by {}", names.join(", ")),
-                "Take a snapshot of each sandbox that depends on it, or pass `force: true` to delete it anyway.",
+                "Take a snapshot of each of these sandboxes that is still used, or pass `force: true` to delete it anyway.",
             ),
             (true, names) => (
                 format!("is pinned and needed by {}", names.join(", ")),
