@@ -108,12 +108,13 @@ fn parameters() -> Value {
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
     let text = || json!({ "type": "string" });
     let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "description": description, "schema": text() });
-    let mut workspace = query(
-        "workspace",
-        "The name of a workspace to return tools for. Repeat the parameter for several workspaces.",
-        texts(),
-    );
-    workspace["example"] = json!(["notebook"]);
+    let workspace = json!({
+        "name": "workspace",
+        "in": "query",
+        "description": "The name of a workspace to return tools for. Repeat the parameter for several workspaces.",
+        "schema": texts(),
+        "example": ["notebook"],
+    });
     json!([
         query(
             "sandbox",
