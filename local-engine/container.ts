@@ -41,7 +41,11 @@ type CallQuery = { call: number; method: string; command?: string };
  * What a container without a server runs, unless its request names something else. It has a name of its own, so that no `pkill`
  * of a program ends the container.
  */
-const DEFAULT_ENTRYPOINT = ['bash', '-c', 'printf entrypoint >/proc/self/comm; exec 3<> <(:); read -ru 3'];
+const DEFAULT_ENTRYPOINT = [
+  'bash',
+  '-c',
+  'printf entrypoint >/proc/self/comm; unset TMOUT; exec 3<> <(:); read -ru 3',
+];
 
 /** A sandbox's container. */
 export class Container extends BaseContainer {

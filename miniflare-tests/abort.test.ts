@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import type { Call } from '../local-engine/index.ts';
-import { isAfterBackup, isArchiving, isUnpacking, isUploading, until, World } from './world.ts';
+import { isArchiving, isUnpacking, isUploading, until, World } from './world.ts';
 
 /** The snapshotter's main module with sandboxes that log their sessions. */
 const WITH_SESSIONS = fileURLToPath(new URL('./caller/sessions.mjs', import.meta.url));
@@ -84,7 +84,8 @@ describe('an abort', () => {
     assert.deepEqual([error.code, error.kind], ['ABORTED', 'transient']);
     release.resolve();
     await until(() => calls.some(isUploading));
-    await until(async () => calls.some(isAfterBackup) && (await world.objects()).length === 0);
+    await until(() => lines('"discarded":{"count":1') === 1);
+    assert.deepEqual(await world.objects(), []);
   });
 
   test('during a restore ends the call at once, and the new sandbox is destroyed', async () => {

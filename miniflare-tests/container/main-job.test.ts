@@ -33,6 +33,25 @@ for (const sandboxesOf of ['snapshotter', 'application'] as const) {
       await world.assertRestores(again, print, expected);
     });
 
+    test('the end of a container is known when the command that it ended is answered', async () => {
+      const name = 'ended';
+      const workspace = world.workspace(name);
+      await workspace.create();
+      await workspace.exec('echo saved >file');
+      await world.snapshot(await workspace.sandboxId());
+      for (let round = 1; round <= 5; round++) {
+        const command = 'kill -TERM 1; sleep 60';
+        assert.equal(
+          (await world.failure(world.rpc('exec', { name, command }))).code,
+          'OPERATION_INTERRUPTED',
+        );
+        assert.equal((await workspace.describe()).containerEnded, true, `round ${round}`);
+        const { stdout, started } = await world.rpc('exec', { name, command: 'cat file' });
+        assert.deepEqual([stdout, started.how], ['saved\n', 'restored'], `round ${round}`);
+      }
+      await workspace.delete();
+    });
+
     test('a workspace keeps its files by name', async () => {
       const workspace = world.workspace('project');
       await workspace.create();

@@ -31,7 +31,7 @@ use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ExecRequest, ReviveRequest, SandboxTarget};
 use crate::model::required_container::RequiredContainer;
-use crate::model::{Error, Result, SandboxId, ShortId};
+use crate::model::{Code, Error, Result, SandboxId, ShortId};
 use crate::ports::{CallerCommands, InputOf, Ports, RunningCommand};
 
 /// The prefix of the files with the inputs of commands. They are outside of every directory that can be captured.
@@ -68,7 +68,14 @@ pub async fn start<P: Ports>(
     // A stream is read only once, so there is no second attempt.
     let destination =
         Destination { target: request.selection.target()?, revive: revive_request(&request), once: input.is_some() };
-    let work = async |found| start_in(&ports, &request, found, input.take(), &abort).await;
+    let work = async |found: ResumedWorkspace| {
+        let id = found.sandbox_id.clone();
+        let started = start_in(&ports, &request, found, input.take(), &abort).await;
+        if started.as_ref().is_err_and(|error| error.code() == Code::OperationInterrupted) {
+            running::observe_end(&*ports, &id).await;
+        }
+        started
+    };
     attempts::in_sandbox(&*ports, &destination, work).await
 }
 

@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
@@ -12,11 +13,18 @@ use crate::model::exec_call::CommandEvent;
 use crate::model::named::Address;
 use crate::model::{Code, Error, Failure, Result, Runtime, SandboxId, Status, Timestamp};
 use crate::ports::{
-    Background, CallerCommands, Clock, NamedWorkspaceClient, Ports, RunningCommand, RunningCommandOf, Sandboxes,
+    Background, CallerCommands, Clock, NamedWorkspaceClient, Ports, RunningCommand, RunningCommandOf,
+    SandboxLedgerClient, Sandboxes,
 };
 use crate::service::CancellationToken;
 use crate::service::calls::failures::{During, from_sandbox};
 use crate::service::calls::limits::CallKind;
+
+/// How often the status of a sandbox is read after the output of a command broke off.
+const END_CHECKS: u32 = 10;
+
+/// The time between two of these checks.
+const END_CHECK_WAIT: Duration = Duration::from_millis(200);
 
 /// Kills a command in the background if its caller cancels it, or if the guard is dropped before the command has ended.
 pub(super) struct KillGuard(Option<oneshot::Sender<()>>);
@@ -130,14 +138,28 @@ impl<P: Ports> Execution<P> {
     /// Returns the error of a command whose output ended before the command did: whether a stop or the deletion of the workspace
     /// ended it.
     async fn interruption(&self) -> Error {
-        let interrupted = || Error::exec_interrupted(&self.sandbox_id);
-        let (Some(address), Ok(workspaces)) = (&self.workspace, self.ports.named_workspaces()) else {
-            return interrupted();
-        };
-        match workspaces.is_stopped(address).await {
-            Ok(true) => Error::exec_stopped(&self.sandbox_id, address),
-            Err(error) if error.code() == Code::WorkspaceNotFound => Error::exec_deleted(&self.sandbox_id, address),
-            Ok(false) | Err(_) => interrupted(),
+        if let (Some(address), Ok(workspaces)) = (&self.workspace, self.ports.named_workspaces()) {
+            match workspaces.is_stopped(address).await {
+                Ok(true) => return Error::exec_stopped(&self.sandbox_id, address),
+                Err(error) if error.code() == Code::WorkspaceNotFound => {
+                    return Error::exec_deleted(&self.sandbox_id, address);
+                }
+                Ok(false) | Err(_) => {}
+            }
         }
+        observe_end(&*self.ports, &self.sandbox_id).await;
+        Error::exec_interrupted(&self.sandbox_id)
+    }
+}
+
+/// Waits until the status of a sandbox says that its container has ended, for about 2 seconds: the output of a command breaks off
+/// a moment earlier, and the next call would take the container for a running one. Reads only the status, which starts nothing.
+pub(super) async fn observe_end<P: Ports>(ports: &P, id: &SandboxId) {
+    let Ok(ledgers) = ports.sandbox_ledgers() else { return };
+    for _ in 0..END_CHECKS {
+        if ledgers.has_ended(id).await.unwrap_or(true) {
+            return;
+        }
+        ports.clock().sleep(END_CHECK_WAIT).await;
     }
 }

@@ -9,7 +9,7 @@ use sandbox_snapshotter::model::{Code, Result};
 use sandbox_snapshotter::service::{CancellationToken, exec};
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE};
+use crate::support::{CommandResult, ExpectError, FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE};
 
 fn run(fixture: &Fixture) -> Result<Value> {
     fixture.run(Operation::Exec, &json!({ "name": WORKSPACE, "command": "true" }))
@@ -155,4 +155,19 @@ fn missing_working_directory_of_a_workspace_is_reported_with_the_way_back() {
         let error = fixture.run(operation, &options).expect_code(Code::InvalidDirectory);
         assert!(error.remediation().contains("`rollback`"), "{error}");
     }
+}
+
+#[test]
+fn command_whose_container_ends_is_answered_when_the_next_call_sees_that() {
+    let fixture = Fixture::with_workspace();
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.plan_command("crash", |world, call| {
+        world.end_container_unnoticed(&call.sandbox);
+        CommandResult::success()
+    });
+    fixture.world.reset_calls();
+    fixture.world.before(Method::Status).nth(4).run(move |world| world.end_container(&id));
+    let options = json!({ "name": WORKSPACE, "command": "crash" });
+    fixture.run(Operation::Exec, &options).expect_code(Code::OperationInterrupted);
+    assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["containerEnded"], true);
 }
