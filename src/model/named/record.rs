@@ -93,8 +93,8 @@ pub struct NamedRecord {
     /// Whether the last stop found that the container had ended, and a snapshot may not have all its files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub container_ended: bool,
-    /// Whether files may be lost of which the ledger of the present sandbox does not know, and no answer has reported it, or
-    /// only one that may have been lost.
+    /// Whether files may be lost of which the ledger of the present sandbox does not know. It stays until the next start; the loss
+    /// counts as reported once `restore_report` is [`RestoreReport::Again`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unreported_loss: bool,
     /// Since when the files of `unreported_loss` may be lost, if that is known.
