@@ -2,9 +2,18 @@
 
 use std::num::NonZeroU32;
 
+use sandbox_snapshotter_client::model::request::ForkRequest;
+
 /// Parses a whole number from 0.
 pub fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("pass a whole number from 0 to {}", u32::MAX))
+}
+
+/// Parses the number of forks.
+pub fn forks(text: &str) -> Result<u32, String> {
+    let most = ForkRequest::MAX_COUNT;
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("pass a whole number from 1 to {most}"))
 }
 
 /// Parses a whole number from 1.
@@ -25,6 +34,7 @@ mod tests {
             "retention set a --keep-weekly 4294967296",
             "workspace create a --autosave-keep 0",
             "workspace fork a --count 1.5",
+            "workspace fork a --count 101",
             "snapshot create a --compression-threads 0",
             "snapshot create a --freeze-timeout 30s --freeze x --thaw y",
             "snapshot list a --limit x",

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime};
 use super::duration::DurationArg;
-use super::number::number;
+use super::number::{forks, number};
 use super::secrets::Secrets;
 use super::settings::Settings;
 use sandbox_snapshotter_client::model::Runtime;
@@ -261,7 +261,7 @@ pub struct Fork {
     #[arg(long, value_name = "NEW-NAME")]
     pub new_name: Option<String>,
     /// The number of forks
-    #[arg(long, value_name = "N", value_parser = number, default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = forks, default_value_t = 1)]
     pub count: u32,
     /// Begin with this snapshot, or with the newest one (`latest`), without a new capture [default: the present files]
     #[arg(long, value_name = "latest|ID|REF|LABEL")]

@@ -22,6 +22,14 @@ pub(super) struct Totals {
     pub files: usize,
     /// The size of their contents, in bytes.
     pub size_bytes: u64,
+    /// How many devices and pipes were left out. A snapshot and a directory of a sandbox can contain them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Totals {
@@ -34,7 +42,11 @@ impl Totals {
     fn text(self, path: &str) -> String {
         let (files, size, path) =
             (count(self.files, "file", "files"), size(self.size_bytes), sanitize_for_terminal(path));
-        lines([format!("Copied {files}, {size}, to {path}")])
+        let left_out = match self.left_out {
+            0 => String::new(),
+            left_out => format!("; {} left out", count(left_out, "device or pipe was", "devices and pipes were")),
+        };
+        lines([format!("Copied {files}, {size}, to {path}{left_out}")])
     }
 }
 
@@ -112,5 +124,9 @@ mod tests {
         assert_eq!(copied.text, "Copied 2 files, 34.5 kB, to back\n");
         let expected = json!({ "sandboxId": "s", "output": "back", "copied": { "files": 2, "sizeBytes": 34_500 } });
         assert_eq!(copied.document, expected);
+        totals.left_out = 1;
+        let copied = Copied::local_directory(json!({ "sandboxId": "s" }), Path::new("back"), totals);
+        assert_eq!(copied.text, "Copied 2 files, 34.5 kB, to back; 1 device or pipe was left out\n");
+        assert_eq!(copied.document["copied"]["leftOut"], 1);
     }
 }

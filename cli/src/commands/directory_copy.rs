@@ -256,7 +256,7 @@ mod tests {
         for (name, size) in [("1", 3), ("a/2", 4), ("a/b/3", 5)] {
             fs::write(folder.path().join(name), vec![0; size]).unwrap();
         }
-        assert_eq!(count_files(folder.path()).unwrap(), Totals { files: 3, size_bytes: 12 });
+        assert_eq!(count_files(folder.path()).unwrap(), Totals { files: 3, size_bytes: 12, left_out: 0 });
     }
 
     #[test]

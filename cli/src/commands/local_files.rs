@@ -73,7 +73,7 @@ fn copy_bytes(from: &mut impl Read, to: &mut File, path: &Path) -> Result<u64> {
 }
 
 /// Unpacks a tar into a directory. Refuses names that lead out of it, and does not write through symbolic links out of it.
-/// Returns the totals of its files.
+/// Returns the totals of its files. Devices and pipes are left out.
 pub(super) fn unpack(tar: impl Read, target: &Path, force: bool) -> Result<Totals> {
     let mut archive = Archive::new(tar);
     archive.set_overwrite(force);
@@ -89,6 +89,8 @@ pub(super) fn unpack(tar: impl Read, target: &Path, force: bool) -> Result<Total
         } else if kind.is_file() || kind.is_symlink() || kind.is_hard_link() {
             unpack_entry(&mut entry, target)?;
             totals.add(entry.size());
+        } else {
+            totals.left_out += 1;
         }
     }
     directories.sort_by(|one, other| other.path_bytes().cmp(&one.path_bytes()));
@@ -234,7 +236,7 @@ mod tests {
     fn files_are_unpacked() {
         let folder = Folder::new();
         let totals = unpack(Cursor::new(files(&["a", "b/c"])), &folder.target(), false).unwrap();
-        assert_eq!(totals, Totals { files: 2, size_bytes: 2 });
+        assert_eq!(totals, Totals { files: 2, size_bytes: 2, left_out: 0 });
         assert_eq!(fs::read(folder.target().join("b/c")).unwrap(), b"x");
     }
 

@@ -35,10 +35,12 @@ pub fn switch_warning(described: &WorkspaceDescription) -> Option<String> {
     (!loss.is_empty()).then(|| format!("before this, files were not saved: {loss} may be lost"))
 }
 
-/// Returns the warning about a stopped workspace. That of a container that had ended includes what its start may have lost.
+/// Returns the warning about a stopped workspace. That of a container that had ended includes what its start may have lost. The stop
+/// itself loses nothing: its answer repeats what the start may have lost.
 pub fn stop_warning(described: &WorkspaceDescription) -> Option<String> {
     let ended = || format!("the container had ended before the stop; {UNSAVED} may be lost");
-    described.container_ended.then(ended).or_else(|| loss_warning_of(described))
+    let at_start = || loss_warning_of(described).map(|warning| format!("at its last start, {warning}"));
+    described.container_ended.then(ended).or_else(at_start)
 }
 
 /// Returns which files a workspace may have lost.

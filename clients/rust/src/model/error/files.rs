@@ -6,11 +6,13 @@ use crate::model::{BackupId, Code, Directory, Error, Failure, SandboxId, Snapsho
 impl Error {
     /// [`Code::FileNotFound`], for a path that a snapshot does not contain.
     pub fn file_not_found(id: &SnapshotId, path: &FilePath) -> Self {
-        Self::new(
-            Code::FileNotFound,
-            format!("The snapshot {id} contains no {:?}.", path.as_str()),
-            "List the files of its directory. Paths are relative to the directory that the snapshot contains.",
-        )
+        let remediation = if path.as_str().starts_with('/') {
+            "Pass the path without the directory that the snapshot contains: \"src/main.rs\" for \"/workspace/src/main.rs\"."
+        } else {
+            "List the files of its directory. Paths are relative to the directory that the snapshot contains."
+        };
+        let message = format!("The snapshot {id} contains no {:?}.", path.as_str());
+        Self::new(Code::FileNotFound, message, remediation)
     }
 
     /// [`Code::NotADirectory`], for a path to or through something other than a directory.
