@@ -54,14 +54,60 @@ describe('files of a snapshot', () => {
     assert.equal(await world.exec(origin, 'cat src/main.rs'), 'one\n');
   });
 
-  test('are those of a directory, without its links', async () => {
-    await world.exec(origin, "ln -s main.rs src/link; mkdir src/empty; printf x > $'src/\\xff'");
+  test('are those of a directory, with its links and directories, and their attributes', async () => {
+    const make = [
+      "ln -s 'main.rs $(odd)' src/link; touch -h -d @1234567890 src/link; ln -s /nowhere src/deep/dangling",
+      "mkdir -m 700 src/empty; chmod 1777 src/deep; printf x > $'src/\\xff'; mkfifo src/pipe; ln -s $'\\xff' src/odd",
+    ];
+    await world.exec(origin, make.join('\n'));
     ref = await world.snapshot(origin);
+    const list = `find src -mindepth 1 ! -name $'\\xff' ! -name pipe ! -name odd -printf '%P %y %m %l ' \\
+      \\( -type d -printf '\\n' -o -printf '%Ts\\n' \\) | LC_ALL=C sort`;
+    const before = await world.exec(origin, list);
     await world.exec(origin, 'rm -r src');
     const { restored, skipped, leftOut } = await restore({ paths: ['src'] });
-    assert.deepEqual([restored.sort(), skipped], [['src/deep/large', 'src/main.rs'], []]);
-    assert.deepEqual(leftOut?.sort(), ['src/empty', 'src/link', 'src/\ufffd']);
-    assert.equal(await world.exec(origin, 'sha256sum -c --quiet /tmp/sum; ls src'), 'deep\nmain.rs\n');
+    const written = ['src/deep/dangling', 'src/deep/large', 'src/empty', 'src/link', 'src/main.rs'];
+    assert.deepEqual([restored.sort(), skipped], [written, []]);
+    assert.deepEqual(leftOut?.sort(), ['src/odd', 'src/pipe', 'src/\ufffd']);
+    assert.equal(await world.exec(origin, list), before);
+    await world.exec(origin, 'sha256sum -c --quiet /tmp/sum');
+    const again = await restore({ paths: ['src', 'src/empty'] });
+    assert.deepEqual(
+      [again.restored, again.skipped.sort()],
+      [[], written.filter((path) => path !== 'src/empty')],
+    );
+  });
+
+  test('are those of a directory with hundreds of files', async () => {
+    await world.exec(
+      origin,
+      'for n in $(seq 300); do mkdir -p many/$((n % 7)); echo $n > many/$((n % 7))/$n; done',
+    );
+    ref = await world.snapshot(origin);
+    const list = 'find many -type f -exec sha256sum {} + | LC_ALL=C sort';
+    const before = await world.exec(origin, list);
+    await world.exec(origin, 'rm -r many/[0-5]; echo newer > many/6/6');
+    const { restored, skipped } = await restore({ paths: ['many'] });
+    assert.deepEqual([restored.length + skipped.length, skipped.length], [300, 43]);
+    await restore({ paths: ['many/6'], overwrite: true });
+    assert.equal(await world.exec(origin, list), before);
+  });
+
+  test('are in directories with the attributes of the snapshot', async () => {
+    await world.exec(origin, 'chmod 711 src; chmod 700 src/deep');
+    ref = await world.snapshot(origin);
+    await world.exec(origin, 'rm -r src');
+    assert.deepEqual((await restore({ paths: ['src/deep/large'] })).restored, ['src/deep/large']);
+    assert.equal(await world.exec(origin, 'stat -c %a src src/deep'), '711\n700\n');
+  });
+
+  test('replace links, and are not written through them', async () => {
+    await world.exec(origin, 'ln -s main.rs src/link');
+    ref = await world.snapshot(origin);
+    await world.exec(origin, 'ln -sf /nowhere src/link');
+    assert.deepEqual((await restore({ paths: ['src/link'] })).skipped, ['src/link']);
+    assert.deepEqual((await restore({ paths: ['src/link'], overwrite: true })).restored, ['src/link']);
+    assert.equal(await world.exec(origin, 'readlink src/link; cat src/link'), 'main.rs\none\n');
   });
 
   test('do not follow symbolic links', async () => {

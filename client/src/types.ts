@@ -3193,13 +3193,16 @@ export interface RestoredFiles {
   sandboxId: string;
   /** The directory that the files were written to. */
   dir: string;
-  /** The paths of the files that were written, relative to the directory. */
+  /**
+   * The paths of the files, symbolic links and empty directories that were written, relative to the
+   * directory.
+   */
   restored: string[];
-  /** The paths at which something existed, which was left unchanged. */
+  /** The paths of files and links at which something existed, which was left unchanged. */
   skipped: string[];
   /**
-   * The paths in the selected directories that are not written: what is not a regular file, such as a
-   * symbolic link, empty directories, and names that are not UTF-8. Absent if there are none.
+   * The paths in the selected directories that are not written: devices, pipes, and names and targets of
+   * links that are not UTF-8. Absent if there are none.
    */
   leftOut?: string[];
 }
@@ -3207,8 +3210,8 @@ export interface RestoredFiles {
 /** The request to write files of a snapshot to a running sandbox. */
 export type RestoreFilesOptions = Selection & {
   /**
-   * The paths of regular files and directories in the snapshot: 1–100, with at most 1,000 files and 16
-   * MiB together.
+   * The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most
+   * 1,000 of these and 16 MiB together.
    *
    * @minItems 1
    * @maxItems 100

@@ -14,7 +14,7 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::exec::OutputStream;
 use crate::model::exec_call::{CommandEvent, CommandRefusal, ContainerCommand};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::file_part::{FileParts, PartOutcome, PartsRefusal};
 use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::{ContainerIdentity, Directory, Failure, SandboxId};
 use crate::ports::{CallerCommands, RunningCommand};
@@ -27,16 +27,18 @@ impl CallerCommands for SandboxStubs {
     type RunningCommand = CommandStream;
     type Input = web_sys::ReadableStream;
 
-    async fn write_file_part(
+    async fn write_file_parts(
         &self,
         id: &SandboxId,
         dir: &Directory,
         required: &RequiredContainer,
-        part: &FilePart,
-    ) -> Result<Result<PartOutcome, Refusal<PartRefusal>>, Failure> {
-        let script = scripts::write_file_part(dir, required, part);
+        parts: &FileParts,
+    ) -> Result<Result<Vec<PartOutcome>, Refusal<PartsRefusal>>, Failure> {
+        let script = scripts::write_file_parts(dir, required, parts);
         let stdout = self.run_in(id, &script, COMMAND_TIMEOUT_MILLIS, required.identity()).await?;
-        scripts::read_part_outcome(&stdout).ok_or_else(|| unreadable("the output of a write"))
+        let is_of_each = |outcomes: &Vec<_>| outcomes.len() == parts.parts.len();
+        let outcomes = scripts::read_part_outcomes(&stdout).filter(|read| read.as_ref().map_or(true, is_of_each));
+        outcomes.ok_or_else(|| unreadable("the output of a write"))
     }
 
     async fn run_command(

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 pub use snapshot_archive::protocol::{
-    Answer, Attributes, Change, ChangeKind, DiffOutcome, DiffRequest, DownloadRequest, EntryKind, ListingPart, Name,
-    NamedAttributes, NamedTotals, Outcome, Request,
+    Answer, Attributes, Change, ChangeKind, DiffOutcome, DiffRequest, DownloadRequest, EntryKind, ListingPart,
+    MAX_READ, Name, NamedAttributes, NamedTotals, Outcome, Request,
 };
 pub use snapshot_archive::{Certainty, Difference, Form, Side, Totals, compare as compare_paths};
 

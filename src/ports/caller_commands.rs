@@ -7,7 +7,7 @@ use crate::model::background_call::{BackgroundCall, BackgroundOutcome, Backgroun
 use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use crate::model::exec_call::{CommandEvent, ContainerCommand};
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::file_part::{FileParts, PartOutcome, PartsRefusal};
 use crate::model::required_container::{Refusal, RequiredContainer};
 use crate::model::{ContainerIdentity, Directory, Failure, Result, SandboxId};
 
@@ -30,15 +30,16 @@ pub trait CallerCommands {
     /// See [`Self::write_input`].
     type Input;
 
-    /// Writes a part of a file to the directory, or returns why the part was refused. Creates missing directories, and
-    /// follows no symbolic link. `required` is as for [`run_command`](Self::run_command).
-    fn write_file_part(
+    /// Writes parts of files, links and directories to the directory, and returns the outcome of each; or returns why one was
+    /// refused, or all were. Creates missing directories, and follows no symbolic link. `required` is as for
+    /// [`run_command`](Self::run_command).
+    fn write_file_parts(
         &self,
         id: &SandboxId,
         dir: &Directory,
         required: &RequiredContainer,
-        part: &FilePart,
-    ) -> impl Future<Output = Result<Result<PartOutcome, Refusal<PartRefusal>>, Failure>>;
+        parts: &FileParts,
+    ) -> impl Future<Output = Result<Result<Vec<PartOutcome>, Refusal<PartsRefusal>>, Failure>>;
 
     /// Runs a command of a caller, and returns its events. Refuses the command in a container that does not
     /// meet `required`. Starts the container if it is not running, unless `required` is an identity.

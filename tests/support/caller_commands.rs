@@ -6,7 +6,7 @@ use sandbox_snapshotter::model::background_call::{BackgroundCall, BackgroundOutc
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
 use sandbox_snapshotter::model::exec_call::ContainerCommand;
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::file_part::{FileParts, PartOutcome, PartsRefusal};
 use sandbox_snapshotter::model::required_container::{Refusal, RequiredContainer};
 use sandbox_snapshotter::model::{ContainerIdentity, Directory, Failure, SandboxId};
 use sandbox_snapshotter::ports::CallerCommands;
@@ -18,19 +18,19 @@ impl<S: Scheduler> CallerCommands for Namespace<S> {
     type RunningCommand = MemoryCommand<S>;
     type Input = String;
 
-    async fn write_file_part(
+    async fn write_file_parts(
         &self,
         id: &SandboxId,
         dir: &Directory,
         required: &RequiredContainer,
-        part: &FilePart,
-    ) -> Result<Result<PartOutcome, Refusal<PartRefusal>>, Failure> {
-        let (dir, part, own) = (dir.clone(), part.clone(), required.clone());
+        parts: &FileParts,
+    ) -> Result<Result<Vec<PartOutcome>, Refusal<PartsRefusal>>, Failure> {
+        let (dir, parts, own) = (dir.clone(), parts.clone(), required.clone());
         let write = move |world: &Rc<World<S>>, id: &SandboxId| {
             world.check_container(id, &own).map_err(Refusal::Container)?;
-            world.with_container(id, |container, _| container.write_part(dir.as_str(), &part)).map_err(Refusal::Call)
+            world.with_container(id, |container, _| container.write_parts(dir.as_str(), &parts)).map_err(Refusal::Call)
         };
-        self.run_expected_script(Method::WriteFilePart, id, required.identity(), write).await
+        self.run_expected_script(Method::WriteFileParts, id, required.identity(), write).await
     }
 
     async fn run_command(

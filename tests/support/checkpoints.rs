@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::checkpoint::{
     RestoredCheckpoint,
 };
 use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, CheckpointRefusal};
-use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::file_part::{FilePart, FileParts, PartContent, PartOutcome, PartRefusal, PartsRefusal};
 use sandbox_snapshotter::model::{CheckpointName, DirectoryContent, SandboxId, Timestamp};
 
 use super::containers::{Container, Files, is_under, sha256};
@@ -46,29 +46,53 @@ impl<S: Scheduler> World<S> {
 }
 
 impl<S: Scheduler> Container<S> {
-    /// Writes a part of a file. Its content must be text.
-    pub(super) fn write_part(&mut self, dir: &str, part: &FilePart) -> Result<PartOutcome, PartRefusal> {
+    /// Writes parts of files. Their content must be text. There are directories only where files are, and the content of a link is its
+    /// target.
+    pub(super) fn write_parts(&mut self, dir: &str, parts: &FileParts) -> Result<Vec<PartOutcome>, PartsRefusal> {
         let content = self.directory_content(dir);
         if !matches!(content, DirectoryContent::NonEmpty | DirectoryContent::Empty) {
-            return Err(PartRefusal::NotADirectory(content));
+            return Err(PartsRefusal::NotADirectory(content));
         }
+        let mut before = Vec::new();
+        for part in &parts.parts {
+            match self.write_part(dir, parts, part) {
+                Ok(outcome) => before.push(outcome),
+                Err(why) => return Err(PartsRefusal::Part { before, why }),
+            }
+        }
+        Ok(before)
+    }
+
+    fn write_part(&mut self, dir: &str, parts: &FileParts, part: &FilePart) -> Result<PartOutcome, PartRefusal> {
         let path = format!("{dir}/{}", part.path);
         let is_file_above = |file: &String| path.starts_with(&format!("{file}/"));
-        if self.files.keys().any(is_file_above) || self.files.keys().any(|file| is_under(file, &path) && *file != path)
-        {
+        let is_directory = self.files.keys().any(|file| is_under(file, &path) && *file != path);
+        let is_blocked = match part.content {
+            PartContent::Directory { .. } => self.files.contains_key(&path),
+            PartContent::Bytes { .. } | PartContent::Link { .. } => is_directory,
+        };
+        if self.files.keys().any(is_file_above) || is_blocked {
             return Err(PartRefusal::Blocked);
         }
-        let incomplete = self.incomplete_files.entry(part.token.clone()).or_default();
-        if incomplete.len() as u64 != part.offset {
-            return Err(PartRefusal::Failed("the incomplete file has another size".into()));
-        }
-        incomplete.push_str(std::str::from_utf8(&part.bytes).unwrap());
-        let Some(end) = part.end else { return Ok(PartOutcome::Stored) };
-        let content = self.incomplete_files.remove(&part.token).unwrap();
-        if content.len() as u64 != end.size {
-            return Err(PartRefusal::Failed("the file has another size".into()));
-        }
-        if self.files.contains_key(&path) && !end.overwrite {
+        let content = match &part.content {
+            PartContent::Directory { .. } if is_directory => return Ok(PartOutcome::Exists),
+            PartContent::Directory { .. } => return Ok(PartOutcome::Placed),
+            PartContent::Link { target, .. } => target.clone(),
+            PartContent::Bytes { offset, bytes, end } => {
+                let incomplete = self.incomplete_files.entry(parts.token.clone()).or_default();
+                if incomplete.len() as u64 != *offset {
+                    return Err(PartRefusal::Failed("the incomplete file has another size".into()));
+                }
+                incomplete.push_str(std::str::from_utf8(bytes).unwrap());
+                let Some(end) = end else { return Ok(PartOutcome::Stored) };
+                let content = self.incomplete_files.remove(&parts.token).unwrap();
+                if content.len() as u64 != end.size {
+                    return Err(PartRefusal::Failed("the file has another size".into()));
+                }
+                content
+            }
+        };
+        if self.files.contains_key(&path) && !parts.overwrite {
             return Ok(PartOutcome::Exists);
         }
         self.write_files(Files::from([(path, content)]));

@@ -36,7 +36,7 @@ pub enum Method {
     RunHook,
     Freeze,
     Thaw,
-    WriteFilePart,
+    WriteFileParts,
     TakePlatformSnapshot,
     RunCommand,
     WriteInput,

@@ -100,9 +100,9 @@ Examples:
   snapshotter restore-files @notebook before-upgrade src docs/guide.md
   snapshotter restore-files agent-42 before a b --to @notebook --overwrite
 
-A directory selects the regular files in it, at most 1,000. Existing files are
-skipped unless --overwrite is set. The exit status is 4 if all files were
-skipped.")]
+A directory selects everything in it, at most 1,000 files, links and
+directories. Existing files are skipped unless --overwrite is set. The exit
+status is 4 if all files were skipped.")]
 pub struct RestoreFiles {
     /// The sandbox that the snapshot was taken of, or @NAME for a named workspace
     #[arg(value_name = "SANDBOX|@NAME")]

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::common::{Confirmation, IdempotencyKey, Paging, RuntimeOption, runtime};
 use super::duration::DurationArg;
-use super::number::{forks, number};
+use super::number::forks;
 use super::secrets::Secrets;
 use super::settings::Settings;
 use sandbox_snapshotter_client::model::Runtime;

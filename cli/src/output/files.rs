@@ -108,7 +108,7 @@ impl Show for RestoredFiles {
         let why = if self.left_out.is_empty() {
             ""
         } else {
-            "Only regular files are restored, no links and empty directories.\n"
+            "Devices and pipes are not restored, and no names and targets of links that are not UTF-8.\n"
         };
         let files = table(["RESULT", "PATH"], restored.chain(skipped).chain(left_out));
         format!("{files}{place}{nothing}{note}{help}{why}")
@@ -157,7 +157,9 @@ mod tests {
         assert!(text.contains("\nNothing was restored: 2 files exist and were not replaced"), "{text}");
         assert!(
             text.contains("left out  link\n")
-                && text.ends_with("Only regular files are restored, no links and empty directories.\n")
+                && text.ends_with(
+                    "Devices and pipes are not restored, and no names and targets of links that are not UTF-8.\n"
+                )
         );
     }
 }

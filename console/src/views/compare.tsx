@@ -71,11 +71,11 @@ export function Compare({
 }) {
   const [other, setOther] = useState((parentOf(node, others, nodes) ?? others[0])?.id ?? PRESENT);
   const choices = [
+    ...(present ? [[PRESENT, `Present files of ${present.name}`] as const] : []),
     ...others.map((other) => {
       const taken = takenAt(other) && `, ${age(takenAt(other), now.peek())}`;
       return [other.id, `${other.name}${taken} (${other.selected.sandboxId})`] as const;
     }),
-    ...(present ? [[PRESENT, `Present files of ${present.name}`] as const] : []),
   ];
   const of = ({ selected: { sandboxId, snapshotId = '' } }: SnapshotNode) => ({ sandboxId, snapshotId });
   const submit = (event: Event) => {

@@ -97,7 +97,8 @@ export function RestoreFiles({
 function counted(restored: string[], skipped: string[], leftOut: string[]): string {
   const parts = [`${restored.length} written`];
   if (skipped.length > 0) parts.push(`${skipped.length} exist and were not changed`);
-  if (leftOut.length > 0) parts.push(`${leftOut.length} left out, which are no regular files`);
+  if (leftOut.length > 0)
+    parts.push(`${leftOut.length} left out, which are devices or pipes, or have names that are not UTF-8`);
   return parts.join(', ');
 }
 

@@ -8,7 +8,7 @@
 //! - [`arrival`]: the check that the files of a backup are in place
 //! - [`file_call`]: a call of a caller about files; [`file_outcome`]: its output
 //! - [`file_walk`]: the list of all files, and the hashes of some
-//! - [`file_part`]: a part of a file of a snapshot
+//! - [`file_part`]: files, links and directories of a snapshot
 //! - [`files`]: the content of the image, hashes of files, and the watch for changes
 //! - [`freeze`]: the commands that freeze files during a capture
 //! - [`required_container`]: the check of the container at the begin of each call
@@ -47,8 +47,8 @@ pub(super) use exec_output::CommandOutput;
 pub(super) use file_call::file_command;
 pub(super) use file_outcome::collect_output;
 pub(crate) use file_outcome::read_file_outcome;
-pub(crate) use file_part::read_part_outcome;
-pub(super) use file_part::write_file_part;
+pub(crate) use file_part::read_part_outcomes;
+pub(super) use file_part::write_file_parts;
 pub(super) use files::{changed_since_save, changed_since_watch, hash_files, list_directory, read_watch, watch};
 pub(crate) use files::{read_hashes, read_listing};
 pub(super) use freeze::{freeze, thaw};

@@ -21,7 +21,7 @@ use crate::model::checkpoint_call::{CheckpointCall, CheckpointOutcome, Checkpoin
 use crate::model::exclude::IgnoredNames;
 use crate::model::exec_call::ContainerCommand;
 use crate::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use crate::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use crate::model::file_part::{FileParts, PartOutcome, PartsRefusal};
 use crate::model::freeze::{Freeze, FreezeReport};
 use crate::model::freeze_call::FreezeFailed;
 use crate::model::named::ContainerMarker;
@@ -249,11 +249,11 @@ impl<S: Sandboxes, C: Clock> CallerCommands for TimeLimited<S, C> {
     type Input = S::Input;
 
     limit! {
-        write_file_part(
+        write_file_parts(
             dir: &Directory,
             required: &RequiredContainer,
-            part: &FilePart,
-        ) -> Result<PartOutcome, Refusal<PartRefusal>>, CallKind::Command;
+            parts: &FileParts,
+        ) -> Result<Vec<PartOutcome>, Refusal<PartsRefusal>>, CallKind::Command;
         run_command(required: &RequiredContainer, command: &ContainerCommand) -> S::RunningCommand, CallKind::Command;
         write_input(path: &str, input: S::Input) -> (), CallKind::Exec(ExecRequest::MAX_TIMEOUT);
         kill_command(command_id: &str, expected: Option<ContainerIdentity>) -> (), CallKind::Command;

@@ -6,6 +6,7 @@ pub mod in_sandbox;
 mod list;
 mod read;
 mod restore;
+mod selected_entries;
 mod stat;
 mod summary;
 

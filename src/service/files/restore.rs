@@ -1,12 +1,13 @@
-//! `files/restore`: files and directories of a snapshot, written to a running sandbox.
+//! `files/restore`: files, links and directories of a snapshot, written to a running sandbox.
 
-use std::collections::BTreeSet;
-
-use super::{error_of, missing_archive, other_answer};
-use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, Name, NamedAttributes, Outcome, Request};
-use crate::model::file_part::{FileEnd, FilePart, PartOutcome, PartRefusal};
-use crate::model::files::{FilePath, RestoredFiles};
-use crate::model::request::{ListFilesRequest, RestoreFilesRequest};
+use super::other_answer;
+use super::selected_entries::{SelectedEntries, SelectedEntry};
+use crate::model::archive::{Answer, Attributes, EntryKind, LocatedSnapshot, MAX_READ, Name, Request};
+use crate::model::file_part::{
+    FileEnd, FileOwner, FilePart, FileParts, PartContent, PartOutcome, PartRefusal, PartsRefusal,
+};
+use crate::model::files::RestoredFiles;
+use crate::model::request::RestoreFilesRequest;
 use crate::model::required_container::RequiredContainer;
 use crate::model::{Directory, Error, Result};
 use crate::ports::{CallerCommands, Ports, SandboxLedgerClient};
@@ -35,8 +36,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::files_of_other_lineage(&source.root_id, &root_id));
         }
         self.running_status().await?;
-        let SelectedFiles { files, left_out, .. } = self.select_files(&source, &request.paths, &abort).await?;
-        let total = total_bytes(files.iter().map(|(_, attributes)| attributes.size));
+        let selected = self.select_entries(&source, &request.paths, &abort).await?;
+        let total = selected.total_bytes();
         if total > RestoreFilesRequest::MAX_BYTES {
             return Err(Error::restored_files_too_large(total, RestoreFilesRequest::MAX_BYTES));
         }
@@ -44,167 +45,180 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let dir = self.directory(request.dir)?;
         let what = format!("calls that write files in the sandbox {:?}", self.id.as_str());
         let permit = self.in_process.checkpoint_queue.acquire(None, &what)?;
-        let overwrite = request.overwrite;
-        let work = async move |snapshotter: Self| {
-            let mut answer = RestoredFiles {
-                snapshot_id: source.snapshot_id.clone(),
-                sandbox_id: (*snapshotter.id).clone(),
-                dir: dir.clone(),
-                restored: Vec::new(),
-                skipped: Vec::new(),
-                left_out,
-            };
-            for (path, attributes) in files {
-                let placed = snapshotter.restore_file(&source, &dir, &path, &attributes, overwrite).await?;
-                let list = if placed == PartOutcome::Placed { &mut answer.restored } else { &mut answer.skipped };
-                list.push(path.into());
-            }
-            Ok(answer)
+        let writer = Writer {
+            source,
+            parts: FileParts {
+                token: self.random_short_id()?.as_str().to_owned(),
+                overwrite: request.overwrite,
+                parts: Vec::new(),
+            },
+            are_parents: Vec::new(),
+            dir,
+            restored: Vec::new(),
+            skipped: Vec::new(),
         };
+        let work = async move |snapshotter: Self| writer.write(&snapshotter, selected).await;
         self.in_runtime(request.runtime)?.run_exclusively(permit, true, work, abort).await
     }
+}
 
-    /// Returns the regular files at paths of a snapshot, and those below the directories at these paths.
-    async fn select_files(
-        &self,
-        source: &LocatedSnapshot,
-        paths: &[FilePath],
-        abort: &CancellationToken,
-    ) -> Result<SelectedFiles> {
-        let mut selected = SelectedFiles::default();
-        let mut directories = Vec::new();
-        for path in paths {
-            let attributes = self.stat(source, path).await?;
-            match attributes.kind {
-                EntryKind::File => selected.add(path.normalized(), attributes),
-                EntryKind::Directory => directories.push(path.normalized()),
-                _ => return Err(Error::file_not_regular(&source.snapshot_id, path)),
-            }
-        }
-        while let Some(directory) = directories.pop() {
-            let mut after = None;
-            loop {
-                abort.check()?;
-                let path = directory.as_str().to_owned();
-                let request = Request::List { path, after, limit: ListFilesRequest::MAX_LIMIT as usize };
-                let (answer, _) = self.ask_located(source, &directory, &request).await?;
-                let Answer::Page { entries, next } = answer else { return Err(other_answer()) };
-                if entries.is_empty() {
-                    selected.left_out.push(directory.clone().into());
-                }
-                for NamedAttributes { name, attributes } in entries {
-                    let place = directory.child(&String::from_utf8_lossy(name.as_bytes()));
-                    match (attributes.kind, name) {
-                        (EntryKind::Directory, Name::Text(_)) => directories.push(place),
-                        (EntryKind::File, Name::Text(_)) => selected.add(place, attributes),
-                        _ => selected.left_out.push(place.into()),
-                    }
-                }
-                let found = selected.files.len() + selected.left_out.len() + directories.len();
-                if found > RestoreFilesRequest::MAX_FILES {
-                    return Err(Error::too_many_restored_files(RestoreFilesRequest::MAX_FILES));
-                }
-                after = next;
-                if after.is_none() {
-                    break;
+/// Writes entries of a snapshot, with as many of them in a command as fit.
+struct Writer {
+    source: LocatedSnapshot,
+    dir: Directory,
+    /// The parts of the next command.
+    parts: FileParts,
+    /// Of each of them, whether it is a directory that contains other entries.
+    are_parents: Vec<bool>,
+    restored: Vec<String>,
+    skipped: Vec<String>,
+}
+
+impl Writer {
+    async fn write<P: Ports>(
+        mut self,
+        snapshotter: &CloudflareSandboxSnapshotter<P>,
+        SelectedEntries { entries, left_out, .. }: SelectedEntries,
+    ) -> Result<RestoredFiles> {
+        let mut rest = entries.as_slice();
+        while let Some((group, others)) =
+            rest.split_at_checked(group_length(rest)).filter(|(group, _)| !group.is_empty())
+        {
+            let mut starts = read_starts(snapshotter, &self.source, group).await?.into_iter();
+            for entry in group {
+                let mut part = match entry.attributes.kind {
+                    EntryKind::File => bytes_part(entry, 0, starts.next().ok_or_else(other_answer)?),
+                    _ => other_part(entry)?,
+                };
+                loop {
+                    let next = match &part.content {
+                        PartContent::Bytes { offset, bytes, end: None } => Some(offset + bytes.len() as u64),
+                        _ => None,
+                    };
+                    self.push(snapshotter, part, entry.is_parent).await?;
+                    let Some(offset) = next else { break };
+                    let path = entry.path.as_str().to_owned();
+                    let request = Request::Read { path, offset, length: FilePart::MAX_BYTES.into() };
+                    let (_, bytes) = snapshotter.ask_located(&self.source, &entry.path, &request).await?;
+                    part = bytes_part(entry, offset, bytes);
                 }
             }
+            rest = others;
         }
-        Ok(selected)
+        self.flush(snapshotter).await?;
+        Ok(RestoredFiles {
+            snapshot_id: self.source.snapshot_id,
+            sandbox_id: (*snapshotter.id).clone(),
+            dir: self.dir,
+            restored: self.restored,
+            skipped: self.skipped,
+            left_out,
+        })
     }
 
-    async fn stat(&self, source: &LocatedSnapshot, path: &FilePath) -> Result<Attributes> {
-        let request = Request::Stat { path: path.as_str().to_owned() };
-        let (answer, _) = self.ask_located(source, path, &request).await?;
-        let Answer::Entry(attributes) = answer else { return Err(other_answer()) };
-        Ok(attributes)
-    }
-
-    async fn ask_located(
-        &self,
-        source: &LocatedSnapshot,
-        path: &FilePath,
-        request: &Request,
-    ) -> Result<(Answer, Vec<u8>)> {
-        match self.ask_archive(&source.location, request).await?.map_err(missing_archive)? {
-            (Outcome::Answer(answer), bytes) => Ok((answer, bytes)),
-            (other, _) => Err(error_of(other, &source.snapshot_id, source.location.id(), path)),
+    /// Adds a part to the next command. Runs the command first if the part does not fit into it.
+    async fn push<P: Ports>(
+        &mut self,
+        snapshotter: &CloudflareSandboxSnapshotter<P>,
+        part: FilePart,
+        is_parent: bool,
+    ) -> Result<()> {
+        let length: usize = self.parts.parts.iter().map(FilePart::length).sum();
+        if self.parts.parts.len() == FileParts::MAX || length + part.length() > FileParts::MAX_LENGTH {
+            self.flush(snapshotter).await?;
         }
+        self.parts.parts.push(part);
+        self.are_parents.push(is_parent);
+        Ok(())
     }
 
-    /// Writes a file part by part. It appears when it is complete.
-    async fn restore_file(
-        &self,
-        source: &LocatedSnapshot,
-        dir: &Directory,
-        path: &FilePath,
-        attributes: &Attributes,
-        overwrite: bool,
-    ) -> Result<PartOutcome> {
-        let token = self.random_short_id()?.as_str().to_owned();
-        let mut offset = 0;
-        loop {
-            let request = Request::Read { path: path.as_str().to_owned(), offset, length: FilePart::MAX_BYTES.into() };
-            let (_, bytes) = self.ask_located(source, path, &request).await?;
-            let next = offset + bytes.len() as u64;
-            let Attributes { size, mode, uid, gid, mtime, .. } = *attributes;
-            let end = (next >= size).then_some(FileEnd { size, mode, uid, gid, mtime, overwrite });
-            let part = FilePart { path: path.clone(), token: token.clone(), offset, bytes, end };
-            let outcome = self.send_part(dir, &part).await?;
-            if outcome != PartOutcome::Stored || next >= size {
-                return Ok(outcome);
+    async fn flush<P: Ports>(&mut self, snapshotter: &CloudflareSandboxSnapshotter<P>) -> Result<()> {
+        if self.parts.parts.is_empty() {
+            return Ok(());
+        }
+        let outcomes = snapshotter.send_parts(&self.dir, &self.parts).await?;
+        let parts = self.parts.parts.drain(..).zip(self.are_parents.drain(..));
+        for ((part, is_parent), outcome) in parts.zip(outcomes) {
+            let is_directory = matches!(part.content, PartContent::Directory { .. });
+            match outcome {
+                PartOutcome::Placed if !is_parent => self.restored.push(part.path.into()),
+                PartOutcome::Exists if !is_directory => self.skipped.push(part.path.into()),
+                _ => {}
             }
-            offset = next;
         }
+        Ok(())
     }
+}
 
-    async fn send_part(&self, dir: &Directory, part: &FilePart) -> Result<PartOutcome> {
+/// Returns how many of the first entries are read at once.
+fn group_length(entries: &[SelectedEntry]) -> usize {
+    let mut bytes = 0;
+    let fits = entries.iter().take(FileParts::MAX).take_while(|entry| {
+        bytes += entry.attributes.size.min(FilePart::MAX_BYTES.into());
+        bytes <= MAX_READ
+    });
+    fits.count()
+}
+
+/// Returns the first bytes of each file among the entries.
+async fn read_starts<P: Ports>(
+    snapshotter: &CloudflareSandboxSnapshotter<P>,
+    source: &LocatedSnapshot,
+    entries: &[SelectedEntry],
+) -> Result<Vec<Vec<u8>>> {
+    let files = || entries.iter().filter(|entry| entry.attributes.kind == EntryKind::File);
+    let Some(first) = files().next() else { return Ok(Vec::new()) };
+    let paths = files().map(|entry| entry.path.as_str().to_owned()).collect();
+    let request = Request::ReadStarts { paths, length: FilePart::MAX_BYTES.into() };
+    let (answer, bytes) = snapshotter.ask_located(source, &first.path, &request).await?;
+    let Answer::Starts { lengths } = answer else { return Err(other_answer()) };
+    let mut rest = bytes.as_slice();
+    let mut take = |length: usize| {
+        let (start, others) = rest.split_at_checked(length).ok_or_else(other_answer)?;
+        rest = others;
+        Ok(start.to_vec())
+    };
+    lengths.into_iter().map(&mut take).collect()
+}
+
+/// Returns a part of a file.
+fn bytes_part(entry: &SelectedEntry, offset: u64, bytes: Vec<u8>) -> FilePart {
+    let Attributes { size, mode, uid, gid, mtime, .. } = entry.attributes;
+    // An archive may claim any size: a file that ends before has no further part, and is refused by its size.
+    let is_last = offset + bytes.len() as u64 >= size || bytes.is_empty();
+    let end = is_last.then_some(FileEnd { size, mode, owner: FileOwner { uid, gid }, mtime });
+    FilePart { path: entry.path.clone(), content: PartContent::Bytes { offset, bytes, end } }
+}
+
+/// Returns the part of a link or a directory.
+fn other_part(entry: &SelectedEntry) -> Result<FilePart> {
+    let &Attributes { kind, mode, uid, gid, mtime, ref target, .. } = &entry.attributes;
+    let owner = FileOwner { uid, gid };
+    let content = match (kind, target) {
+        (EntryKind::Directory, _) => PartContent::Directory { mode, owner },
+        (EntryKind::Symlink, Some(Name::Text(target))) => PartContent::Link { target: target.clone(), owner, mtime },
+        _ => return Err(other_answer()),
+    };
+    Ok(FilePart { path: entry.path.clone(), content })
+}
+
+impl<P: Ports> CloudflareSandboxSnapshotter<P> {
+    async fn send_parts(&self, dir: &Directory, parts: &FileParts) -> Result<Vec<PartOutcome>> {
         let send = async |required: &RequiredContainer| {
-            let sent = self.sandboxes()?.write_file_part(&self.id, dir, required, part).await;
+            let sent = self.sandboxes()?.write_file_parts(&self.id, dir, required, parts).await;
             sent.map_err(self.failed(During::Files))
         };
         self.run_in_container(send).await?.map_err(|refusal| match refusal {
-            PartRefusal::NotADirectory(content) => {
+            PartsRefusal::NotADirectory(content) => {
                 identity::check_directory(dir, content).err().unwrap_or_else(Error::internal)
             }
-            PartRefusal::Blocked => Error::file_place_blocked(&self.id, dir, &part.path),
-            PartRefusal::Failed(output) => Error::file_not_written(&self.id, dir, &part.path, &output),
+            PartsRefusal::Part { before, why } => match (parts.parts.get(before.len()), why) {
+                (Some(part), PartRefusal::Blocked) => Error::file_place_blocked(&self.id, dir, &part.path),
+                (Some(part), PartRefusal::Failed(output)) => {
+                    Error::file_not_written(&self.id, dir, &part.path, &output)
+                }
+                (None, _) => Error::internal(),
+            },
         })
-    }
-}
-
-/// The files of a snapshot that a call selects.
-#[derive(Default)]
-struct SelectedFiles {
-    /// The regular files, each once.
-    files: Vec<(FilePath, Attributes)>,
-    /// The paths of `files`.
-    paths: BTreeSet<FilePath>,
-    /// The paths of what lies in a selected directory, but is neither a regular file nor a directory with a name in UTF-8; and the
-    /// paths of empty directories.
-    left_out: Vec<String>,
-}
-
-impl SelectedFiles {
-    fn add(&mut self, path: FilePath, attributes: Attributes) {
-        if self.paths.insert(path.clone()) {
-            self.files.push((path, attributes));
-        }
-    }
-}
-
-/// Returns the sum of sizes. An archive may claim any size of a file, so the sum is limited to the largest number.
-fn total_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
-    sizes.into_iter().fold(0, u64::saturating_add)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sum_of_claimed_sizes_is_not_small_again() {
-        assert_eq!(total_bytes([1 << 63, 1 << 63, 5]), u64::MAX);
-        assert_eq!(total_bytes([1, 2]), 3);
     }
 }

@@ -172,7 +172,7 @@ fn files_are_restored_to_a_branch_and_not_to_another_lineage() {
 fn failure_of_the_sandbox_leaves_the_place_unchanged() {
     let (fixture, snapshot) = Fixture::with_snapshot();
     fixture.world.write_file("agent-42", FILE, "newer");
-    fixture.world.before(Method::WriteFilePart).fail_transiently();
+    fixture.world.before(Method::WriteFileParts).fail_transiently();
     fixture.run(Operation::RestoreFiles, &overwriting(&snapshot, &["notes.txt"])).expect_code(Code::SandboxUnavailable);
     assert_eq!(content(&fixture, FILE).as_deref(), Some("newer"));
 }

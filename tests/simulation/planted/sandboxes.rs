@@ -8,7 +8,7 @@ use sandbox_snapshotter::model::checkpoint_call::{CheckpointCall, CheckpointOutc
 use sandbox_snapshotter::model::exclude::IgnoredNames;
 use sandbox_snapshotter::model::exec_call::ContainerCommand;
 use sandbox_snapshotter::model::file_call::{FileCall, FileOutcome, FileRefusal};
-use sandbox_snapshotter::model::file_part::{FilePart, PartOutcome, PartRefusal};
+use sandbox_snapshotter::model::file_part::{FileParts, PartOutcome, PartsRefusal};
 use sandbox_snapshotter::model::freeze::{Freeze, FreezeReport};
 use sandbox_snapshotter::model::freeze_call::FreezeFailed;
 use sandbox_snapshotter::model::named::ContainerMarker;
@@ -258,11 +258,11 @@ impl CallerCommands for PlantedSandboxes {
             call: &BackgroundCall
         ) -> Result<BackgroundOutcome, Refusal<BackgroundRefusal>>;
         call_files(required: &RequiredContainer, call: &FileCall) -> Result<FileOutcome, Refusal<FileRefusal>>;
-        write_file_part(
+        write_file_parts(
             dir: &Directory,
             required: &RequiredContainer,
-            part: &FilePart
-        ) -> Result<PartOutcome, Refusal<PartRefusal>>;
+            parts: &FileParts
+        ) -> Result<Vec<PartOutcome>, Refusal<PartsRefusal>>;
         run_checkpoint(
             dir: &Directory,
             required: &RequiredContainer,

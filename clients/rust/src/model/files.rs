@@ -71,6 +71,11 @@ impl FilePath {
         if directory.is_empty() { Self(name.to_owned()) } else { Self(format!("{directory}/{name}")) }
     }
 
+    /// Returns the paths of the directories above a normalized path, the outermost first.
+    pub fn parents(&self) -> impl Iterator<Item = Self> {
+        self.0.match_indices('/').filter_map(|(at, _)| self.0.get(..at)).map(|parent| Self(parent.to_owned()))
+    }
+
     /// Returns the path of the directory itself.
     pub fn root() -> Self {
         Self("/".to_owned())
@@ -335,12 +340,12 @@ pub struct RestoredFiles {
     pub sandbox_id: SandboxId,
     /// The directory that the files were written to.
     pub dir: Directory,
-    /// The paths of the files that were written, relative to the directory.
+    /// The paths of the files, symbolic links and empty directories that were written, relative to the directory.
     pub restored: Vec<String>,
-    /// The paths at which something existed, which was left unchanged.
+    /// The paths of files and links at which something existed, which was left unchanged.
     pub skipped: Vec<String>,
-    /// The paths in the selected directories that are not written: what is not a regular file, such as a symbolic link, empty
-    /// directories, and names that are not UTF-8. Absent if there are none.
+    /// The paths in the selected directories that are not written: devices, pipes, and names and targets of links that are not UTF-8.
+    /// Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }

@@ -109,7 +109,7 @@ impl Error {
     /// [`Code::InvalidArgument`], for more files than one call restores.
     pub fn too_many_restored_files(most: usize) -> Self {
         Self::invalid_argument(
-            format!("The directories of `paths` contain more than {most} files and directories."),
+            format!("The directories of `paths` contain more than {most} files, links and directories."),
             "Pass subdirectories or files. For all files, roll back or fork the workspace, restore the snapshot, or download it.",
         )
     }
@@ -127,7 +127,8 @@ impl Error {
         Self::new(
             Code::NotADirectory,
             format!(
-                "In {:?} of the sandbox {:?}, {:?} is a directory, or leads through something other than a directory.",
+                "In {:?} of the sandbox {:?}, something is in the way of {:?}: a directory in the place of a file, or something else in \
+                 the place of a directory.",
                 dir.as_str(),
                 id.as_str(),
                 path.as_str()

@@ -122,7 +122,8 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub selection: Selection,
-        /// The paths of regular files and directories in the snapshot: 1–100, with at most 1,000 files and 16 MiB together.
+        /// The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most 1,000 of these and 16 MiB
+        /// together.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS)))]
         pub paths: Vec<FilePath>,
         /// The sandbox to write the files to. It must be running. If absent, the one that the snapshot was taken of, or the present one
@@ -141,7 +142,7 @@ request! {
 impl RestoreFilesRequest {
     /// The maximum number of paths.
     pub const MAX_PATHS: usize = 100;
-    /// The maximum number of files, with those in the directories.
+    /// The maximum number of files, links and directories, with those in the directories.
     pub const MAX_FILES: usize = 1000;
     /// The maximum number of bytes of all files.
     pub const MAX_BYTES: u64 = 16 * 1024 * 1024;

@@ -1,12 +1,16 @@
 //! Requests about an archive, and their answers, in the form in which WebAssembly modules exchange them.
 
+mod conversions;
+
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::diff::{self, Certainty, Difference};
 use crate::download::{Download, Form};
 use crate::sorted::Side;
-use crate::summary::{EntryTotals, Summary, Totals, summarize};
-use crate::{Archives, Child, Compared, Entry, Error, Kind, LeftOut, Listing, Path, Result, Source};
+use crate::summary::{Totals, summarize};
+use crate::{Archive, Archives, Compared, Error, LeftOut, Listing, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
 pub const MAX_READ: u64 = 1 << 20;
@@ -36,6 +40,13 @@ pub enum Request {
         /// The offset of the first byte.
         offset: u64,
         /// The maximum number of bytes; at most [`MAX_READ`] are read.
+        length: u64,
+    },
+    /// For the beginnings of files.
+    ReadStarts {
+        /// The paths of the files.
+        paths: Vec<String>,
+        /// The maximum number of bytes of each.
         length: u64,
     },
     /// For what a directory contains.
@@ -140,7 +151,12 @@ pub enum Answer {
         /// The name after which the next page begins, unless this is the last one.
         next: Option<Name>,
     },
-    /// To `Summarize`: see [`Summary`].
+    /// To `ReadStarts`, which has the bytes beside it.
+    Starts {
+        /// The number of bytes of each of the first files: of those that [`MAX_READ`] bytes include.
+        lengths: Vec<usize>,
+    },
+    /// To `Summarize`: see [`Summary`](crate::summary::Summary).
     Summary {
         /// Everything below the directory.
         totals: Totals,
@@ -211,20 +227,44 @@ pub async fn answer<S: Source>(archives: Archives<S>, request: Request) -> Resul
             Ok((Answer::Page { entries, next: page.next.as_deref().map(Name::from) }, Vec::new()))
         }
         Request::Read { path, offset, length } => {
-            let path = Path::parse(path.as_bytes())?;
+            let mut bytes = Vec::new();
             let range = offset..offset.saturating_add(length.min(MAX_READ));
-            let mut content = archive.read(&path, range).await?;
-            let mut bytes = Vec::with_capacity(usize::try_from(content.remaining()).unwrap_or_default());
-            while let Some(next) = archive.next_bytes(&mut content).await? {
-                bytes.extend_from_slice(&next);
+            let attributes = read(&mut archive, &path, range, &mut bytes).await?;
+            Ok((Answer::Entry(attributes), bytes))
+        }
+        Request::ReadStarts { paths, length } => {
+            let (mut bytes, mut lengths) = (Vec::new(), Vec::new());
+            for path in paths {
+                let before = bytes.len();
+                read(&mut archive, &path, 0..length.min(MAX_READ), &mut bytes).await?;
+                if bytes.len() as u64 > MAX_READ {
+                    bytes.truncate(before);
+                    break;
+                }
+                lengths.push(bytes.len() - before);
             }
-            Ok((Answer::Entry(content.entry().into()), bytes))
+            Ok((Answer::Starts { lengths }, bytes))
         }
         Request::Summarize { path } => {
             let path = Path::parse(path.as_bytes())?;
             Ok((summarize(&mut archive, &path).await?.into(), Vec::new()))
         }
     }
+}
+
+/// Appends a range of a file to `bytes`. Returns the attributes of the file.
+async fn read<S: Source>(
+    archive: &mut Archive<S>,
+    path: &str,
+    range: Range<u64>,
+    bytes: &mut Vec<u8>,
+) -> Result<Attributes> {
+    let mut content = archive.read(&Path::parse(path.as_bytes())?, range).await?;
+    bytes.reserve(usize::try_from(content.remaining()).unwrap_or_default());
+    while let Some(next) = archive.next_bytes(&mut content).await? {
+        bytes.extend_from_slice(&next);
+    }
+    Ok(content.entry().into())
 }
 
 /// A request for a download.
@@ -360,66 +400,5 @@ async fn compare<S: Source>(from: Compared<S>, to: Compared<S>, request: &DiffRe
             consumed: page.consumed,
         },
         Err((side, error)) => DiffOutcome::Failed { side, outcome: error.into() },
-    }
-}
-
-impl From<&diff::Change> for Change {
-    fn from(change: &diff::Change) -> Self {
-        let kind = match &change.kind {
-            diff::ChangeKind::Added => ChangeKind::Added,
-            diff::ChangeKind::Removed => ChangeKind::Removed,
-            diff::ChangeKind::Changed(differences) => ChangeKind::Changed(differences.clone()),
-            diff::ChangeKind::Renamed { from } => ChangeKind::Renamed(from[..].into()),
-        };
-        Self {
-            path: change.path[..].into(),
-            kind,
-            certainty: change.certainty,
-            before: change.before.as_ref().map(Attributes::from),
-            after: change.after.as_ref().map(Attributes::from),
-            hash: change.hash.clone(),
-        }
-    }
-}
-
-impl From<&Child> for NamedAttributes {
-    fn from(child: &Child) -> Self {
-        Self { name: child.name[..].into(), attributes: (&child.entry).into() }
-    }
-}
-
-impl From<Summary> for Answer {
-    fn from(summary: Summary) -> Self {
-        let entries = summary.entries.map(|entries| entries.iter().map(NamedTotals::from).collect());
-        let largest = summary.largest.iter().map(|(path, bytes)| (Name::from(&path[..]), *bytes)).collect();
-        Self::Summary { totals: summary.totals, entries, largest }
-    }
-}
-
-impl From<&EntryTotals> for NamedTotals {
-    fn from(entry: &EntryTotals) -> Self {
-        Self { name: entry.name[..].into(), kind: (&entry.kind).into(), totals: entry.totals }
-    }
-}
-
-impl From<&Entry> for Attributes {
-    fn from(entry: &Entry) -> Self {
-        let target = match &entry.kind {
-            Kind::Symlink { target } => Some(target[..].into()),
-            _ => None,
-        };
-        let Entry { mode, uid, gid, mtime, size, .. } = *entry;
-        Self { kind: (&entry.kind).into(), mode, uid, gid, mtime, size, target }
-    }
-}
-
-impl From<&Kind> for EntryKind {
-    fn from(kind: &Kind) -> Self {
-        match kind {
-            Kind::Directory => Self::Directory,
-            Kind::File | Kind::HardLink { .. } => Self::File,
-            Kind::Symlink { .. } => Self::Symlink,
-            Kind::BlockDevice(_) | Kind::CharacterDevice(_) | Kind::Fifo | Kind::Socket => Self::Special,
-        }
     }
 }
