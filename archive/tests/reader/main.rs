@@ -16,4 +16,6 @@ mod oracle;
 mod pages;
 mod paths;
 mod ranges;
+#[cfg(feature = "protocol")]
+mod starts;
 mod summary;
