@@ -38,7 +38,7 @@ export const COLUMNS: [Column, ...Column[]] = [
     tested: suites(
       '{broken-container,diff-sandbox,freeze,full-disk,main-job,provenance,restore-files,revive}',
       'exec/{background,workspaces}',
-      'workspaces/{lifecycle,recovery,stop}',
+      'workspaces/{environment,lifecycle,recovery,stop}',
     ),
   },
 ];
