@@ -93,6 +93,17 @@ describe('files of a snapshot', () => {
     assert.equal(await world.exec(origin, list), before);
   });
 
+  test('are written in many parts', async () => {
+    const sum = 'sha256sum big';
+    await world.exec(origin, 'head -c 15000000 /dev/urandom > big');
+    const before = await world.exec(origin, sum);
+    ref = await world.snapshot(origin);
+    await world.exec(origin, 'rm big');
+    assert.deepEqual((await restore({ paths: ['big'] })).restored, ['big']);
+    assert.equal(await world.exec(origin, sum), before);
+    await world.exec(origin, 'rm big');
+  });
+
   test('are in directories with the attributes of the snapshot', async () => {
     await world.exec(origin, 'chmod 711 src; chmod 700 src/deep');
     ref = await world.snapshot(origin);

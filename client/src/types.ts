@@ -3211,7 +3211,7 @@ export interface RestoredFiles {
 export type RestoreFilesOptions = Selection & {
   /**
    * The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most
-   * 1,000 of these and 16 MiB together.
+   * 1,000 of these and 128 MiB together.
    *
    * @minItems 1
    * @maxItems 100

@@ -179,12 +179,17 @@ describe('a file of a snapshot', () => {
     await using tab = await fixture.signedIn(
       `#/diff/${former.ref.originId}/${former.ref.snapshotId}/${await notes().sandboxId()}`,
     );
-    await tab.button('Restore src/notes.txt…').click();
+    await tab.button('Restore src/notes.txt…').waitFor();
+    await tab.button('Restore src…').click();
     await tab.button('Restore').click();
-    await tab.notice('src/notes.txt is restored in the workspace notes.');
-    await tab.button('Restore src/notes.txt…').waitFor({ state: 'detached' });
-    await tab.button('Restore other.txt…').waitFor();
-    assert.equal(await notes().exec('cat src/notes.txt'), 'saved\n');
+    await tab.notice('src is restored in the workspace notes: 1 written.');
+    await tab.button('Restore src…').waitFor({ state: 'detached' });
+    await tab.button('Restore other.txt…').click();
+    await tab.dialog.getByText('Replaces /workspace/other.txt in the workspace notes').waitFor();
+    await tab.button('Replace').click();
+    await tab.notice('other.txt is restored in the workspace notes.');
+    await tab.button('Restore other.txt…').waitFor({ state: 'detached' });
+    assert.equal(await notes().exec('cat src/notes.txt other.txt'), 'saved\nsaved\n');
   });
 
   test('is not offered in the differences between two snapshots, or without the permission', async () => {

@@ -54,6 +54,25 @@ describe('the files of a workspace', () => {
     await until(async () => (await content(tab).inputValue()) === 'theirs\n');
   });
 
+  test('keep a text that is not saved while another page is open', async () => {
+    await using tab = await fixture.signedIn(`${FILES}?path=src%2Fmain.txt`);
+    await content(tab).fill('unsaved\n');
+    await tab.visit(FILES);
+    await tab.link('src/').waitFor();
+    await tab.page.goBack();
+    await tab.page.getByText('This is your text from before, which is not saved.').waitFor();
+    assert.equal(await content(tab).inputValue(), 'unsaved\n');
+    const asked = new Promise<string>((resolve) =>
+      tab.page.once('dialog', (dialog) => void dialog.dismiss().then(() => resolve(dialog.type()))),
+    );
+    await tab.page.evaluate('setTimeout(() => location.reload())');
+    assert.equal(await asked, 'beforeunload');
+    await tab.button('Discard changes').click();
+    await tab.visit(FILES);
+    await tab.page.goBack();
+    await until(async () => (await content(tab).inputValue()) !== 'unsaved\n');
+  });
+
   test('that are not text, or have other line breaks, are not edited', async () => {
     await using tab = await fixture.signedIn(`${FILES}?path=binary`);
     await tab.page.getByText('The content is not text').waitFor();

@@ -19,6 +19,7 @@ export function RestoreFiles({
   of,
   path,
   isDirectory = false,
+  isReplaced = false,
   to,
   onRestored,
   onClose,
@@ -27,12 +28,14 @@ export function RestoreFiles({
   path: string;
   /** Whether the path is that of a directory. */
   isDirectory?: boolean;
+  /** Whether the user knows that the file exists, and that it differs. */
+  isReplaced?: boolean;
   /** The sandbox to write to. If absent, the present one of the snapshot's workspace, or else the snapshot's own. */
   to?: string;
   onRestored?: () => void;
   onClose: () => void;
 }) {
-  const [overwrite, setOverwrite] = useState(false);
+  const [overwrite, setOverwrite] = useState(isReplaced);
   const reading = useOnce(JSON.stringify(['target', of, to]), (options) => readTarget(of, to, options));
   const target = reading.value;
   const name = <Name of={path || '/'} />;
@@ -63,19 +66,19 @@ export function RestoreFiles({
   );
   return (
     <ActionDialog
-      title={`Restore this ${kind}?`}
-      submitLabel="Restore"
+      title={`${isReplaced ? 'Replace' : 'Restore'} this ${kind}?`}
+      submitLabel={isReplaced ? 'Replace' : 'Restore'}
       disabled={!target?.isRunning}
       action={restoring}
       onClose={onClose}
     >
       {target ? (
         <p>
-          Writes{' '}
+          {isReplaced ? 'Replaces' : 'Writes'}{' '}
           <span class="mono">
             <Name of={path ? `${target.dir}/${path}` : target.dir} />
           </span>{' '}
-          in <TargetLink of={target} />, as it is in the snapshot.
+          in <TargetLink of={target} />, {isReplaced ? 'with the one of' : 'as it is in'} the snapshot.
           {isDirectory && ' Files that are only in the sandbox stay.'}
         </p>
       ) : (
@@ -88,7 +91,7 @@ export function RestoreFiles({
         </Remark>
       )}
       <Failure of={reading.failure} retry={reading.retry} />
-      <TickField label={replace} checked={overwrite} onValue={setOverwrite} />
+      {!isReplaced && <TickField label={replace} checked={overwrite} onValue={setOverwrite} />}
     </ActionDialog>
   );
 }

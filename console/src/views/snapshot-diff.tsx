@@ -131,8 +131,13 @@ function Difference({ of, from, to, onRestored }: Sides & { of: FileChange; onRe
   const isText = [of.from, of.to].every((file) => file === undefined || file.type === 'file');
   const hasContent = change !== 'renamed' && (change !== 'changed' || differences?.includes('content'));
   const canOpen = pathBytes === undefined && isText && hasContent;
+  const isRestorable = of.from?.type === 'file' || of.from?.type === 'symlink' || change === 'removed';
   const canRestore =
-    !isSnapshot(to) && pathBytes === undefined && change !== 'renamed' && of.from?.type === 'file';
+    !isSnapshot(to) &&
+    pathBytes === undefined &&
+    change !== 'renamed' &&
+    of.from !== undefined &&
+    isRestorable;
   return (
     <li>
       <div>
@@ -174,6 +179,8 @@ function Difference({ of, from, to, onRestored }: Sides & { of: FileChange; onRe
         <RestoreFiles
           of={from}
           path={path}
+          isDirectory={of.from?.type === 'directory'}
+          isReplaced={change === 'changed'}
           to={to.sandboxId}
           onRestored={onRestored}
           onClose={() => setRestoring(false)}

@@ -13,6 +13,7 @@ import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
+import { draftOf, keepDraft } from './drafts.ts';
 import { FileFacts } from './file-table.tsx';
 
 interface FileProps {
@@ -82,10 +83,11 @@ function Text({ of, ...props }: FileProps & { of: FileContent }) {
   );
 }
 
-/** A text field with the content. It replaces the file only if that has not changed meanwhile. */
+/** A text field with the content, or the draft. It replaces the file only if that has not changed meanwhile. */
 function Editor({ address, path, of, onChange }: FileProps & { of: FileContent }) {
-  const [base, setBase] = useState(of);
-  const [text, setText] = useState(of.content);
+  const [kept] = useState(() => draftOf(address, path));
+  const [base, setBase] = useState(kept?.base ?? of);
+  const [text, setText] = useState(kept?.text ?? of.content);
   const isChanged = text !== base.content;
   const adopt = () => {
     setBase(of);
@@ -94,6 +96,7 @@ function Editor({ address, path, of, onChange }: FileProps & { of: FileContent }
   useEffect(() => {
     if (!isChanged) adopt();
   }, [of.etag]);
+  useEffect(() => keepDraft(address, path, { base, text }), [base, text]);
   const saving = useAction(
     {
       operation: 'files/write',
@@ -138,6 +141,7 @@ function Editor({ address, path, of, onChange }: FileProps & { of: FileContent }
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
+      {kept && isChanged && !isOld && <p class="hint">This is your text from before, which is not saved.</p>}
       {isOld && (
         <Remark>The file has changed since you opened it, so your text cannot be saved over it.</Remark>
       )}

@@ -71,6 +71,9 @@ pub async fn move_file<P: Ports>(ports: &Rc<P>, request: MoveFileRequest) -> Res
     let MoveFileRequest { sandbox, path, to, overwrite } = request;
     check_inner(&path)?;
     check_inner(&to)?;
+    if to.normalized().parents().any(|parent| parent == path.normalized()) {
+        return Err(Error::file_moved_into_itself(&path, &to));
+    }
     let action = FileAction::Move { to: to.clone(), overwrite };
     Ok(FileDescription { path: to.into(), ..describe(ports, &sandbox, path, action, None).await? })
 }

@@ -86,21 +86,10 @@ impl Writer {
         {
             let mut starts = read_starts(snapshotter, &self.source, group).await?.into_iter();
             for entry in group {
-                let mut part = match entry.attributes.kind {
-                    EntryKind::File => bytes_part(entry, 0, starts.next().ok_or_else(other_answer)?),
-                    _ => other_part(entry)?,
-                };
-                loop {
-                    let next = match &part.content {
-                        PartContent::Bytes { offset, bytes, end: None } => Some(offset + bytes.len() as u64),
-                        _ => None,
-                    };
-                    self.push(snapshotter, part, entry.is_parent).await?;
-                    let Some(offset) = next else { break };
-                    let path = entry.path.as_str().to_owned();
-                    let request = Request::Read { path, offset, length: FilePart::MAX_BYTES.into() };
-                    let (_, bytes) = snapshotter.ask_located(&self.source, &entry.path, &request).await?;
-                    part = bytes_part(entry, offset, bytes);
+                if entry.attributes.kind == EntryKind::File {
+                    self.push_file(snapshotter, entry, starts.next().ok_or_else(other_answer)?).await?;
+                } else {
+                    self.push(snapshotter, other_part(entry)?, entry.is_parent).await?;
                 }
             }
             rest = others;
@@ -114,6 +103,47 @@ impl Writer {
             skipped: self.skipped,
             left_out,
         })
+    }
+
+    /// Adds a file, whose first bytes are read already.
+    async fn push_file<P: Ports>(
+        &mut self,
+        snapshotter: &CloudflareSandboxSnapshotter<P>,
+        entry: &SelectedEntry,
+        start: Vec<u8>,
+    ) -> Result<()> {
+        let mut offset = start.len() as u64;
+        let mut is_complete = self.push_bytes(snapshotter, entry, 0, start).await?;
+        while !is_complete {
+            let request = Request::Read { path: entry.path.as_str().to_owned(), offset, length: MAX_READ };
+            let (_, bytes) = snapshotter.ask_located(&self.source, &entry.path, &request).await?;
+            if bytes.is_empty() {
+                is_complete = self.push_bytes(snapshotter, entry, offset, bytes).await?;
+                continue;
+            }
+            for part in bytes.chunks(FilePart::MAX_BYTES as usize) {
+                is_complete = self.push_bytes(snapshotter, entry, offset, part.to_vec()).await?;
+                offset += part.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds bytes of a file. Returns whether they are the last ones. An archive may claim any size: a file that ends before has no
+    /// further part, and is refused by its size.
+    async fn push_bytes<P: Ports>(
+        &mut self,
+        snapshotter: &CloudflareSandboxSnapshotter<P>,
+        entry: &SelectedEntry,
+        offset: u64,
+        bytes: Vec<u8>,
+    ) -> Result<bool> {
+        let Attributes { size, mode, uid, gid, mtime, .. } = entry.attributes;
+        let is_last = offset + bytes.len() as u64 >= size || bytes.is_empty();
+        let end = is_last.then_some(FileEnd { size, mode, owner: FileOwner { uid, gid }, mtime });
+        let part = FilePart { path: entry.path.clone(), content: PartContent::Bytes { offset, bytes, end } };
+        self.push(snapshotter, part, false).await?;
+        Ok(is_last)
     }
 
     /// Adds a part to the next command. Runs the command first if the part does not fit into it.
@@ -179,15 +209,6 @@ async fn read_starts<P: Ports>(
         Ok(start.to_vec())
     };
     lengths.into_iter().map(&mut take).collect()
-}
-
-/// Returns a part of a file.
-fn bytes_part(entry: &SelectedEntry, offset: u64, bytes: Vec<u8>) -> FilePart {
-    let Attributes { size, mode, uid, gid, mtime, .. } = entry.attributes;
-    // An archive may claim any size: a file that ends before has no further part, and is refused by its size.
-    let is_last = offset + bytes.len() as u64 >= size || bytes.is_empty();
-    let end = is_last.then_some(FileEnd { size, mode, owner: FileOwner { uid, gid }, mtime });
-    FilePart { path: entry.path.clone(), content: PartContent::Bytes { offset, bytes, end } }
 }
 
 /// Returns the part of a link or a directory.

@@ -108,10 +108,28 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Returns the sandbox of this lineage whose ledger lists the snapshot.
     async fn locate_in_lineage(&self, record: &NamedRecord, snapshot_id: &SnapshotId) -> Result<SandboxId> {
         let origin = find_origin(&*self.ports, &record.sandbox_id, snapshot_id).await?;
-        let origin = origin.ok_or_else(|| Error::snapshot_not_of_workspace(&self.address.name, snapshot_id))?;
+        let Some(origin) = origin else { return Err(self.missing_snapshot(record, snapshot_id).await) };
         match origin.tenant {
             Some(tenant) if tenant != self.address.tenant => Err(Error::snapshot_of_other_tenant(snapshot_id)),
             _ => Ok(origin.sandbox_id),
         }
+    }
+
+    /// Returns the error for a snapshot that no sandbox of the lineage has. A sandbox of the workspace says for a while when and why
+    /// it was removed.
+    async fn missing_snapshot(&self, record: &NamedRecord, snapshot_id: &SnapshotId) -> Error {
+        let unknown = Error::snapshot_not_of_workspace(&self.address.name, snapshot_id);
+        let Ok(ledgers) = self.ports.sandbox_ledgers() else { return unknown };
+        for id in record.sandboxes() {
+            let selection = Selection::by_id(id.clone(), snapshot_id.clone());
+            let never_known = Error::snapshot_not_found(&selection.selector);
+            match ledgers.locate_snapshot(&selection).await {
+                Err(error) if error.code() == Code::SnapshotNotFound && error.message() != never_known.message() => {
+                    return error.with_remediation(unknown.remediation());
+                }
+                _ => {}
+            }
+        }
+        unknown
     }
 }

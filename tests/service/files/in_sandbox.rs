@@ -67,6 +67,18 @@ fn file_has_the_same_answer_in_a_sandbox_and_in_its_snapshot() {
 }
 
 #[test]
+fn directory_is_not_moved_into_itself() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/workspace/src/a", "a");
+    for to in ["src/in", "./src//deep/in"] {
+        let error = fixture.in_agent(Operation::MoveFile, &json!({ "path": "src/", "to": to }));
+        let error = error.expect_code(Code::InvalidArgument);
+        assert!(error.message().contains("is in the directory"), "{error:?}");
+    }
+    fixture.in_agent(Operation::MoveFile, &json!({ "path": "src", "to": "src-2" })).unwrap();
+}
+
+#[test]
 fn written_file_is_read_listed_moved_and_removed() {
     let fixture = Fixture::with_sandbox();
     let written = fixture.in_agent(Operation::WriteFile, &json!({ "path": "src/a.txt", "content": "text" })).unwrap();

@@ -88,6 +88,22 @@ fn label_of_a_removed_snapshot_says_when_and_why_it_was_removed() {
 }
 
 #[test]
+fn id_of_a_removed_snapshot_of_a_former_sandbox_says_when_and_why_it_was_removed() {
+    let fixture = with_labelled_snapshot();
+    let by_label = json!({ "name": WORKSPACE, "label": BASE });
+    let id = fixture.run(Operation::Get, &by_label).unwrap()["snapshotId"].clone();
+    fixture.update_workspace(WORKSPACE, &json!({ "currentSnapshotId": "latest" })).unwrap();
+    fixture.run(Operation::Delete, &json!({ "name": WORKSPACE, "label": BASE, "force": true })).unwrap();
+    for outcome in [
+        fixture.run(Operation::Get, &json!({ "name": WORKSPACE, "snapshotId": id })),
+        fixture.start_workspace(WORKSPACE, &json!({ "from": id })),
+    ] {
+        let error = outcome.expect_code(Code::SnapshotNotFound);
+        assert!(error.message().contains("was removed at") && error.message().contains("a caller"), "{error:?}");
+    }
+}
+
+#[test]
 fn promotion_prefers_the_workspace_with_the_name() {
     let fixture = with_labelled_snapshot();
     take(&fixture, "try");

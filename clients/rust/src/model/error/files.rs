@@ -110,7 +110,8 @@ impl Error {
     pub fn too_many_restored_files(most: usize) -> Self {
         Self::invalid_argument(
             format!("The directories of `paths` contain more than {most} files, links and directories."),
-            "Pass subdirectories or files. For all files, roll back or fork the workspace, restore the snapshot, or download it.",
+            "Pass subdirectories or files, or unpack a tar of `files/export` in the sandbox. For all files, roll back or fork the workspace, \
+             or restore the snapshot.",
         )
     }
 
@@ -118,7 +119,8 @@ impl Error {
     pub fn restored_files_too_large(bytes: u64, most: u64) -> Self {
         Self::invalid_argument(
             format!("The files of `paths` have {bytes} bytes; the maximum is {most}."),
-            "Pass fewer files. For larger ones, restore the snapshot, or download them.",
+            "Pass fewer files. For larger ones, write a download of `files/download` to the sandbox, roll back or fork the workspace, or \
+             restore the snapshot.",
         )
     }
 

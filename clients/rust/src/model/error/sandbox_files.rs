@@ -43,6 +43,14 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a directory that would be moved into itself.
+    pub fn file_moved_into_itself(path: &FilePath, to: &FilePath) -> Self {
+        Self::invalid_argument(
+            format!("`to` ({:?}) is in the directory {:?} that would be moved.", to.as_str(), path.as_str()),
+            "Pass a path outside of the directory.",
+        )
+    }
+
     /// [`Code::FileNotFound`], for a path at which a sandbox has nothing.
     pub fn sandbox_file_not_found(id: &SandboxId, dir: &Directory, path: &FilePath) -> Self {
         let place = place(id, dir);

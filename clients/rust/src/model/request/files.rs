@@ -122,7 +122,7 @@ request! {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(skip))]
         pub selection: Selection,
-        /// The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most 1,000 of these and 16 MiB
+        /// The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most 1,000 of these and 64 MiB
         /// together.
         #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS)))]
         pub paths: Vec<FilePath>,
@@ -145,7 +145,7 @@ impl RestoreFilesRequest {
     /// The maximum number of files, links and directories, with those in the directories.
     pub const MAX_FILES: usize = 1000;
     /// The maximum number of bytes of all files.
-    pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+    pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
     /// Returns a request to write files to the default directory of the sandbox that the snapshot was taken of, where they do not
     /// exist.
