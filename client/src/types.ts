@@ -3061,8 +3061,8 @@ export type ReadFileOptions = FileSource & {
   /** The path of the file. */
   path: string;
   /**
-   * The maximum number of bytes.
-   * @default 1048576
+   * The maximum number of bytes. Without it and an `offset`, the answer has the whole file, and a file
+   * of more than 1 MiB is refused.
    */
   length?: number;
   /**
@@ -3211,7 +3211,7 @@ export interface RestoredFiles {
 export type RestoreFilesOptions = Selection & {
   /**
    * The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most
-   * 1,000 of these and 128 MiB together.
+   * 1,000 of these and 64 MiB together.
    *
    * @minItems 1
    * @maxItems 100

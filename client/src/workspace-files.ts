@@ -27,7 +27,7 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Returns the content of a file, or a range of it of at most 1 MiB.
+   * Returns the content of a file of at most 1 MiB, or with `offset` or `length` a part of a file of any size.
    *
    * @example
    * const { content, etag } = await workspace.files.read('src/config.json');

@@ -5,6 +5,9 @@ import type { Address } from './routes.ts';
 import { client } from './session.ts';
 import { announce } from './ui/notice.tsx';
 
+/** The maximum number of bytes of a file in an answer. */
+export const PART = 1024 * 1024;
+
 /** A snapshot, and a path in it. */
 export interface FilePlace {
   sandboxId: string;
@@ -35,7 +38,7 @@ export async function saveFromWorkspace(address: Address, path: string): Promise
   let offset = 0;
   let first: FileContent | undefined;
   for (;;) {
-    const part = await client.files.read({ ...address, path, offset });
+    const part = await client.files.read({ ...address, path, offset, length: PART });
     first ??= part;
     if (part.modifiedAt !== first.modifiedAt || part.sizeBytes !== first.sizeBytes) throw changed(path);
     parts.push(bytesOf(part));

@@ -101,7 +101,7 @@ pub fn summarize(context: &Context, command: Du) -> Result<Exit> {
 pub fn cat(context: &Context, command: Cat) -> Result<Exit> {
     let place = Place::of(&command.file);
     let (source, path) = locate(context, command.file)?;
-    let mut request = ReadFileRequest::of(source.clone(), path.clone());
+    let mut request = ReadFileRequest::first_part(source.clone(), path.clone());
     loop {
         let answer = context.call_read_only::<FileContent>("files/read", &request);
         let answer = answer.map_err(|failure| explain(context, failure, &place, source.clone(), &path))?;

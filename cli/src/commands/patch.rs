@@ -86,7 +86,7 @@ fn side<'a>(path: &'a str, attributes: Option<&'a FileAttributes>, content: Opti
 
 /// Reads a file whole. The file of a running sandbox may have grown since it was listed.
 fn read_file(context: &Context, source: &FileSource, path: &str) -> Result<Content> {
-    let mut request = ReadFileRequest::of(source.clone(), FilePath::parse(path)?);
+    let mut request = ReadFileRequest::first_part(source.clone(), FilePath::parse(path)?);
     let mut bytes = Vec::new();
     loop {
         let part = context.call_read_only::<FileContent>("files/read", &request)?.value;

@@ -49,7 +49,7 @@ fn download(
     local: &str,
     force: bool,
 ) -> Result<Option<Copied>> {
-    let request = ReadFileRequest::of(files.clone(), path.clone());
+    let request = ReadFileRequest::first_part(files.clone(), path.clone());
     let first = match context.call_read_only::<FileContent>("files/read", &request) {
         Ok(first) => first.value,
         Err(failure) if failure.code() == Some(Code::NotAFile.as_str()) && is_directory(context, files, path)? => {

@@ -170,6 +170,11 @@ fn stop(context: &Context, command: &Stop) -> Result<Exit> {
     context.warn_except_in_json(stop_warning(&stopped.value.workspace.description));
     // A snapshot with a label or an expiration is taken in any case.
     stopped.value.not_saved = request.snapshot.is_none() && !stopped.value.workspace.description.persistent;
+    if stopped.value.not_saved {
+        let warning =
+            "the files were not saved, because the workspace is not persistent; `--persistent true` changes that";
+        context.warn_except_in_json(Some(warning.to_owned()));
+    }
     context.show(&stopped)
 }
 

@@ -71,7 +71,7 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
         ("on timeout", described.hooks.on_timeout.as_ref().map_or_else(String::new, hook)),
         ("stops when idle", time_limit(described.expiry.idle_seconds)),
         ("stops at age", time_limit(described.expiry.max_seconds)),
-        ("saves", autosave(described.autosave)),
+        ("saves", saves(described)),
         ("depends on", described.depends_on.files.join(", ")),
         ("fingerprint", described.depends_on.fingerprint.clone().unwrap_or_default()),
         ("variables", described.env_names.join(", ")),
@@ -215,6 +215,14 @@ impl Show for WorkspacePage {
         let rows = table_with_numbers(1, header, self.workspaces.iter().map(row));
         format!("{rows}{}", next_page_hint(self.cursor.as_deref()))
     }
+}
+
+/// Says when the files of a workspace are saved.
+fn saves(described: &WorkspaceDescription) -> String {
+    if !described.persistent && !described.autosave.is_on() {
+        return "not at stops: the workspace is not persistent".to_owned();
+    }
+    autosave(described.autosave)
 }
 
 /// Formats the settings of automatic saves.

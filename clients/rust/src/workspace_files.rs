@@ -21,15 +21,16 @@ impl<'a, T: Transport> WorkspaceFiles<'a, T> {
         Self { client, files: SandboxFiles::named(address) }
     }
 
-    /// Returns the begin of a file: at most 1 MiB.
+    /// Returns a file of at most 1 MiB. A longer one is refused: see [`read_range`](Self::read_range).
     pub async fn read(&self, path: &str) -> Result<FileContent> {
-        self.read_range(path, 0, ReadFileRequest::MAX_LENGTH).await
+        let request = ReadFileRequest::of(self.files.clone(), FilePath::parse(path)?);
+        self.client.files().read(&request).await
     }
 
-    /// Returns a range of a file.
+    /// Returns a range of a file: at most `length` bytes, of which there are at most 1 MiB.
     pub async fn read_range(&self, path: &str, offset: u64, length: u32) -> Result<FileContent> {
         let request = ReadFileRequest::of(self.files.clone(), FilePath::parse(path)?);
-        self.client.files().read(&ReadFileRequest { offset, length, ..request }).await
+        self.client.files().read(&ReadFileRequest { offset, length: Some(length), ..request }).await
     }
 
     /// Writes a text to a file, which appears at once when it is complete. Creates missing directories.

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import type { FileChange, Manifest } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
+import { PART } from '../download.ts';
 import { count, dateTime, size } from '../format.ts';
 import { sideBySide } from '../lines.ts';
 import { useOnce } from '../once.ts';
@@ -204,7 +205,7 @@ function sizes({ from, to }: FileChange): string {
 function Contents({ of, from, to }: Sides & { of: FileChange }) {
   const { value, failure, retry } = useOnce(JSON.stringify([from, to, of.path]), (options) => {
     const read = (snapshot: Snapshot, file: FileChange['from']) =>
-      file && client.files.read({ ...snapshot, path: of.path, ...options });
+      file && client.files.read({ ...snapshot, path: of.path, length: PART, ...options });
     return Promise.all([read(from, of.from), read(to, of.to)]);
   });
   if (failure !== undefined) return <Failure of={failure} retry={retry} />;
@@ -215,7 +216,7 @@ function Contents({ of, from, to }: Sides & { of: FileChange }) {
   const isCut = [before, after].some((file) => file && file.length < file.sizeBytes);
   return (
     <>
-      {isCut && <Remark>Only the first {size(1024 * 1024)} of the file are compared.</Remark>}
+      {isCut && <Remark>Only the first {size(PART)} of the file are compared.</Remark>}
       <div class="scroll" tabIndex={0} role="region" aria-label={`Content of ${of.path}`}>
         <table class="sides mono">
           <thead>

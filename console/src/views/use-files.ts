@@ -1,6 +1,7 @@
 // The directory or the file that a page is about.
 
 import type { FileContent, FileDescription, FilePage } from '../../../client/src/index.ts';
+import { PART } from '../download.ts';
 import { useOnce, type Once } from '../once.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
@@ -19,6 +20,8 @@ export function useFiles(
     const at = { ...of, path: path || '/', ...options };
     const file = await client.files.stat(at);
     if (file.type === 'directory') return { file, page: await client.files.list({ ...at, limit }) };
-    return file.type === 'file' ? { file, content: await client.files.read(at) } : { file };
+    return file.type === 'file'
+      ? { file, content: await client.files.read({ ...at, length: PART }) }
+      : { file };
   });
 }

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use super::read::checked;
 use super::{to_attributes, to_page};
 use crate::model::exec_call::ExecPurpose;
 use crate::model::file_call::{FileAction, FileCall, FileInput, FileOutcome, FileRefusal};
@@ -38,11 +39,14 @@ pub async fn stat<P: Ports>(ports: &Rc<P>, request: StatFileRequest) -> Result<F
 
 /// Returns a range of a file, which is cut at the end of the file.
 pub async fn read<P: Ports>(ports: &Rc<P>, request: ReadFileRequest) -> Result<FileContent> {
+    let is_of_whole = request.is_of_whole();
     let ReadFileRequest { source, path, offset, length } = request;
+    let length = length.unwrap_or(ReadFileRequest::MAX_LENGTH);
     match call(ports, &of_sandbox(source)?, &path, FileAction::Read { offset, length }).await? {
         (location, FileOutcome::Content(attributes, etag, bytes)) => {
             let attributes = to_attributes(&attributes);
-            Ok(FileContent::of(FileDescription { location, path: path.into(), etag, attributes }, offset, bytes))
+            let file = FileDescription { location, path: path.into(), etag, attributes };
+            checked(FileContent::of(file, offset, bytes), is_of_whole)
         }
         _ => Err(other_outcome()),
     }

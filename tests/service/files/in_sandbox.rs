@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::{Code, Result};
 use serde_json::{Value, json};
 
-use crate::support::{ExpectError, FILE, Fixture, Method, WORKSPACE, sandbox};
+use crate::support::{ExpectError, FILE, Fixture, Method, WORKSPACE, by_ref, sandbox};
 
 const AGENT: &str = "agent-42";
 
@@ -63,6 +63,34 @@ fn file_has_the_same_answer_in_a_sandbox_and_in_its_snapshot() {
         assert_eq!(in_snapshot, (Some(json!(snapshot.snapshot_id())), None));
         assert_eq!(in_sandbox, (None, Some(json!(AGENT))));
         assert_eq!(with(&first, "path", ""), with(&second, "path", ""));
+    }
+}
+
+#[test]
+fn part_of_a_file_is_not_returned_for_the_whole_one() {
+    let fixture = Fixture::with_sandbox();
+    fixture.world.write_file("agent-42", "/workspace/long", &"x".repeat(1024 * 1024 + 1));
+    fixture.world.write_file("agent-42", "/workspace/longest", &"x".repeat(1024 * 1024));
+    let snapshot = fixture.snapshot_labelled("agent-42", "before");
+    let read = |path: &str, part: Value| {
+        let options = |mut options: Value| {
+            options["path"] = json!(path);
+            for (name, value) in part.as_object().unwrap() {
+                options[name] = value.clone();
+            }
+            options
+        };
+        let in_snapshot = fixture.run(Operation::ReadFile, &options(by_ref(&snapshot)));
+        [fixture.in_agent(Operation::ReadFile, &options(json!({}))), in_snapshot]
+    };
+    for outcome in [read("long", json!({})), read("long", json!({ "offset": 0 }))].into_iter().flatten() {
+        let error = outcome.expect_code(Code::InvalidArgument);
+        assert!(error.message().contains("has 1048577 bytes") && error.remediation().contains("`length`"), "{error:?}");
+    }
+    let parts =
+        [read("long", json!({ "length": 1 << 20 })), read("long", json!({ "offset": 1 })), read("longest", json!({}))];
+    for outcome in parts.into_iter().flatten() {
+        assert_eq!(outcome.unwrap()["length"], json!(1 << 20));
     }
 }
 

@@ -43,6 +43,14 @@ impl Error {
         )
     }
 
+    /// [`Code::InvalidArgument`], for a file that is too long to be read as a whole.
+    pub fn file_too_long(path: &str, size: u64, most: u32) -> Self {
+        Self::invalid_argument(
+            format!("{path:?} has {size} bytes, and an answer has at most {most}."),
+            "Read it in parts: pass `length`, and then the `offset` of the next part. Or download it.",
+        )
+    }
+
     /// [`Code::InvalidArgument`], for a directory that would be moved into itself.
     pub fn file_moved_into_itself(path: &FilePath, to: &FilePath) -> Self {
         Self::invalid_argument(

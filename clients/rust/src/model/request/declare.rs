@@ -148,6 +148,7 @@ options! {
     bool as Option<bool>, optional_flag, |raw| Ok(raw.unwrap_or(false));
     Option<bool> as Option<bool>, optional_flag, Ok;
     u32 as Option<u64>, number;
+    Option<u32> as Option<u64>, number;
     u64 as Option<u64>, number;
     Option<u64> as Option<u64>, number, Ok;
     String as String, required, Ok;

@@ -197,21 +197,33 @@ request! {
         /// The offset of the first byte; 0 if absent.
         #[cfg_attr(feature = "schema", schemars(range(max = Self::MAX_OFFSET), extend("default" = 0)))]
         pub offset: u64 = Self::check_offset,
-        /// The maximum number of bytes.
-        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LENGTH), extend("default" = Self::MAX_LENGTH)))]
-        pub length: u32 = Self::check_length,
+        /// The maximum number of bytes. Without it and an `offset`, the answer has the whole file, and a file of more than 1 MiB is
+        /// refused.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LENGTH)))]
+        pub length: Option<u32> = Self::check_length,
     }
 }
 
 impl ReadFileRequest {
     /// The maximum offset: the largest integer that JavaScript represents exactly.
     pub const MAX_OFFSET: u64 = (1 << 53) - 1;
-    /// The maximum number of bytes of a content, which is also the default.
+    /// The maximum number of bytes of a content.
     pub const MAX_LENGTH: u32 = 1024 * 1024;
 
-    /// Returns a request for the begin of a file.
+    /// Returns a request for a whole file of at most 1 MiB.
     pub fn of(source: impl Into<FileSource>, path: FilePath) -> Self {
-        Self { source: source.into(), path, offset: 0, length: Self::MAX_LENGTH }
+        Self { source: source.into(), path, offset: 0, length: None }
+    }
+
+    /// Returns a request for the first part of a file of any size.
+    pub fn first_part(source: impl Into<FileSource>, path: FilePath) -> Self {
+        Self { length: Some(Self::MAX_LENGTH), ..Self::of(source, path) }
+    }
+
+    /// Returns whether the answer must have the whole file.
+    pub const fn is_of_whole(&self) -> bool {
+        self.offset == 0 && self.length.is_none()
     }
 
     fn check_offset(offset: Option<u64>) -> Result<u64> {
@@ -220,9 +232,12 @@ impl ReadFileRequest {
         })
     }
 
-    fn check_length(length: Option<u64>) -> Result<u32> {
-        check_range("length", length.unwrap_or(Self::MAX_LENGTH.into()), 1..=Self::MAX_LENGTH, |most| {
-            format!("Pass 1 to {most}, and read the rest of the file with another `offset`.")
-        })
+    fn check_length(length: Option<u64>) -> Result<Option<u32>> {
+        let check = |length| {
+            check_range("length", length, 1..=Self::MAX_LENGTH, |most| {
+                format!("Pass 1 to {most}, and read the rest of the file with another `offset`.")
+            })
+        };
+        length.map(check).transpose()
     }
 }
