@@ -146,6 +146,11 @@ impl Failure {
         self
     }
 
+    /// Returns whether the server says when and why a snapshot was removed.
+    pub fn is_about_removal(&self) -> bool {
+        matches!(self, Self::Reported(report) if report.message.contains(" was removed at "))
+    }
+
     /// Replaces the message.
     #[must_use]
     pub fn with_message(mut self, message: String) -> Self {

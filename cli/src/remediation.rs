@@ -77,8 +77,9 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
              `workspace delete`."
         }
         Code::WorkspaceDiverged => {
-            "Start it with `--on-diverged`: `rescue` saves the written files in a rescue snapshot and restores the \
-             newest snapshot before it; `adopt` continues with the written files; `discard` discards them."
+            "Start it with an option: `--on-diverged rescue` saves the written files in a rescue snapshot and restores the \
+             newest snapshot before it; `--on-diverged adopt` continues with the written files; `--on-diverged discard` \
+             discards them."
         }
         Code::SnapshotStale => {
             "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace rollback`, \

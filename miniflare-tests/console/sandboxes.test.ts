@@ -185,8 +185,14 @@ describe('checkpoints', () => {
     await tab.button('Restore green…').click();
     await tab.dialog.getByText('Changes since the checkpoint are undone.').waitFor();
     await tab.button('Restore checkpoint').click();
-    await tab.notice('The checkpoint “green” was restored: 1 path changed.');
+    await tab.notice(
+      'The checkpoint “green” was restored: 1 path changed. To undo that, restore “before-restore”.',
+    );
     assert.equal(await fixture.world.exec(sandboxId, 'cat file'), 'one\ntwo\n');
+    await tab.button('Restore before-restore…').click();
+    await tab.button('Restore checkpoint').click();
+    await tab.notice('To undo that, restore “before-restore-2”.');
+    assert.equal(await fixture.world.exec(sandboxId, 'cat file'), 'one\n--2\n');
   });
 
   test('are compared in a dialog as wide as the page, with a list of the files', async () => {

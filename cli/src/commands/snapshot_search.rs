@@ -65,8 +65,10 @@ impl Context {
                 let origin_id = snapshot.as_ref().map_or(present.origin_id(), SnapshotRef::origin_id);
                 Ok(Selector::Id { sandbox_id: origin_id.clone(), snapshot_id })
             }
-            // The command itself reports it.
-            Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) => Ok(present),
+            // The command itself reports it, but knows only what the present sandbox removed.
+            Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) && !failure.is_about_removal() => {
+                Ok(present)
+            }
             Err(failure) => Err(failure),
         }
     }

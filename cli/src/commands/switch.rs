@@ -38,6 +38,10 @@ pub(super) fn update(context: &Context, command: &Update) -> Result<Exit> {
     }
     let mut updated = context.call_mutating::<UpdatedWorkspace>("workspaces/update", &request)?;
     updated.value.changed = request.settings;
+    if updated.value.changed.persistent == Some(false) {
+        let warning = "a stop of the workspace saves nothing from now on: its files are lost then";
+        context.warn_except_in_json(Some(warning.to_owned()));
+    }
     context.show(&updated)
 }
 

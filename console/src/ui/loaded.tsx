@@ -39,7 +39,7 @@ export function Loaded<T>({
       <p class="empty">{loading}</p>
     ) : (
       <Failure of={failure} remediation={whileReading(failure)} retry={() => void refresh()}>
-        {!isMissing(failure) && <p class="hint">The console retries automatically.</p>}
+        {isTransient(failure) && <p class="hint">The console retries automatically.</p>}
         {onFailure?.(failure)}
       </Failure>
     );
@@ -54,6 +54,11 @@ export function Loaded<T>({
 /** Returns whether a failure says that there is no such object, so that the reader has something else to do than to wait. */
 function isMissing(failure: unknown) {
   return failure instanceof SnapshotterError && failure.kind === 'not_found';
+}
+
+/** Returns whether a later read may succeed by itself. */
+function isTransient(failure: unknown) {
+  return !(failure instanceof SnapshotterError) || failure.retryable;
 }
 
 /** A read changes nothing, so its failure does not say what may have happened. */

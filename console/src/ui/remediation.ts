@@ -17,5 +17,7 @@ const REMEDIATIONS: Record<string, string> = {
 
 /** Returns the remediation of a failure. */
 export function remediationOf({ code, remediation }: Pick<SnapshotterError, 'code' | 'remediation'>): string {
-  return REMEDIATIONS[code] ?? remediation;
+  const [suggestion] = /Did you mean [^?]+\?/.exec(remediation) ?? [];
+  const own = REMEDIATIONS[code];
+  return own === undefined ? remediation : [suggestion, own].filter((text) => text !== undefined).join(' ');
 }

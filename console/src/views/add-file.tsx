@@ -45,6 +45,7 @@ export function AddFile({
         content: new Uint8Array(await content.arrayBuffer()),
       });
       setName('');
+      setReplaces(false);
       if (input.current) input.current.value = '';
       onChange();
       const message = (

@@ -7,7 +7,7 @@ import { defined, text } from '../options.ts';
 import { client } from '../session.ts';
 import { count } from '../format.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
-import { TextField } from '../ui/field.tsx';
+import { TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 
 interface DialogProps {
@@ -57,8 +57,18 @@ export function CreateCheckpoint({ sandboxId, onDone, onClose }: DialogProps & {
   );
 }
 
-/** Asks the user to confirm, and restores a checkpoint in place. */
-export function RestoreCheckpoint({ sandboxId, name, onClose }: DialogProps & { name: string }) {
+/** The checkpoint with the files from before the restore of another one. */
+const BEFORE = 'before-restore';
+
+/** Asks the user to confirm, and restores a checkpoint in place. Keeps the present files as another checkpoint. */
+export function RestoreCheckpoint({
+  sandboxId,
+  name,
+  onDone,
+  onClose,
+}: DialogProps & { name: string; onDone: () => void }) {
+  const [keeps, setKeeps] = useState(true);
+  const before = name === BEFORE ? `${BEFORE}-2` : BEFORE;
   const quotedName = (
     <>
       “<Name of={name} />”
@@ -67,17 +77,24 @@ export function RestoreCheckpoint({ sandboxId, name, onClose }: DialogProps & { 
   const restoring = useAction(
     { operation: 'restore', subject: `checkpoints of ${sandboxId}`, title: <>The restore of {quotedName}</> },
     async () => {
+      if (keeps)
+        await client.checkpoints.create({
+          sandboxId,
+          name: before,
+          description: `Before the restore of ${name}`,
+        });
       const { changedCount } = await client.checkpoints.restore({ sandboxId, name });
       const changed = count(changedCount, 'path');
       return {
         message: (
           <>
             The checkpoint {quotedName} was restored: {changed} changed.
+            {keeps && ` To undo that, restore “${before}”.`}
           </>
         ),
       };
     },
-    onClose,
+    () => (onDone(), onClose()),
   );
   return (
     <ActionDialog
@@ -90,9 +107,11 @@ export function RestoreCheckpoint({ sandboxId, name, onClose }: DialogProps & { 
       <p>
         Restores the files of <Name of={sandboxId} /> in place. Changes since the checkpoint are undone.
       </p>
-      <p class="hint">
-        The present files are kept under <code>refs/sandbox/before-restore</code> until the next restore.
-      </p>
+      <TickField
+        label={`Keep the present files as the checkpoint “${before}”`}
+        checked={keeps}
+        onValue={setKeeps}
+      />
     </ActionDialog>
   );
 }

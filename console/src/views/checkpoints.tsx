@@ -141,7 +141,12 @@ export function Checkpoints({
         />
       )}
       {selected !== undefined && (
-        <RestoreCheckpoint sandboxId={sandboxId} name={selected} onClose={() => setSelected(undefined)} />
+        <RestoreCheckpoint
+          sandboxId={sandboxId}
+          name={selected}
+          onDone={() => void reading.run()}
+          onClose={() => setSelected(undefined)}
+        />
       )}
     </>
   );

@@ -135,8 +135,8 @@ impl<P: Ports> Execution<P> {
         }
     }
 
-    /// Returns the error of a command whose output ended before the command did: whether a stop or the deletion of the workspace
-    /// ended it.
+    /// Returns the error of a command whose output ended before the command did: whether a stop, a rollback or the deletion of the
+    /// workspace ended it.
     async fn interruption(&self) -> Error {
         if let (Some(address), Ok(workspaces)) = (&self.workspace, self.ports.named_workspaces()) {
             match workspaces.is_stopped(address).await {
@@ -145,6 +145,9 @@ impl<P: Ports> Execution<P> {
                     return Error::exec_deleted(&self.sandbox_id, address);
                 }
                 Ok(false) | Err(_) => {}
+            }
+            if workspaces.sandbox_ids(address).await.is_ok_and(|ids| ids.first() != Some(&self.sandbox_id)) {
+                return Error::exec_moved(&self.sandbox_id, address);
             }
         }
         observe_end(&*self.ports, &self.sandbox_id).await;

@@ -85,6 +85,7 @@ impl<P: Ports> NamedWorkspace<P> {
             match (self.find_record()?, origin) {
                 (Some(record), _) => {
                     self.ensure_runtime(&record, request.create.runtime)?;
+                    self.ensure_directory(&record, request.create.dir.as_ref())?;
                     // If the call created the workspace, it began with the snapshot.
                     let is_repeated = is_repeated_creation(&request, record.creation.as_ref())?;
                     let fingerprint = request.create.settings.depends_on.and_then(|depends_on| depends_on.fingerprint);
@@ -113,6 +114,16 @@ impl<P: Ports> NamedWorkspace<P> {
         match requested {
             Some(requested) if record.runtime != Some(requested) => {
                 Err(Error::runtime_mismatch(&self.display_name(), record.runtime, requested))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Verifies that the caller does not request another directory than that of the workspace, where its files would be missing.
+    fn ensure_directory(&self, record: &NamedRecord, requested: Option<&Directory>) -> Result<()> {
+        match requested {
+            Some(requested) if *requested != record.settings.dir => {
+                Err(Error::workspace_of_other_directory(&self.address.name, &record.settings.dir, requested))
             }
             _ => Ok(()),
         }

@@ -97,6 +97,20 @@ fn command_gets_the_variables_of_the_workspace() {
 }
 
 #[test]
+fn command_that_a_rollback_ended_says_so() {
+    let fixture = Fixture::with_workspace();
+    fixture.run(Operation::Snapshot, &json!({ "name": WORKSPACE, "label": "before" })).unwrap();
+    let options = json!({ "name": WORKSPACE, "command": "sleep 99" });
+    let request = ExecRequest::decode(&options).unwrap();
+    let start = exec::start(Rc::new(fixture.entrypoint()), request, None, CancellationToken::never());
+    let mut running = block_on(start).expect("the command starts");
+    fixture.update_workspace(WORKSPACE, &json!({ "currentSnapshotId": "before" })).unwrap();
+    let error = block_on(running.next()).unwrap_err();
+    assert_eq!(error.code(), Code::OperationInterrupted);
+    assert!(error.message().contains("continued in another sandbox while the command ran"), "{error}");
+}
+
+#[test]
 fn command_that_a_stop_ended_says_so() {
     let fixture = Fixture::with_workspace();
     let begin = || {

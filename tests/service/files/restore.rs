@@ -136,6 +136,7 @@ fn nothing_is_written_unless_all_paths_exist() {
     for (path, code, names) in [
         ("missing", Code::FileNotFound, "contains no \"missing\""),
         ("../x", Code::InvalidArgument, "`paths[1]` contains \"..\""),
+        ("", Code::InvalidArgument, "`paths[1]` is empty"),
     ] {
         let error = fixture.run(Operation::RestoreFiles, &options(&snapshot, &["notes.txt", path])).expect_code(code);
         assert!(error.message().contains(names), "{error}");

@@ -34,6 +34,18 @@ fn get_or_create_changes_only_the_fingerprint_of_existing_workspace() {
 }
 
 #[test]
+fn get_or_create_refuses_another_directory_than_that_of_the_workspace() {
+    let fixture = Fixture::with_workspace();
+    let get_or_create = |dir: &str| {
+        let options = workspace_args(WORKSPACE, &json!({ "dir": dir }));
+        fixture.run(Operation::GetOrCreateWorkspace, &options)
+    };
+    let error = get_or_create("/tmp").expect_code(Code::OtherDirectory);
+    assert!(error.message().contains("has the directory \"/workspace\", not \"/tmp\""), "{error:?}");
+    get_or_create("/workspace").unwrap();
+}
+
+#[test]
 fn get_or_create_applies_start_options_to_a_new_workspace() {
     let options = json!({ "dependsOn": { "fingerprint": "v1" }, "expiry": { "idleSeconds": 0 } });
     let fixture = Fixture::with_workspace_options(&options);

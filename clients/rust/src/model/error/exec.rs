@@ -100,6 +100,21 @@ impl Error {
         )
     }
 
+    /// [`Code::OperationInterrupted`], for a command that ran when its workspace continued in another sandbox.
+    pub fn exec_moved(id: &SandboxId, address: &Address) -> Self {
+        Self::new(
+            Code::OperationInterrupted,
+            format!(
+                "The workspace {:?} continued in another sandbox while the command ran in {:?}, as after a rollback.",
+                address.name.as_str(),
+                id.as_str()
+            ),
+            "The command ended with its container. The snapshot of the former files may have what it had written by then: \
+             `formerSnapshotId` in the answer of the rollback, or `list` by the name of the workspace. If the command is to run in \
+             the present files, run it again.",
+        )
+    }
+
     /// [`Code::WorkspaceNotFound`], for a command that ran when its workspace was deleted.
     pub fn exec_deleted(id: &SandboxId, address: &Address) -> Self {
         Self::new(

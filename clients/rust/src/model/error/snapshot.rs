@@ -139,6 +139,20 @@ impl Error {
         )
     }
 
+    /// [`Code::OtherDirectory`], for a call that names another directory than that of the workspace.
+    pub fn workspace_of_other_directory(name: &WorkspaceName, dir: &Directory, requested: &Directory) -> Self {
+        Self::new(
+            Code::OtherDirectory,
+            format!(
+                "The workspace {:?} has the directory {:?}, not {:?}.",
+                name.as_str(),
+                dir.as_str(),
+                requested.as_str()
+            ),
+            "Pass no `dir`, or that of the workspace. Its directory can't be changed: create another workspace.",
+        )
+    }
+
     /// [`Code::OtherDirectory`], for a snapshot of another directory than the workspace's, `dir`.
     pub fn snapshot_of_other_directory(id: &SnapshotId, dir: &Directory) -> Self {
         Self::new(

@@ -176,7 +176,15 @@ impl Content for Vec<FilePath> {
                 format!("Pass 1 to {most} paths of files or directories in the snapshot."),
             ));
         }
-        let parse = |(index, path): (usize, &String)| FilePath::parse_option(&format!("paths[{index}]"), path);
+        let parse = |(index, path): (usize, &String)| {
+            if path.is_empty() {
+                return Err(Error::invalid_argument(
+                    format!("`paths[{index}]` is empty"),
+                    "Pass a path, or \".\" for the whole directory.",
+                ));
+            }
+            FilePath::parse_option(&format!("paths[{index}]"), path)
+        };
         raw.iter().enumerate().map(parse).collect()
     }
 }
