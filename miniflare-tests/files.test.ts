@@ -64,11 +64,13 @@ for (const transport of ['rpc', 'http'] as const) {
       assert.equal((await call('read', { path: 'binary', offset: 100 })).length, 0);
     });
 
-    test('a large file is read in parts', async () => {
+    test('a large file is read in parts, and not as a whole', async () => {
+      const error = await world.failure(call('read', { path: 'large' }));
+      assert.match(error.message, /^"large" has \d+ bytes, and an answer has at most 1048576\.$/);
       const parts: Buffer[] = [];
       let offset = 0;
       for (let sizeBytes = 1; offset < sizeBytes;) {
-        const part = await call('read', { path: 'large', offset });
+        const part = await call('read', { path: 'large', offset, length: 1_000_000 });
         assert.equal(part.encoding, 'base64');
         parts.push(Buffer.from(part.content, 'base64'));
         offset += part.length;
