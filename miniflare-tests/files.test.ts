@@ -66,7 +66,7 @@ for (const transport of ['rpc', 'http'] as const) {
 
     test('a large file is read in parts, and not as a whole', async () => {
       const error = await world.failure(call('read', { path: 'large' }));
-      assert.match(error.message, /^"large" has \d+ bytes, and an answer has at most 1048576\.$/);
+      assert.match(error.message, /"large" has \d+ bytes, and an answer has at most 1048576\./);
       const parts: Buffer[] = [];
       let offset = 0;
       for (let sizeBytes = 1; offset < sizeBytes;) {
