@@ -135,7 +135,7 @@ describe('a name instead of a sandbox id', () => {
       assert.match(await cli.print('diff', `@${name}`, newest, 'base'), / file\n$/);
     }
     const back = await cli.print('workspace', 'rollback', name, 'latest');
-    assert.match(back, new RegExp(`files +rolled back to ${snapshotId}, the newest snapshot\n`));
+    assert.match(back, new RegExp(`files +rolled back to ${snapshotId}, which is \`latest\`\n`));
   });
 
   test('deletes no snapshot of another workspace of the lineage', async () => {

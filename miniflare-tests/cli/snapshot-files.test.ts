@@ -57,6 +57,8 @@ describe('the files of a snapshot', () => {
     assert.equal(await cli.print('cat', origin, 'files', 'cache/file'), 'y\n');
     const ref = await cli.file('ref.json', JSON.stringify(await cli.json('snapshot', 'create', origin)));
     assert.equal(await cli.print('cat', '--ref', ref, 'file'), 'x\n');
+    const similar = await cli.failure('cat', origin, 'files', 'cache/fil');
+    assert.match(similar.error['remediation'], /^Did you mean "cache\/file"\? `snapshotter ls /);
     const { error } = await cli.failure('cat', origin, 'files', 'missing');
     assert.equal(error.code, 'FILE_NOT_FOUND');
   });

@@ -1,8 +1,9 @@
 //! The remediations for paths that name something else than the user expected: the command that does.
 
 use sandbox_snapshotter_client::model::Code;
-use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileType};
-use sandbox_snapshotter_client::model::request::{FileSource, StatFileRequest};
+use sandbox_snapshotter_client::model::files::{FileDescription, FilePage, FilePath, FileType};
+use sandbox_snapshotter_client::model::request::{FileSource, ListFilesRequest, StatFileRequest};
+use sandbox_snapshotter_client::model::similar::most_similar;
 
 use super::context::Context;
 use crate::args::files::{FileSelector, split_place, with_colon};
@@ -95,15 +96,33 @@ pub(super) fn explain(
 ) -> Failure {
     let Some(code) = failure.code().map(str::to_owned) else { return failure };
     let is_of_other_type = [Code::NotAFile, Code::NotADirectory].iter().any(|other| other.as_str() == code);
+    let similar = (code == Code::FileNotFound.as_str()).then(|| similar_path(context, &source, path)).flatten();
     let found = is_of_other_type.then(|| {
         let request = StatFileRequest { source, path: path.clone() };
         context.call_without_suggestions::<FileDescription>("files/stat", &request).ok()
     });
     let found = found.flatten().map(|answer| answer.value);
-    match place.remediation(&code, path, found.as_ref()) {
-        Some(remediation) => failure.with_remediation(remediation),
-        None => failure,
+    match (place.remediation(&code, path, found.as_ref()), similar) {
+        (Some(remediation), Some(similar)) => {
+            failure.with_remediation(format!("Did you mean {similar:?}? {remediation}"))
+        }
+        (Some(remediation), None) => failure.with_remediation(remediation),
+        (None, _) => failure,
     }
+}
+
+/// Returns the path with a similar name in the directory of a path that is not there.
+fn similar_path(context: &Context, source: &FileSource, path: &FilePath) -> Option<String> {
+    let path = path.normalized();
+    let (parent, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+    let request = ListFilesRequest {
+        path: FilePath::parse(parent).ok().filter(|parent| !parent.as_str().is_empty()),
+        limit: ListFilesRequest::MAX_LIMIT,
+        ..ListFilesRequest::of(source.clone())
+    };
+    let page = context.call_without_suggestions::<FilePage>("files/list", &request).ok()?.value;
+    let similar = most_similar(name, page.files.iter().map(|file| file.name.as_str()))?;
+    Some(if parent.is_empty() { similar.to_owned() } else { format!("{parent}/{similar}") })
 }
 
 /// Adds the place with a colon to the failure of a target that may have a slash there, as in `@name/path`.

@@ -57,7 +57,7 @@ pub(super) fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
         ..UpdateRequest::of(address, SettingsUpdate::default())
     };
     let files = if snapshot == ForkFrom::LATEST {
-        format!("rolled back to {found}, the newest snapshot")
+        format!("rolled back to {found}, which is `{snapshot}`")
     } else {
         format!("rolled back to {snapshot}")
     };
