@@ -124,7 +124,7 @@ request! {
         pub selection: Selection,
         /// The paths of files, symbolic links and directories in the snapshot: 1–100, which select at most 1,000 of these and 64 MiB
         /// together.
-        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS)))]
+        #[cfg_attr(feature = "schema", schemars(length(min = 1, max = Self::MAX_PATHS), inner(length(min = 1))))]
         pub paths: Vec<FilePath>,
         /// The sandbox to write the files to. It must be running. If absent, the one that the snapshot was taken of, or the present one
         /// of the workspace whose `name` selects the snapshot.
