@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -20,6 +21,10 @@ import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
 
 /** How long a restart of workerd is awaited. */
 const RESTART_MILLIS = 60_000;
+
+process.env.LOCAL_WORKERD_PROGRAM =
+  process.env.MINIFLARE_WORKERD_PATH ?? String(createRequire(import.meta.url)('workerd').default);
+process.env.MINIFLARE_WORKERD_PATH = at('scripts/workerd.sh');
 
 // run.mjs disconnects this process to end it.
 const ending = Promise.withResolvers<unknown>();
@@ -161,8 +166,8 @@ async function saveWorkspaces() {
 }
 
 /**
- * Returns the workspaces that this run used, and the active ones of their tenants. Ctrl-C in a terminal also ends workerd: then waits until
- * Miniflare has started it again.
+ * Returns the workspaces that this run used, and the active ones of their tenants. If workerd has ended, waits until Miniflare has started
+ * it again.
  */
 async function workspacesToSave() {
   const deadline = Date.now() + RESTART_MILLIS;

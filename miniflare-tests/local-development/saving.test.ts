@@ -41,6 +41,7 @@ for (const [what, command, signal, isToGroup] of [
   ['SIGTERM to npm', THROUGH_NPM, 'SIGTERM', false],
   ['Ctrl-C in a terminal', THROUGH_NPM, 'SIGINT', true],
   ['SIGHUP to all processes of a terminal', THROUGH_NPM, 'SIGHUP', true],
+  ['SIGTERM to all processes of a service', THROUGH_NPM, 'SIGTERM', true],
 ] as const)
   test(`${what} saves the active workspaces, and ends the command`, async () => {
     const port = await freePorts();
@@ -48,7 +49,8 @@ for (const [what, command, signal, isToGroup] of [
     const [, token = ''] = await dev.prints(/Token of both: +(\S+)/);
     await dev.prints(/Press Ctrl-C to stop/);
     const { workspaces } = new SnapshotterClient(http({ url: `http://127.0.0.1:${port}`, token }));
-    await workspaces.getOrCreate({ name: 'notebook' });
+    const notebook = await workspaces.getOrCreate({ name: 'notebook' });
+    await notebook.exec('echo saved > notes.txt');
     process.kill(isToGroup ? -dev.pid : dev.pid, signal);
     await dev.closed();
     assert.match(dev.output, /Saved notebook\./);

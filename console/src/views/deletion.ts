@@ -1,17 +1,26 @@
 // Which deletions the Worker would refuse.
 
+import type { Workspace } from '../../../client/src/index.ts';
 import { count } from '../format.ts';
 import { nodeId, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
 
-/** Returns why the Worker refuses to delete a snapshot, and what to do first; undefined if it does not. */
-export function refusalOf({ selected, snapshot }: SnapshotNode, nodes: Nodes): string | undefined {
+/**
+ * Returns why the Worker refuses to delete a snapshot, and what to do first; undefined if it does not.
+ *
+ * @param present The workspace that the page is about.
+ */
+export function refusalOf(
+  { selected, snapshot }: SnapshotNode,
+  nodes: Nodes,
+  present?: Workspace,
+): string | undefined {
   const { pinned, dependents } = snapshot;
   const reasons = [
     ...(pinned ? ['it is pinned: unpin it first'] : []),
     ...(dependents.length > 0
       ? [`${needs(dependents.length)}: take a snapshot of each sandbox that depends on it first`]
       : []),
-    ...onlyCopy(selected, nodes),
+    ...onlyCopy(selected, nodes, present),
   ];
   return reasons.length > 0 ? `It can’t be deleted, because ${reasons.join(', and because ')}.` : undefined;
 }
@@ -21,9 +30,13 @@ function needs(dependents: number): string {
 }
 
 /** The next start of a workspace restores the newest snapshot of its sandbox; a container can end at any time. */
-function onlyCopy({ sandboxId, snapshotId }: SnapshotNode['selected'], nodes: Nodes): string[] {
+function onlyCopy(
+  { sandboxId, snapshotId }: SnapshotNode['selected'],
+  nodes: Nodes,
+  present: Workspace | undefined,
+): string[] {
   const node = nodes.get(nodeId({ sandboxId }));
-  if (node?.kind !== 'sandbox') return [];
+  if (node?.kind !== 'sandbox' || present?.formerSandboxIds.includes(sandboxId)) return [];
   const { workspace, running, snapshots } = node.sandbox;
   const [newest, older] = snapshots.filter(({ state }) => state === 'ready');
   if (!workspace || newest?.snapshotId !== snapshotId) return [];

@@ -68,7 +68,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
     };
   });
 
-  const refusal = refusalOf(node, nodes);
+  const refusal = refusalOf(node, nodes, workspace);
   const others = comparable(node, nodes);
   const present = presentFiles(node, nodes, workspace);
   const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);

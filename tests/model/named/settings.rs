@@ -71,6 +71,12 @@ fn time_limits_are_at_most_a_year() {
 }
 
 #[test]
+fn time_limit_of_another_type_is_answered_without_types_of_rust() {
+    let error = decode_with(&json!({ "expiry": { "idleSeconds": -5 } })).unwrap_err();
+    assert!(error.message().ends_with("`-5`, expected a non-negative integer."), "{error}");
+}
+
+#[test]
 fn omitted_time_limit_has_its_default() {
     let expiry = decode_with(&json!({ "expiry": { "maxSeconds": 60 } })).unwrap().settings.expiry.unwrap();
     assert_eq!((expiry.idle_seconds, expiry.max_seconds), (600, 60));

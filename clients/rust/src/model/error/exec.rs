@@ -109,9 +109,8 @@ impl Error {
                 address.name.as_str(),
                 id.as_str()
             ),
-            "The command ended with its container. The snapshot of the former files may have what it had written by then: \
-             `formerSnapshotId` in the answer of the rollback, or `list` by the name of the workspace. If the command is to run in \
-             the present files, run it again.",
+            "The command ended with its container. The snapshot of the files from before may have what it had written by then: it is \
+             in the list of the workspace's snapshots. If the command is to run in the present files, run it again.",
         )
     }
 

@@ -57,7 +57,8 @@ impl Error {
         Self::new(
             Code::PayloadTooLarge,
             format!("The arguments are larger than {max_bytes} bytes."),
-            "Send only the operation's options.",
+            "Send only the operation's options. The content of a longer file is the body of `files/write`, with the `Content-Type` \
+             `application/octet-stream` and the options in the query; the TypeScript client does that with bytes and streams.",
         )
     }
 

@@ -47,7 +47,7 @@ impl Error {
     pub fn file_too_long(path: &str, size: u64, most: u32) -> Self {
         Self::invalid_argument(
             format!("{path:?} has {size} bytes, and an answer has at most {most}."),
-            "Read it in parts: pass `length`, and then the `offset` of the next part. Or download it.",
+            "Read it in parts: pass `length`, and then the `offset` of the next part.",
         )
     }
 
@@ -82,7 +82,7 @@ impl Error {
                 place(id, dir),
                 path.as_str()
             ),
-            format!("Pass the path of a directory. {NOT_FOLLOWED}"),
+            format!("Pass the path of a directory, or one that does not lead through a file. {NOT_FOLLOWED}"),
         )
     }
 

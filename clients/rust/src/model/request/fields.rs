@@ -224,7 +224,11 @@ fn synonym(unknown: &str) -> Option<&'static str> {
 /// Returns the reason for which an object can't be decoded, without the names of types in Rust.
 fn without_types(why: &str) -> String {
     const EXPECTED: &str = "expected struct ";
-    let Some((before, after)) = why.split_once(EXPECTED) else { return why.to_owned() };
+    let why = ["u16", "u32", "u64", "NonZeroU32"].iter().fold(why.to_owned(), |why, number| {
+        let expected = format!("expected {number}");
+        if why.ends_with(&expected) { why.replace(&expected, "expected a non-negative integer") } else { why }
+    });
+    let Some((before, after)) = why.split_once(EXPECTED) else { return why };
     let rest = after.trim_start_matches(|character: char| character.is_alphanumeric() || character == '_');
     format!("{before}expected an object{rest}")
 }
