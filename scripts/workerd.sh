@@ -1,4 +1,4 @@
 #!/bin/sh
-# Runs workerd in a session of its own: a signal to all processes of `npm run dev`, such as Ctrl-C, would end it before the workspaces
-# are saved.
-exec setsid "$LOCAL_WORKERD_PROGRAM" "$@"
+# Runs workerd in a session of its own, which ends with `npm run dev`: a signal to all processes of that, such as Ctrl-C, would end
+# workerd before the workspaces are saved.
+exec setpriv --pdeathsig KILL setsid "$LOCAL_WORKERD_PROGRAM" "$@"
