@@ -77,7 +77,7 @@ export class WorkspaceFiles {
   }
 
   /**
-   * Writes files of a snapshot of the workspace to it, which must be running. A directory selects the regular files in it.
+   * Writes files of a snapshot of the workspace to it, which must be running. A directory selects everything in it.
    * Replaces existing files only with `overwrite: true`. The snapshot is selected by its id, its short ref or its label.
    *
    * @example

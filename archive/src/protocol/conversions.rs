@@ -1,9 +1,23 @@
-//! What the archives contain, as answers have it.
+//! What archives contain and how they fail, as answers have it.
 
-use super::{Answer, Attributes, Change, ChangeKind, EntryKind, Name, NamedAttributes, NamedTotals};
+use super::{Answer, Attributes, Change, ChangeKind, EntryKind, Name, NamedAttributes, NamedTotals, Outcome};
 use crate::diff;
 use crate::summary::{EntryTotals, Summary};
-use crate::{Child, Entry, Kind};
+use crate::{Child, Entry, Error, Kind};
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NotFound => Self::NotFound,
+            Error::NotADirectory => Self::NotADirectory,
+            Error::NotAFile => Self::NotAFile,
+            Error::InvalidPath(why) => Self::InvalidPath(why.to_owned()),
+            Error::Damaged(how) => Self::Damaged(how.to_owned()),
+            Error::Unsupported(why) => Self::Unsupported(why.to_owned()),
+            Error::Source(message) => Self::SourceFailed(message),
+        }
+    }
+}
 
 impl From<&diff::Change> for Change {
     fn from(change: &diff::Change) -> Self {

@@ -10,7 +10,7 @@ use crate::diff::{self, Certainty, Difference};
 use crate::download::{Download, Form};
 use crate::sorted::Side;
 use crate::summary::{Totals, summarize};
-use crate::{Archive, Archives, Compared, Error, LeftOut, Listing, Path, Result, Source};
+use crate::{Archive, Archives, Compared, LeftOut, Listing, Path, Result, Source};
 
 /// The maximum number of bytes of a file in an answer.
 pub const MAX_READ: u64 = 1 << 20;
@@ -198,21 +198,7 @@ pub enum Outcome {
     SourceFailed(String),
 }
 
-impl From<Error> for Outcome {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::NotFound => Self::NotFound,
-            Error::NotADirectory => Self::NotADirectory,
-            Error::NotAFile => Self::NotAFile,
-            Error::InvalidPath(why) => Self::InvalidPath(why.to_owned()),
-            Error::Damaged(how) => Self::Damaged(how.to_owned()),
-            Error::Unsupported(why) => Self::Unsupported(why.to_owned()),
-            Error::Source(message) => Self::SourceFailed(message),
-        }
-    }
-}
-
-/// Answers a request about a snapshot, with the bytes of a file for `Read`.
+/// Answers a request about a snapshot, with the bytes of files for `Read` and `ReadStarts`.
 pub async fn answer<S: Source>(archives: Archives<S>, request: Request) -> Result<(Answer, Vec<u8>)> {
     let mut archive = archives.open().await?;
     match request {

@@ -122,7 +122,7 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Verifies that the caller does not request another directory than that of the workspace, where its files would be missing.
     fn ensure_directory(&self, record: &NamedRecord, requested: Option<&Directory>) -> Result<()> {
         match requested {
-            Some(requested) if *requested != record.settings.dir => {
+            Some(requested) if !requested.is_same(&record.settings.dir) => {
                 Err(Error::workspace_of_other_directory(&self.address.name, &record.settings.dir, requested))
             }
             _ => Ok(()),

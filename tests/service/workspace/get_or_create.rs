@@ -42,7 +42,9 @@ fn get_or_create_refuses_another_directory_than_that_of_the_workspace() {
     };
     let error = get_or_create("/tmp").expect_code(Code::OtherDirectory);
     assert!(error.message().contains("has the directory \"/workspace\", not \"/tmp\""), "{error:?}");
-    get_or_create("/workspace").unwrap();
+    for same in ["/workspace", "/workspace/", "/workspace/./"] {
+        get_or_create(same).unwrap();
+    }
 }
 
 #[test]

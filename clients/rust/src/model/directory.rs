@@ -57,10 +57,19 @@ impl Directory {
         Ok(Self(text.to_owned()))
     }
 
+    /// Returns whether two paths are of the same directory: empty names and `.` are ignored.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.parts().eq(other.parts())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/').filter(|part| !part.is_empty() && *part != ".")
+    }
+
     /// Refuses a directory that the SDK can back up but not restore ([`Code::InvalidDirectory`]).
     /// [`parse`](Self::parse) does not check this, so that stored backups of such a directory stay readable.
     pub fn check_restorable(&self) -> Result<()> {
-        let parts: Vec<&str> = self.0.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        let parts: Vec<&str> = self.parts().collect();
         let path = format!("/{}", parts.join("/"));
         let in_use = DIRECTORIES_IN_USE.iter().find(|(dir, _)| *dir == path).map(|(_, why)| *why);
         let used_by_sdk = match parts.as_slice() {
