@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 
 import { leftOut, missingIn } from './bindings.ts';
 import { containersOf, type ContainerConfig, type LocalWorker } from './local.ts';
-import { runtimeOf, runtimeOfContainer, runtimeOfSnapshotter, type Runtime } from './runtimes.ts';
-import { readConfig } from './wrangler-config.ts';
+import { runtimeOf, runtimeOfContainer, type Runtime } from './runtimes.ts';
+import { readConfig, type Config } from './wrangler-config.ts';
 
 /** An application's Worker. */
 export interface Application {
@@ -43,7 +43,7 @@ export async function loadApplication(path: string, runtime: string | undefined)
       developmentVars: true,
       ...(runtime && { localImage: runtime === 'container' ? 'debian' : 'local' }),
     },
-    ...(sandboxes ? runtimeOfOwn(sandboxes, runtime) : runtimeWithoutClass(name, runtime)),
+    ...(sandboxes ? runtimeOfOwn(sandboxes, runtime) : runtimeWithoutClass(config, runtime)),
     sandboxClass: sandboxes?.class_name,
     bucket: bucket?.bucket_name,
     warnings: [
@@ -82,17 +82,21 @@ function runtimeOfOwn(
   return { runtime, notes: [note] };
 }
 
-/** Returns the runtime of the class that the snapshotter exports. Fails if the caller names another one. */
+/**
+ * Returns the runtime of the class that the snapshotter exports: the one that the caller names, that of the class which the
+ * application binds, or else `container`.
+ */
 function runtimeWithoutClass(
-  name: string,
+  { name, durable_objects: { bindings } }: Config,
   option: string | undefined,
 ): Pick<Application, 'runtime' | 'notes'> {
-  const runtime = runtimeOfSnapshotter();
-  if (option !== undefined && option !== runtime)
-    throw new Error(
-      `${name} has no [[containers]], so its sandboxes are of the snapshotter, in the runtime ${runtime}. Omit --runtime.`,
-    );
-  const note = `${name} has no [[containers]], so its sandboxes are of the snapshotter, in the runtime ${runtime}.`;
-  const other = 'For the runtime container, omit --agent, and start it with `wrangler dev`.';
-  return { runtime, notes: runtime === 'container' ? [] : [`${note} ${other}`] };
+  if (option !== undefined) return { runtime: runtimeOf(option), notes: [] };
+  const bindsSdkClass = bindings.some(
+    ({ class_name, script_name }: { class_name: string; script_name?: string }) =>
+      class_name === 'Sandbox' && script_name === 'sandbox-snapshotter',
+  );
+  const runtime = bindsSdkClass ? 'sdk-0.12' : runtimeOf(undefined);
+  const other = runtime === 'container' ? 'sdk-0.12' : 'container';
+  const note = `${name} has no [[containers]], so its sandboxes are of the snapshotter, in the runtime ${runtime}. To select the other one: --runtime ${other}`;
+  return { runtime, notes: [note] };
 }

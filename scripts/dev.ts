@@ -14,7 +14,14 @@ import { fromCaller, loadApplication } from './application.ts';
 import { claim, claimFolder } from './claim.ts';
 import { at } from './setup.mjs';
 import { endOf, formatLogLine, isMissing, isOfSnapshotter, workspaceOf } from './log-lines.ts';
-import { SNAPSHOTTER, modeOfRun, startLocal, type LocalWorker, type Mode } from './local.ts';
+import {
+  SNAPSHOTTER,
+  SNAPSHOTTER_WITH_CONTAINERS,
+  modeOfRun,
+  startLocal,
+  type LocalWorker,
+  type Mode,
+} from './local.ts';
 import { parseOptions } from './options.mjs';
 import { removeEndedWorkers, wranglerRegistry } from './registry.ts';
 import { exampleOf, named, runtimeOf, type Runtime } from './runtimes.ts';
@@ -111,6 +118,7 @@ const width = Math.max(served.name.length, 'API reference'.length) + 2;
 const print = (label: string, value: string) => console.log(`${label}:`.padEnd(width) + value);
 print('Snapshotter', `${address} (the console, in a browser)`);
 print('API reference', `${address}/docs`);
+print('Guides', `${address}/docs/guides`);
 print(served.name, `http://127.0.0.1:${port + 1}`);
 print('State', `${persist}, of the runtime ${served.runtime}`);
 print(served.isExample ? 'Token of both' : 'Token', token);
@@ -233,14 +241,20 @@ async function loadOwn(path: string): Promise<Served> {
   const { name, worker, runtime, sandboxClass, bucket, notes, warnings } = application;
   for (const warning of warnings) console.warn(warning);
   for (const note of notes) console.log(note);
+  const snapshotter: LocalWorker =
+    sandboxClass === undefined && runtime === 'container'
+      ? { config: SNAPSHOTTER_WITH_CONTAINERS, vars: snapshotterVars }
+      : {
+          config: SNAPSHOTTER,
+          vars: { ...named(runtime), ...snapshotterVars },
+          ...(sandboxClass && { sandboxesOf: name, sandboxClass }),
+        };
   return {
     name,
     isExample: false,
     workers: [
       {
-        config: SNAPSHOTTER,
-        vars: { ...named(runtime), ...snapshotterVars },
-        ...(sandboxClass && { sandboxesOf: name, sandboxClass }),
+        ...snapshotter,
         ...(bucket && { bindings: { BACKUP_BUCKET: { type: 'r2', name: bucket } } }),
       },
       { ...worker, port: port + 1 },

@@ -26,6 +26,11 @@ import { readConfig, type Config } from './wrangler-config.ts';
 /** The path of the snapshotter's wrangler.toml. */
 export const SNAPSHOTTER = fileURLToPath(new URL('../wrangler.toml', import.meta.url));
 
+/** The path of the wrangler.toml in which the snapshotter exports the class of the runtime `container`. */
+export const SNAPSHOTTER_WITH_CONTAINERS = fileURLToPath(
+  new URL('../wrangler.container.toml', import.meta.url),
+);
+
 /** The snapshotter's module, which `npm run build` builds. */
 const BUILT = fileURLToPath(new URL('../build/index.js', import.meta.url));
 
@@ -115,7 +120,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   const mode = options.mode ?? modeOfRun();
   const missing = checkHost(mode === 'production' ? mode : 'local');
   if (missing.length > 0) throw new Error(missing.join('\n'));
-  if (!existsSync(BUILT) && options.workers.some(({ config }) => config === SNAPSHOTTER))
+  const snapshotters = [SNAPSHOTTER, SNAPSHOTTER_WITH_CONTAINERS];
+  if (!existsSync(BUILT) && options.workers.some(({ config }) => snapshotters.includes(config)))
     throw new Error('The Worker is not built. Run `npm run build`.');
   let miniflare: Miniflare | undefined;
   const s3 = mode === 'production' ? await startS3(CREDENTIALS, () => miniflare?.ready) : undefined;

@@ -31,8 +31,8 @@ export function runtimeOf(option: string | undefined): Runtime {
   return RUNTIMES.find((name) => name === option) ?? fallback;
 }
 
-/** Returns the runtime of the class that the snapshotter exports. */
-export function runtimeOfSnapshotter(): Runtime {
+/** Returns the runtime of the class that the snapshotter's wrangler.toml exports. */
+function runtimeOfSnapshotter(): Runtime {
   return modeOfRun() === 'container' ? 'container' : 'sdk-0.12';
 }
 

@@ -55,10 +55,44 @@ test('an agent with the service binding alone works in a named workspace of `npm
   assert.deepEqual([answer.how, answer.stdout], ['empty', 'hello\n']);
   const response = await fetch(address, { method: 'PUT' });
   const { code, kind, message, remediation } = (await response.json()) as SnapshotterFailure;
-  assert.deepEqual([code, kind, remediation], ['WORKSPACE_NOT_FOUND', 'not_found', '']);
-  assert.match(message, /"missing"\. Create it .+\.$/, 'the remediation is at the end');
+  assert.deepEqual([code, kind], ['WORKSPACE_NOT_FOUND', 'not_found']);
+  assert.match(message, /"missing"\.$/);
+  assert.match(remediation, /^Create it .+\.$/);
   assert.equal(await dev.interrupt(), 0);
   assert.match(dev.output, /Saved notebook\./);
+});
+
+test('an agent with the service binding alone runs by `npm run dev -- --agent`, in the runtime of new deployments', async () => {
+  const [config = ''] = blocks(ALONE, 'toml');
+  const [source = ''] = blocks(ALONE, 'ts');
+  const project = createProject('alone-inside', { 'wrangler.toml': config, 'src/index.ts': source });
+  for (const [how, notes] of [
+    ['empty', 'hello\n'],
+    ['restored', 'hello\nhello\n'],
+  ] as const) {
+    await using dev = startDev(await freePorts(), 'alone-inside', ['--agent', project]);
+    const [, address = ''] = await dev.prints(/my-agent: +(http:\S+)/);
+    await dev.prints(/alone-inside, of the runtime container\n[^]*Press Ctrl-C to stop/);
+    assert.match(
+      dev.output,
+      /^my-agent has no \[\[containers\]\], .+ runtime container\. .+: --runtime sdk-0\.12$/m,
+    );
+    const answer = await callAgent(address, 'echo hello >> notes.txt; cat notes.txt');
+    assert.deepEqual([answer.how, answer.stdout], [how, notes]);
+    assert.equal(await dev.interrupt(), 0);
+    assert.match(dev.output, /Saved notebook\./);
+  }
+});
+
+test('an agent that binds the class of SDK 0.12 runs by `npm run dev -- --agent` in this runtime', async () => {
+  const [config = ''] = blocks(OURS, 'toml');
+  const [source = ''] = blocks(OURS, 'ts');
+  const project = createProject('bound-inside', { 'wrangler.toml': config, 'src/index.ts': source });
+  await using dev = startDev(await freePorts(), 'bound-inside', ['--agent', project]);
+  const [, address = ''] = await dev.prints(/my-agent: +(http:\S+)/);
+  await dev.prints(/bound-inside, of the runtime sdk-0\.12\n[^]*Press Ctrl-C to stop/);
+  assert.equal((await callAgent(address, 'echo hello')).stdout, 'hello');
+  assert.equal(await dev.interrupt(), 0);
 });
 
 test('an agent reaches the run after one that was killed', async () => {
