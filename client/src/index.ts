@@ -2,6 +2,7 @@ export type { SnapshotterBinding } from './binding.ts';
 export { SnapshotterClient, type ClientOptions } from './client.ts';
 export type { ClientCode, ErrorCode } from './codes.ts';
 export type { Download, DownloadName, DownloadOptions, Downloads } from './downloads.ts';
+export type { FileStream } from './file-stream.ts';
 export {
   ConflictError,
   isSnapshotterError,
@@ -47,6 +48,7 @@ export type * from './types.ts';
 export {
   WorkspaceHandle,
   type CommandLine,
+  type PromoteOptions,
   type RollbackOptions,
   type WorkspaceDiffOptions,
   type WorkspaceExecOptions,

@@ -1,6 +1,8 @@
 // The files of a named workspace, by their paths.
 
 import type { SnapshotterClient } from './client.ts';
+import type { DownloadOptions } from './downloads.ts';
+import { PART, streamOf, type FileStream } from './file-stream.ts';
 import type { FileInput } from './groups.ts';
 import type { Answer, CallOptions, OperationName } from './operations.ts';
 import { isShortRef, selectSnapshot } from './snapshot-text.ts';
@@ -13,8 +15,8 @@ type At<O extends OperationName> = Partial<
 >;
 
 /**
- * The files of a named workspace, which is started if it is not running. With `label` or `snapshotId`, `read`, `list`, `all` and `stat`
- * are about one of its snapshots, and start nothing. Paths are relative to its directory, or to the option
+ * The files of a named workspace, which is started if it is not running. With `label` or `snapshotId`, `read`, `download`, `list`,
+ * `all` and `stat` are about one of its snapshots, and start nothing. Paths are relative to its directory, or to the option
  * `dir`. Symbolic links are not followed.
  */
 export class WorkspaceFiles {
@@ -34,6 +36,23 @@ export class WorkspaceFiles {
    */
   read(path: string, options: At<'files/read'> = {}): Promise<Answer<'files/read'>> {
     return this.#client.files.read(this.#at(path, options) as CallOptions<'files/read'>);
+  }
+
+  /**
+   * Returns a file of any size as a stream, which fails with `FILE_CHANGED` if the file changes meanwhile.
+   *
+   * @example
+   * const { body } = await workspace.files.download('build/app.tar');
+   * return new Response(body);
+   */
+  async download(path: string, options: At<'files/stat'> = {}): Promise<FileStream> {
+    const { label, snapshotId } = options as { label?: string; snapshotId?: string };
+    if (label === undefined && snapshotId === undefined)
+      return streamOf(path, (offset) => this.read(path, { ...options, offset, length: PART }));
+    const { sizeBytes = 0, body } = await this.#client.files.download(
+      this.#at(path, options) as DownloadOptions<'files/download'>,
+    );
+    return { sizeBytes, body };
   }
 
   /**

@@ -50,6 +50,11 @@ export type WorkspaceDiffOptions = Omit<Own<'diff'>, 'from' | 'to'>;
 /** The options of a call about one snapshot, without those that select it. */
 type OfSnapshot<O extends OperationName> = Omit<Own<O>, 'ref' | 'snapshotId' | 'label'>;
 
+/** The options of a promotion. `from` is a workspace, or a text: the name of one, or the id, the short ref or the label of a snapshot. */
+export type PromoteOptions = Omit<Own<'workspaces/promote'>, 'from'> & {
+  from: CallOptions<'workspaces/promote'>['from'] | { name: string };
+};
+
 /** The options of a rollback. */
 export type RollbackOptions = Pick<CallOptions<'workspaces/update'>, 'acceptStale' | keyof Control>;
 
@@ -197,12 +202,16 @@ export class WorkspaceHandle {
    * name of no workspace may be the label of a snapshot of this one.
    *
    * @example
-   * await workspace.promote({ from: 'notebook-fork-1' });
+   * const { forks } = await workspace.fork({ count: 3 });
+   * const best = forks[1]?.value;
+   * if (best) await workspace.promote({ from: best });
    */
-  async promote(options: Own<'workspaces/promote'>): Promise<WithHandle<Workspace>> {
+  async promote(options: PromoteOptions): Promise<WithHandle<Workspace>> {
     requireOptions('promote()', options, (text) => `{ from: ${text} }`);
+    const { from } = options;
     return this.#client.workspaces.promote({
       ...options,
+      from: typeof from === 'object' && from !== null ? from.name : from,
       ...this.#address,
     } as CallOptions<'workspaces/promote'>);
   }

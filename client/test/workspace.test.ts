@@ -7,6 +7,8 @@ import { clientOver, FakeTransport } from './fakes.ts';
 import {
   SnapshotterError,
   type Call,
+  type DownloadCall,
+  type FileContent,
   type WithHandle,
   type Workspace,
   type WorkspaceOperations,
@@ -20,6 +22,12 @@ function answering() {
   return new FakeTransport(({ operation }: Call) =>
     operation === 'snapshot' ? { snapshotId: 'snap-1' } : workspace,
   );
+}
+
+/** Returns the answer of a read of a part of a file. */
+function filePart(content: string, offset: number, sizeBytes: number) {
+  const version = { etag: '0f', modifiedAt: '2026-11-30T00:00:00.000Z', sizeBytes };
+  return { ...version, encoding: 'utf8', content, offset, length: content.length };
 }
 
 /** Returns the operations and options of the recorded calls, without the generated keys. */
@@ -186,6 +194,54 @@ describe('a handle', () => {
     ]);
   });
 
+  test('reads a file of any size as a stream, in parts', async () => {
+    const texts = ['first', 'second'];
+    const transport = new FakeTransport(({ options: { offset } }: Call) =>
+      filePart(texts[offset === 0 ? 0 : 1] ?? '', Number(offset), 11),
+    );
+    const { files } = clientOver(transport).client.workspaces.handle(address);
+    const { sizeBytes, body } = await files.download('a', { dir: '/data' });
+    assert.equal(sizeBytes, 11);
+    assert.equal(await new Response(body).text(), 'firstsecond');
+    const part = { dir: '/data', ...address, path: 'a', length: 1_048_576 };
+    assert.deepEqual(sentTo(transport), [
+      ['files/read', { ...part, offset: 0 }],
+      ['files/read', { ...part, offset: 5 }],
+    ]);
+  });
+
+  test('does not join the parts of two versions of a file', async () => {
+    const versions: Partial<FileContent>[] = [
+      { etag: '1f' },
+      { modifiedAt: '2026-11-30T00:00:01.000Z' },
+      { sizeBytes: 12 },
+    ];
+    for (const version of versions) {
+      const transport = new FakeTransport(({ options: { offset } }: Call) => ({
+        ...filePart('first', Number(offset), 11),
+        ...(offset === 0 ? {} : version),
+      }));
+      const { files } = clientOver(transport).client.workspaces.handle(address);
+      const { body } = await files.download('a');
+      await assert.rejects(new Response(body).text(), { code: 'FILE_CHANGED', retryable: false });
+    }
+  });
+
+  test('downloads a file of a snapshot', async () => {
+    const opened: unknown[] = [];
+    const transport = Object.assign(answering(), {
+      open: async ({ download, options }: DownloadCall) => {
+        opened.push([download, options]);
+        const body = new Response('text').body as ReadableStream<Uint8Array>;
+        return { snapshotId: 'snap-1', etag: '"1"', sizeBytes: 4, body };
+      },
+    });
+    const { files } = clientOver(transport).client.workspaces.handle(address);
+    const { sizeBytes, body } = await files.download('a', { label: 'before' });
+    assert.deepEqual([sizeBytes, await new Response(body).text()], [4, 'text']);
+    assert.deepEqual(opened, [['files/download', { label: 'before', ...address, path: 'a' }]]);
+  });
+
   test('sends bytes, streams and long texts beside the options', async () => {
     const stream = new Response('stream').body as ReadableStream<Uint8Array>;
     for (const content of [new Uint8Array([0, 255]), stream, 'ü'.repeat(10_000)]) {
@@ -212,6 +268,14 @@ describe('a handle', () => {
       await assert.rejects(files.write('a', content), { code: 'SANDBOX_BUSY' });
       assert.equal(transport.calls.length, attempts);
     }
+  });
+
+  test('promotes a workspace by its answer', async () => {
+    const transport = new FakeTransport(workspace);
+    const { workspaces } = clientOver(transport).client;
+    const attempt = await workspaces.getByName({ name: 'attempt' });
+    await workspaces.handle(address).promote({ from: { ...attempt, name: 'attempt' } });
+    assert.deepEqual(sentTo(transport).at(-1), ['workspaces/promote', { ...address, from: 'attempt' }]);
   });
 
   test('calls each operation on checkpoints by name', async () => {

@@ -1,12 +1,10 @@
 // Saves files of snapshots and workspaces on the user's machine.
 
-import { SnapshotterError, type FileContent, type SecretsReport } from '../../client/src/index.ts';
+import { PART, streamOf } from '../../client/src/file-stream.ts';
+import type { SecretsReport } from '../../client/src/index.ts';
 import type { Address } from './routes.ts';
 import { client } from './session.ts';
 import { announce } from './ui/notice.tsx';
-
-/** The maximum number of bytes of a file in an answer. */
-export const PART = 1024 * 1024;
 
 /** A snapshot, and a path in it. */
 export interface FilePlace {
@@ -32,36 +30,11 @@ function leftOut({ excluded, paths }: SecretsReport): string {
   return `Files with secrets are left out of the tar: ${shown} (${excluded}). snapshotter export --secrets keep includes them.`;
 }
 
-/** Downloads a file of a workspace part by part, and has the browser save it. */
+/** Downloads a file of a workspace, and has the browser save it. The page holds it in memory until then. */
 export async function saveFromWorkspace(address: Address, path: string): Promise<void> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  let offset = 0;
-  let first: FileContent | undefined;
-  for (;;) {
-    const part = await client.files.read({ ...address, path, offset, length: PART });
-    first ??= part;
-    if (part.modifiedAt !== first.modifiedAt || part.sizeBytes !== first.sizeBytes) throw changed(path);
-    parts.push(bytesOf(part));
-    offset += part.length;
-    if (part.length === 0 || offset >= part.sizeBytes) break;
-  }
-  saveAs(new Blob(parts), path.split('/').at(-1) ?? path);
-}
-
-function bytesOf({ content, encoding }: FileContent): Uint8Array<ArrayBuffer> {
-  if (encoding === 'utf8') return new TextEncoder().encode(content) as Uint8Array<ArrayBuffer>;
-  return Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
-}
-
-function changed(path: string): SnapshotterError {
-  return new SnapshotterError({
-    code: 'FILE_CHANGED',
-    kind: 'conflict',
-    message: `${path} changed while it was read.`,
-    remediation: 'Download it again.',
-    retryable: true,
-    correlationId: undefined,
-  });
+  const read = (offset: number) => client.files.read({ ...address, path, offset, length: PART });
+  const { body } = await streamOf(path, read);
+  saveAs(await new Response(body).blob(), path.split('/').at(-1) ?? path);
 }
 
 function saveAs(blob: Blob, name: string): void {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import type { FileChange, Manifest } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
-import { PART } from '../download.ts';
+import { PART } from '../../../client/src/file-stream.ts';
 import { count, dateTime, size } from '../format.ts';
 import { sideBySide } from '../lines.ts';
 import { useOnce } from '../once.ts';

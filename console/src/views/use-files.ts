@@ -1,7 +1,7 @@
 // The directory or the file that a page is about.
 
 import type { FileContent, FileDescription, FilePage } from '../../../client/src/index.ts';
-import { PART } from '../download.ts';
+import { PART } from '../../../client/src/file-stream.ts';
 import { useOnce, type Once } from '../once.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';

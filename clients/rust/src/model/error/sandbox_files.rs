@@ -47,7 +47,8 @@ impl Error {
     pub fn file_too_long(path: &str, size: u64, most: u32) -> Self {
         Self::invalid_argument(
             format!("{path:?} has {size} bytes, and an answer has at most {most}."),
-            "Read it in parts: pass `length`, and then the `offset` of the next part.",
+            "Read it in parts: pass `length`, and then the `offset` of the next part. `files.download` of the TypeScript client's \
+             workspaces and `snapshotter cp` do that.",
         )
     }
 
@@ -109,7 +110,7 @@ impl Error {
         Self::new(
             Code::FileChanged,
             format!(
-                "In {}, {:?} does not have the etag of `ifMatch`. Nothing was written.",
+                "In {}, {:?} has changed: it does not have the expected etag. Nothing was written.",
                 place(id, dir),
                 path.as_str()
             ),
