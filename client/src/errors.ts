@@ -11,7 +11,7 @@ export interface SnapshotterFailure {
   readonly message: string;
   /** What failed, alone, in errors of this package, whose `message` has the code and the remediation too. */
   readonly detail?: string;
-  /** How to correct the failure; empty if it was lost over RPC. */
+  /** How to correct the failure. */
   readonly remediation: string;
   /** Whether the same call may succeed when it is repeated without a change. */
   readonly retryable: boolean;
@@ -22,6 +22,9 @@ export interface SnapshotterFailure {
   /** How the workspace was started, or the sandbox revived, before the call failed; absent if it was running, as in answers. */
   readonly started?: StartedForExec | undefined;
 }
+
+/** What separates the remediation in the message of an error. */
+export const SEPARATOR = ' → ';
 
 /**
  * The error of a failed call. It is an instance of the subclass of its {@link kind}.
@@ -49,7 +52,10 @@ export class SnapshotterError extends Error implements SnapshotterFailure {
     cause,
     started,
   }: SnapshotterFailure) {
-    super(`${code}: ${message} ${remediation}`.trimEnd(), cause === undefined ? undefined : { cause });
+    super(
+      [`${code}: ${message}`, remediation].filter(Boolean).join(SEPARATOR),
+      cause === undefined ? undefined : { cause },
+    );
     this.code = code;
     this.kind = kind;
     this.detail = message;

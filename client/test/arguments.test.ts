@@ -25,42 +25,42 @@ describe('what has no options', () => {
     [
       'an operation',
       () => any.workspaces.create(),
-      'workspaces.create() takes its options as an object, got undefined. Pass { name: … }.',
+      'workspaces.create() takes its options as an object, got undefined. → Pass { name: … }.',
     ],
     [
       'an operation with a text',
       () => any.workspaces.start('lab'),
-      'workspaces.start() takes its options as an object, got a string. Pass { name: "lab" }.',
+      'workspaces.start() takes its options as an object, got a string. → Pass { name: "lab" }.',
     ],
     [
       'an operation with several options',
       () => any.exec('ls'),
-      'exec() takes its options as an object, got a string. Pass { name: …, command: … }.',
+      'exec() takes its options as an object, got a string. → Pass { name: …, command: … }.',
     ],
     [
       'a stream',
       () => any.execStream(),
-      'execStream() takes its options as an object, got undefined. Pass { name: …, command: … }.',
+      'execStream() takes its options as an object, got undefined. → Pass { name: …, command: … }.',
     ],
     [
       'a write',
       () => any.files.write(null),
-      'files.write() takes its options as an object, got null. Pass { name: …, path: …, content: … }.',
+      'files.write() takes its options as an object, got null. → Pass { name: …, path: …, content: … }.',
     ],
     [
       'a toolset',
       () => any.toolset(),
-      'toolset() takes its options as an object, got undefined. Pass { workspaces: [{ name: … }] }.',
+      'toolset() takes its options as an object, got undefined. → Pass { workspaces: [{ name: … }] }.',
     ],
     [
       'a handle',
       () => any.workspaces.handle('lab'),
-      'handle() takes its options as an object, got a string. Pass { name: "lab" }.',
+      'handle() takes its options as an object, got a string. → Pass { name: "lab" }.',
     ],
     [
       'a transport',
       () => (http as any)(),
-      'http() takes its options as an object, got undefined. Pass { url: …, token: … }.',
+      'http() takes its options as an object, got undefined. → Pass { url: …, token: … }.',
     ],
   ] as const)
     test(`is refused: ${name}`, async () => {
@@ -71,8 +71,8 @@ describe('what has no options', () => {
 
 test('a client needs a transport', async () => {
   const given = (transport: unknown) => refusal(() => new SnapshotterClient(transport as never));
-  assert.match(await given({}), /must be a transport, got an object without `send`\. Pass `service/);
-  assert.match(await given(undefined), /must be a transport, got undefined\. Pass `service/);
+  assert.match(await given({}), /must be a transport, got an object without `send`\. → Pass `service/);
+  assert.match(await given(undefined), /must be a transport, got undefined\. → Pass `service/);
 });
 
 test('a service needs a binding', async () => {

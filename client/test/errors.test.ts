@@ -41,38 +41,45 @@ describe('an error of the snapshotter', () => {
   test('is recognized by its properties, over RPC', () => {
     const error = asSnapshotterError(rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     assert.deepEqual(fieldsOf(error), WHOLE);
-    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.');
+    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.');
     assert.equal(error?.correlationId, 'c0ffee');
   });
 
   test('is recognized by its members, over HTTP', () => {
     const error = asSnapshotterError(problem('SNAPSHOT_HAS_DEPENDENTS', 'conflict'));
     assert.deepEqual(fieldsOf(error), WHOLE);
-    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.');
+    assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.');
   });
 
   const FORMS = {
     'by a message with a name prefix, from a Worker with an older compatibility date': new Error(
-      'SnapshotterError: SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.',
+      'SnapshotterError: SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.',
     ),
     'by its name and message': Object.assign(
-      new Error('SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.'),
+      new Error('SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.'),
       {
         name: 'SnapshotterError',
       },
     ),
     'by a message that begins with a defined code': new Error(
-      'SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call.',
+      'SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.',
     ),
   };
   for (const [how, error] of Object.entries(FORMS)) {
     test(`is recognized ${how}`, () => {
-      const detail = 'The call failed. Change the call.';
       const recognized = asSnapshotterError(error);
-      assert.deepEqual(fieldsOf(recognized), { ...WHOLE, detail, remediation: '' });
-      assert.equal(recognized?.message, `SNAPSHOT_HAS_DEPENDENTS: ${detail}`);
+      assert.deepEqual(fieldsOf(recognized), WHOLE);
+      assert.equal(recognized?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.');
     });
   }
+
+  test('has no remediation if its message has none, and one behind a text with an arrow', () => {
+    const [none, last] = ['Wait.', 'a → b → Wait.'].map((text) =>
+      asSnapshotterError(new Error(`SANDBOX_BUSY: ${text}`)),
+    );
+    assert.deepEqual([none?.detail, none?.remediation], ['Wait.', '']);
+    assert.deepEqual([last?.detail, last?.remediation], ['a → b', 'Wait.']);
+  });
 
   test('is retryable by its code, if it lost its other properties', () => {
     assert.equal(asSnapshotterError(new Error('SnapshotterError: SANDBOX_BUSY: Wait.'))?.retryable, true);
@@ -172,7 +179,7 @@ describe('isSnapshotterError', () => {
   test('accepts errors of another realm', () => {
     const properties = { ...rpcError('SNAPSHOT_HAS_DEPENDENTS', 'conflict') };
     const error: unknown = runInNewContext(
-      'Object.assign(new Error("SNAPSHOT_HAS_DEPENDENTS: The call failed. Change the call."), properties)',
+      'Object.assign(new Error("SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call."), properties)',
       { properties },
     );
     assert.ok(!(error instanceof Error) && isSnapshotterError(error));

@@ -13,7 +13,7 @@ import {
 /** An error as it arrives over RPC between Workers with a current compatibility date. */
 export function rpcError(code: string, kind: string, retryable = false): Error {
   const [message, remediation] = ['The call failed.', 'Change the call.'];
-  const error = new Error(`${code}: ${message} ${remediation}`);
+  const error = new Error(`${code}: ${message} → ${remediation}`);
   return Object.assign(error, {
     name: 'SnapshotterError',
     code,

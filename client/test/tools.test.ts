@@ -94,7 +94,7 @@ describe('the answer for a model', () => {
 
   test('is the message of an error if the call fails', async () => {
     assert.deepEqual(await answer(rpcError('TOOL_NOT_FOUND', 'not_found'), {}), {
-      text: 'TOOL_NOT_FOUND: The call failed. Change the call.',
+      text: 'TOOL_NOT_FOUND: The call failed. → Change the call.',
       isError: true,
     });
   });
@@ -185,7 +185,7 @@ describe('for the AI SDK', () => {
     assert.equal(toolResult.type, 'error-text');
     assert.match(
       String('value' in toolResult && toolResult.value),
-      /UNAUTHORIZED: The call failed\. Change the call\.$/,
+      /UNAUTHORIZED: The call failed\. → Change the call\.$/,
     );
   });
 });

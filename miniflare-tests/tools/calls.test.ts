@@ -81,7 +81,7 @@ for (const transport of ['rpc', 'http'] as const) {
       assert.deepEqual([failed.isError, failed.structuredContent], [true, undefined]);
       const { code, message, remediation, correlationId } = failed._meta[ERROR];
       assert.equal(code, 'SANDBOX_NOT_RUNNING');
-      assert.equal(text(failed), `${code}: ${message} ${remediation}`);
+      assert.equal(text(failed), `${code}: ${message} → ${remediation}`);
       const line = world.log.find((line) => line.includes(correlationId)) ?? '{}';
       assert.partialDeepStrictEqual(JSON.parse(line), { event: 'tools/call', tool: 'snapshot', code });
     });

@@ -11,9 +11,10 @@ use crate::model::Error;
 const EXCEPTION_NAME: &str = "SnapshotterError";
 
 /// Converts an error to an exception with the members of the error as own properties. A caller with an older
-/// compatibility date receives only the message, so the message starts with the code and contains the remediation.
+/// compatibility date, or over the registry of `wrangler dev`, receives only the message, so the message starts with the code and
+/// ends with the remediation.
 pub(super) fn to_exception(error: &Error, correlation_id: &str) -> JsValue {
-    let message = format!("{}: {} {}", error.code(), error.message(), error.remediation());
+    let message = error.to_text();
     let exception = js_sys::Error::new(&message);
     exception.set_name(EXCEPTION_NAME);
     if let Ok(body) = to_js(&json!(error.body(correlation_id))) {

@@ -211,7 +211,7 @@ fn error_result_contains_message_and_remediation() {
     assert_eq!(
         serde_json::to_value(error_result(&error, "c0ffee")).unwrap(),
         json!({
-            "content": [{ "type": "text", "text": "GIT_MISSING: There is no git. Install it." }],
+            "content": [{ "type": "text", "text": "GIT_MISSING: There is no git. → Install it." }],
             "isError": true,
             "_meta": { "sandbox-snapshotter/error": {
                 "code": "GIT_MISSING", "kind": "unsupported", "message": "There is no git.", "remediation": "Install it.",

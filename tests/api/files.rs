@@ -140,5 +140,5 @@ fn error_about_a_deleted_directory_names_no_operation_to_the_model() {
 #[test]
 fn error_about_a_file_is_a_result_for_the_model() {
     let result = error_result(&error(Code::FileChanged, "It changed.", "Read it again."), "c0ffee");
-    assert!(result.is_error && result.content[0].text.contains("FILE_CHANGED: It changed. Read it again."));
+    assert!(result.is_error && result.content[0].text.contains("FILE_CHANGED: It changed. → Read it again."));
 }

@@ -23,7 +23,7 @@ fn error_of_the_service_keeps_all_its_fields() {
     assert_eq!(error.correlation_id(), Some("c0ffee"));
     assert_eq!(error.cause().unwrap().message, "thrown");
     assert_eq!(error.started().unwrap().may_have_lost, Some(true));
-    assert_eq!(error.to_string(), "SNAPSHOT_NOT_FOUND: It happened. Do something.");
+    assert_eq!(error.to_string(), "SNAPSHOT_NOT_FOUND: It happened. → Do something.");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error of a failed call: an error of the snapshotter, or a failure to reach it or to understand its answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{code}: {message} {remediation}")]
+#[error("{code}: {message} → {remediation}")]
 pub struct Error {
     code: ErrorCode,
     kind: Kind,

@@ -66,7 +66,7 @@ pub(super) fn operation_fault(error: &Error, correlation_id: &str) -> Fault {
         Code::ToolNotFound | Code::InvalidArgument => (400, INVALID_PARAMS),
         _ => (200, INTERNAL_ERROR),
     };
-    let mut fault = Fault::new(status, code, format!("{}: {} {}", error.code(), error.message(), error.remediation()));
+    let mut fault = Fault::new(status, code, error.to_text());
     fault.data = Some(json!(error.body(correlation_id)));
     fault
 }

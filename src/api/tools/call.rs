@@ -30,7 +30,7 @@ pub async fn call(operations: &impl OperationExecutor, request: &CallToolRequest
 /// Returns the result of a failed tool. Its text contains the message and the remediation for the model.
 pub fn error_result(error: &Error, correlation_id: &str) -> ToolResult {
     let error = &error.redact_for_model();
-    let text = format!("{}: {} {}", error.code(), error.message(), error.remediation());
+    let text = error.to_text();
     ToolResult {
         content: vec![ToolText::new(&text)],
         structured_content: None,

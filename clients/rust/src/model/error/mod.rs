@@ -113,6 +113,11 @@ impl Error {
         Self { code, message, remediation: remediation.into(), cause: None, started: None }
     }
 
+    /// Returns the code, the message and the remediation as one text. A caller that receives only a text splits it at the arrow.
+    pub fn to_text(&self) -> String {
+        format!("{}: {} → {}", self.code, self.message, self.remediation)
+    }
+
     /// Returns an example of an error with `code`, for the generated documents.
     #[cfg(feature = "schema")]
     pub fn example(code: Code, message: &str, remediation: &str) -> Self {
