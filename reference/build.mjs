@@ -1,4 +1,4 @@
-// The API document and its pages. The pages are made here, so that reading them takes no script; a script adds the search.
+// The API document, its pages, and those of the guides. The pages are made here, so that reading them takes no script; a script adds the search.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import { build } from 'esbuild';
 
 import { at } from '../scripts/setup.mjs';
 
-/** Returns the API document and its pages. The program that makes the pages is built into the folder. */
+/** Returns the API document, its pages and those of the guides. The program that makes the pages is built into the folder. */
 export async function referencePages(/** @type {string} */ folder) {
   const document = JSON.parse(readFileSync(at('reference/openapi.json'), 'utf8'));
-  const { pages, searchIndex } = await program(join(folder, 'reference.mjs'));
-  const guide = readFileSync(at('docs/errors.md'), 'utf8');
-  const html = (await pages(document, guide)).map((/** @type {{ path: string, body: string }} */ page) => ({
+  const { pages, searchIndex, guideIndexOf } = await program(join(folder, 'reference.mjs'));
+  const read = (/** @type {string} */ file) => readFileSync(at(file), 'utf8');
+  const html = (await pages(document, read)).map((/** @type {{ path: string, body: string }} */ page) => ({
     ...page,
     type: 'text/html; charset=utf-8',
   }));
@@ -21,6 +21,11 @@ export async function referencePages(/** @type {string} */ folder) {
   return [
     { path: '/openapi.json', type: 'application/json', body: JSON.stringify(document) },
     ...html,
+    {
+      path: '/docs/guides.json',
+      type: 'application/json',
+      body: JSON.stringify(guideIndexOf(document, read)),
+    },
     {
       path: '/docs/reference.js',
       type: 'text/javascript; charset=utf-8',

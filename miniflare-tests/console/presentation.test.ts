@@ -1,11 +1,13 @@
 // Tests of accessibility, layout, forms, themes and the size of the pages.
 
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
 import type { Locator } from 'playwright-core';
 
+import { at } from '../../scripts/setup.mjs';
 import { DOCUMENT } from '../openapi/document.ts';
 import { TOKEN } from '../world.ts';
 import { OVERFLOW, violations } from './accessibility.ts';
@@ -328,6 +330,16 @@ describe('the pages', () => {
     let size = 0;
     for (const path of [...PAGES, '/openapi.json', '/docs', ...reference]) size += await sizeOf(path);
     assert.ok(size < 264 * 1024, `${size} bytes`);
+  });
+
+  test('of the guides are smaller than 280 kB', async () => {
+    const names = readdirSync(at('docs')).map((file) => `/docs/guides/${file.replace('.md', '')}`);
+    let size = 0;
+    for (const path of ['/docs/guides', '/docs/guides/client', '/docs/guides.json', ...names]) {
+      const response = await fetch(await fixture.world.url(path));
+      if (response.status === 200) size += gzipSync(await response.bytes(), { level: 9 }).length;
+    }
+    assert.ok(size > 100_000 && size < 280_000, `${size} bytes`);
   });
 
   test('cannot load anything from other origins, and cannot be framed', async () => {

@@ -14,7 +14,13 @@ import { TOKEN } from '../world.ts';
 import { DOCUMENT, OPERATIONS } from './document.ts';
 
 const GROUPS = DOCUMENT.tags.map(({ name }) => `/docs/${name}`);
-const PAGES = ['/docs', ...GROUPS, '/docs/errors'];
+const GUIDES = [
+  '/docs/guides',
+  '/docs/guides/getting-started',
+  '/docs/guides/workspaces',
+  '/docs/guides/errors',
+];
+const PAGES = ['/docs', ...GROUPS, '/docs/errors', ...GUIDES];
 
 const fixture = new ConsoleFixture();
 
@@ -32,7 +38,7 @@ const openDetails = (tab: Tab) =>
 
 describe('the page', () => {
   // The pages of all groups are made from one template. That of the commands has each of its parts, and few of each.
-  for (const path of ['/docs', '/docs/commands', '/docs/errors'])
+  for (const path of ['/docs', '/docs/commands', '/docs/errors', '/docs/guides', '/docs/guides/workspaces'])
     test(`${path} meets WCAG 2.2 AA`, async () => {
       await using tab = await open(path);
       await openDetails(tab);
@@ -72,6 +78,14 @@ describe('the page', () => {
     await errors.getByText(/^Remediation: Install git in the image/).waitFor();
     const codes = await errors.locator('dd a[href^="/docs/errors#"]').count();
     assert.equal(await errors.getByText('Remediation:').count(), codes);
+  });
+
+  test('leads from an operation to the part of its guide', async () => {
+    await using tab = await open('/docs/workspaces');
+    await tab.page.locator('#v1-workspaces-fork').getByRole('link', { name: 'Fork a workspace' }).click();
+    await tab.page.waitForURL('**/docs/guides/workspaces#fork-a-workspace');
+    await tab.page.getByRole('navigation').getByRole('link', { name: 'Stop a workspace' }).click();
+    assert.equal(await address(tab), '/docs/guides/workspaces#stop-a-workspace');
   });
 
   test('uses the color theme of the console', async () => {
@@ -114,6 +128,14 @@ describe('the search', () => {
     assert.equal(await address(tab), '/docs/workspaces#v1-workspaces-create.env');
   });
 
+  test('finds a part of a guide by its words, and opens it', async () => {
+    await using tab = await open('/docs');
+    await field(tab).fill('three keep best');
+    await tab.page.getByRole('option', { name: /^Fork three, keep the best/ }).click();
+    await tab.page.waitForURL('**/docs/guides/workspaces#fork-three-keep-the-best');
+    await tab.page.getByRole('heading', { name: 'Fork three, keep the best' }).waitFor();
+  });
+
   test('finds an error code on a phone', async () => {
     await using tab = await open('/docs/tools', { viewport: { width: 360, height: 740 }, hasTouch: true });
     await field(tab).tap();
@@ -133,7 +155,7 @@ describe('the search', () => {
   test('reports that it found nothing, and ends with Escape', async () => {
     await using tab = await open('/docs');
     await field(tab).fill('xyzzy');
-    await tab.notice('No operation, field or error code matches.');
+    await tab.notice('No operation, field, error code or guide matches.');
     await field(tab).fill('snapshot');
     await tab.page.getByRole('listbox').waitFor();
     await tab.page.keyboard.press('Escape');

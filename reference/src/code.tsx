@@ -28,6 +28,11 @@ export function Examples({ examples, label }: { examples: Example[]; label: stri
 
 /** A value as indented JSON. */
 export function Json({ value, title }: { value: unknown; title: string }) {
+  return <Block text={JSON.stringify(value, null, 2)} title={title} />;
+}
+
+/** A block of code. */
+export function Block({ text, title }: { text: string; title: string }) {
   return (
     <div class="code" role="group" aria-label={title}>
       <div class="bar">
@@ -35,7 +40,7 @@ export function Json({ value, title }: { value: unknown; title: string }) {
         <Copy />
       </div>
       <pre tabIndex={0} aria-label={title}>
-        {JSON.stringify(value, null, 2)}
+        {text}
       </pre>
     </div>
   );

@@ -4,12 +4,21 @@ import { Contents } from './contents.tsx';
 import { commonCodes, routesOf, type Document } from './document.ts';
 import type { Examples } from './examples.ts';
 import { Fields } from './fields.tsx';
+import type { ServedGuide } from './guides/served.ts';
 import { Operation } from './operation.tsx';
-import { capital, Line, Text } from './text.tsx';
+import { capital } from './capital.ts';
+import { Line, Text } from './text.tsx';
 import { inputTypes, typesOfRoutes } from './types.ts';
 
+interface GroupProps {
+  document: Document;
+  tag: string;
+  examples: Examples;
+  guides: readonly ServedGuide[];
+}
+
 /** The content of the page of a group. */
-export function Group({ document, tag, examples }: { document: Document; tag: string; examples: Examples }) {
+export function Group({ document, tag, examples, guides }: GroupProps) {
   const routes = routesOf(document, tag);
   const common = commonCodes(document);
   const { description = '' } = document.tags.find(({ name }) => name === tag) ?? {};
@@ -27,6 +36,7 @@ export function Group({ document, tag, examples }: { document: Document; tag: st
           place={place}
           examples={examples[place.id] ?? []}
           common={common}
+          guides={guides}
         />
       ))}
       <Types document={document} names={typesOfRoutes(document, routes)} />

@@ -3,18 +3,21 @@
 import type { ComponentChildren } from 'preact';
 
 import { routesOf, type Document } from './document.ts';
-import { capital } from './text.tsx';
+import { GUIDES_PATH, type ServedGuide } from './guides/served.ts';
+import { capital } from './capital.ts';
 
 interface LayoutProps {
   document: Document;
   /** The path of the page. */
   path: string;
   title: string;
+  /** The guide on the page. */
+  guide: ServedGuide | undefined;
   children: ComponentChildren;
 }
 
 /** A page. */
-export function Layout({ document, path, title, children }: LayoutProps) {
+export function Layout({ document, path, title, guide, children }: LayoutProps) {
   const { title: product, summary } = document.info;
   return (
     <html lang="en">
@@ -33,7 +36,7 @@ export function Layout({ document, path, title, children }: LayoutProps) {
           Skip to the content
         </a>
         <Header document={document} />
-        <Pages document={document} path={path} />
+        <Pages document={document} path={path} guide={guide} />
         <main id="main" tabIndex={-1}>
           {children}
         </main>
@@ -56,11 +59,11 @@ function Header({ document: { info } }: { document: Document }) {
           type="search"
           role="combobox"
           list={undefined}
-          aria-label="Search operations, fields and error codes"
+          aria-label="Search operations, fields, error codes and guides"
           aria-autocomplete="list"
           aria-expanded="false"
           aria-controls="results"
-          placeholder="Search operations, fields, errors"
+          placeholder="Search operations, fields, errors, guides"
           autocomplete="off"
           spellcheck={false}
         />
@@ -75,35 +78,39 @@ function Header({ document: { info } }: { document: Document }) {
   );
 }
 
-/** The list of pages, with the operations of this page. */
-function Pages({ document, path }: { document: Document; path: string }) {
+/** The list of pages, with the parts of this page. */
+function Pages({ document, path, guide }: Pick<LayoutProps, 'document' | 'path' | 'guide'>) {
   const pages = [
-    { href: '/docs', title: 'Overview', routes: [] },
+    { href: '/docs', title: 'Overview', parts: [] },
     ...document.tags.map(({ name }) => ({
       href: `/docs/${name}`,
       title: capital(name),
-      routes: routesOf(document, name),
+      parts: [
+        ...routesOf(document, name).map(({ id, name }) => ({ id, title: name })),
+        { id: 'types', title: 'Types' },
+      ],
     })),
-    { href: '/docs/errors', title: 'Errors', routes: [] },
+    { href: '/docs/errors', title: 'Errors', parts: [] },
+    { href: GUIDES_PATH, title: 'Guides', parts: [] },
+    ...(guide
+      ? [{ href: guide.path, title: guide.title, parts: guide.headings.filter(({ depth }) => depth === 2) }]
+      : []),
   ];
   return (
     <nav aria-label="Pages">
       <ul>
-        {pages.map(({ href, title, routes }) => (
+        {pages.map(({ href, title, parts }) => (
           <li key={href}>
             <a href={href} aria-current={href === path ? 'page' : undefined}>
               {title}
             </a>
-            {href === path && routes.length > 0 && (
+            {href === path && parts.length > 0 && (
               <ul>
-                {routes.map(({ id, name }) => (
+                {parts.map(({ id, title }) => (
                   <li key={id}>
-                    <a href={`#${id}`}>{name}</a>
+                    <a href={`#${id}`}>{title}</a>
                   </li>
                 ))}
-                <li>
-                  <a href="#types">Types</a>
-                </li>
               </ul>
             )}
           </li>

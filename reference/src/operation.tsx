@@ -13,7 +13,8 @@ import {
 } from './document.ts';
 import type { Example } from './examples.ts';
 import { Fields } from './fields.tsx';
-import { guideOf } from './guides.ts';
+import { guideOf } from './guides/of-operations.ts';
+import type { ServedGuide } from './guides/served.ts';
 import { fieldsOf, nestedType } from './schema.ts';
 import { Line, Text } from './text.tsx';
 
@@ -23,14 +24,14 @@ interface OperationProps {
   examples: Example[];
   /** The error codes that every operation can return. */
   common: string[];
+  guides: readonly ServedGuide[];
 }
 
 /** A route. */
-export function Operation({ document, place, examples, common }: OperationProps) {
+export function Operation({ document, place, examples, common, guides }: OperationProps) {
   const { id, path, method, route } = place;
   const options = optionsOf(place);
   const answer = answerOf(document, place);
-  const guide = guideOf(place.name);
   return (
     <section id={id} class="operation" aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>
@@ -41,12 +42,7 @@ export function Operation({ document, place, examples, common }: OperationProps)
       <div class="lead">
         <Text text={route.description ?? `${route.summary}.`} />
         {route.security && <p>Needs no token.</p>}
-        {guide && (
-          <p class="guide">
-            Guide: <code>{guide.file}</code>
-            {guide.heading && `, “${guide.heading}”`}.
-          </p>
-        )}
+        <GuideLink operation={place.name} guides={guides} />
       </div>
       {(options || examples.length > 0) && (
         <div class="pair">
@@ -67,6 +63,19 @@ export function Operation({ document, place, examples, common }: OperationProps)
       {answer && <Answer document={document} answer={answer} />}
       <Errors document={document} place={place} common={common} />
     </section>
+  );
+}
+
+/** A link to the guide to an operation. */
+function GuideLink({ operation, guides }: { operation: string; guides: readonly ServedGuide[] }) {
+  const named = guideOf(operation);
+  const guide = guides.find(({ file }) => file === named?.file);
+  if (named === undefined || guide === undefined) return null;
+  const heading = guide.headings.find(({ title }) => title === named.heading);
+  return (
+    <p class="guide-link">
+      Guide: <a href={heading ? `${guide.path}#${heading.id}` : guide.path}>{(heading ?? guide).title}</a>
+    </p>
   );
 }
 

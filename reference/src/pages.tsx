@@ -3,16 +3,20 @@
 import type { ComponentChildren } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 
-import type { Document } from './document.ts';
+import { codesOf, type Document } from './document.ts';
 import { Errors } from './errors.tsx';
 import { examplesOf } from './examples.ts';
 import { Group } from './group.tsx';
+import { Guide, Guides } from './guides/page.tsx';
+import { guideIndex, type GuideIndex } from './guides/search.ts';
+import { GUIDES_PATH, servedGuides, type ReadFile, type ServedGuide } from './guides/served.ts';
 import { Layout } from './layout.tsx';
 import { operationLinks } from './links.ts';
 import { NotFound } from './not-found.tsx';
 import { remediationsOf } from './remediations.ts';
 import { Start } from './start.tsx';
-import { capital, Links } from './text.tsx';
+import { capital } from './capital.ts';
+import { Links } from './text.tsx';
 
 /** A page. */
 export interface Page {
@@ -24,16 +28,17 @@ export interface Page {
 const NOT_FOUND = 'not-found';
 
 /**
- * Returns the start page, a page for each group, the page of the errors, and the one for paths without a page. `guide` is the
- * guide to the errors.
+ * Returns the start page, a page for each group, the page of the errors, those of the guides, and the one for paths without a page.
+ * `read` reads the files of the documentation.
  */
-export async function pages(document: Document, guide: string): Promise<Page[]> {
+export async function pages(document: Document, read: ReadFile): Promise<Page[]> {
   const examples = await examplesOf(document);
   const links = operationLinks(document);
-  const page = (path: string, title: string, content: ComponentChildren): Page => {
+  const guides = servedGuides(read);
+  const page = (path: string, title: string, content: ComponentChildren, guide?: ServedGuide): Page => {
     const html = (
       <Links.Provider value={links}>
-        <Layout document={document} path={path} title={title}>
+        <Layout document={document} path={path} title={title} guide={guide}>
           {content}
         </Layout>
       </Links.Provider>
@@ -43,11 +48,27 @@ export async function pages(document: Document, guide: string): Promise<Page[]> 
   return [
     page('/docs', 'HTTP API', <Start document={document} />),
     ...document.tags.map(({ name }) =>
-      page(`/docs/${name}`, capital(name), <Group document={document} tag={name} examples={examples} />),
+      page(
+        `/docs/${name}`,
+        capital(name),
+        <Group document={document} tag={name} examples={examples} guides={guides} />,
+      ),
     ),
-    page('/docs/errors', 'Errors', <Errors document={document} remediations={remediationsOf(guide)} />),
+    page(
+      '/docs/errors',
+      'Errors',
+      <Errors document={document} remediations={remediationsOf(read('docs/errors.md'))} />,
+    ),
+    page(GUIDES_PATH, 'Guides', <Guides guides={guides} />),
+    ...guides.map((guide) => page(guide.path, guide.title, <Guide of={guide} guides={guides} />, guide)),
     page(NOT_FOUND, 'Page not found', <NotFound />),
   ];
+}
+
+/** Returns the index of the guides, which the search loads when it is used. */
+export function guideIndexOf(document: Document, read: ReadFile): GuideIndex {
+  const codes = codesOf(document).map(({ code }) => code);
+  return guideIndex(servedGuides(read), codes);
 }
 
 export { searchIndex } from './search-index.ts';

@@ -5,9 +5,9 @@ import { codesOf, optionsOf, routesOf, type Document } from './document.ts';
 import { fieldsOf } from './schema.ts';
 import { typesOfRoutes } from './types.ts';
 
-/** An operation, a type or an error code. */
+/** An operation, a type, an error code, or a part of a guide. */
 export interface Target {
-  kind: 'operation' | 'type' | 'error';
+  kind: 'operation' | 'type' | 'error' | 'guide';
   name: string;
   text: string;
   /** The address. That of a field has its name after a dot. */

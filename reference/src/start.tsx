@@ -4,7 +4,8 @@ import { Examples } from './code.tsx';
 import { Contents } from './contents.tsx';
 import type { Document } from './document.ts';
 import { FIRST_CALL } from './first-call.ts';
-import { capital, Line, Text } from './text.tsx';
+import { capital } from './capital.ts';
+import { Line, Text } from './text.tsx';
 
 /** The content of the start page. */
 export function Start({ document }: { document: Document }) {
@@ -93,10 +94,11 @@ export function Start({ document }: { document: Document }) {
       <section id="guides" aria-labelledby="guides-title">
         <h2 id="guides-title">Guides</h2>
         <p>
-          These pages list the operations. The guides are in the folder <code>docs</code> of the project:{' '}
-          <code>getting-started.md</code> deploys the Worker, <code>add-to-an-agent.md</code> connects an
-          agent, <code>concepts.md</code> explains workspaces, sandboxes and snapshots, and{' '}
-          <code>operations.md</code> is about running a deployment. <code>README.md</code> lists the others.
+          These pages list the operations. <a href="/docs/guides">The guides</a> explain their use:{' '}
+          <a href="/docs/guides/getting-started">the first snapshot</a>,{' '}
+          <a href="/docs/guides/add-to-an-agent">how an agent calls the Worker</a>,{' '}
+          <a href="/docs/guides/concepts">workspaces, sandboxes and snapshots</a>, and{' '}
+          <a href="/docs/guides/operations">a deployment</a>.
         </p>
       </section>
       <h2 id="operations">Operations</h2>

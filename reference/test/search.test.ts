@@ -63,11 +63,13 @@ describe('the search finds', () => {
     assert.ok(found.indexOf('field env') > found.indexOf('operation tokens/list'), found.join());
   });
 
-  test('a word of 5 or more letters with a missing, further, other or exchanged letter', () => {
+  test('a word of 4 or more letters with a missing, further, other or exchanged letter', () => {
     for (const query of ['rollbck', 'rollbback', 'rolback', 'rollbakc', 'rollbacc'])
       assert.deepEqual(names(query, 1), ['operation workspaces/update'], query);
     assert.deepEqual(names('snapshto', 1), ['operation snapshot']);
-    assert.deepEqual(names('workspaces frok'), [], 'a word of 4 letters');
+    assert.deepEqual(names('labl', 1), ['operation label']);
+    assert.deepEqual(names('workspaces frok', 1), ['operation workspaces/fork']);
+    assert.deepEqual(names('frk'), [], 'a word of 3 letters');
   });
 
   test('nothing for an empty query, for other words, and for characters of regular expressions', () => {

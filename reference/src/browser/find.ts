@@ -1,18 +1,21 @@
-// Finds operations, fields and error codes by their names, and by the words in their descriptions.
+// Finds operations, fields, error codes and guides by their names, and by the words in their descriptions.
 
 import type { Target } from '../search-index.ts';
 
 /** A result of the search. */
 export interface Result {
-  kind: 'operation' | 'field' | 'type' | 'error';
+  kind: 'operation' | 'field' | 'type' | 'error' | 'guide';
   name: string;
   text: string;
   url: string;
 }
 
+/** The rate from which a result has the words at the beginning of its name or of a part of it. */
+const STRONG = 50;
+
 /**
- * Returns the results of a query, best first. If there are none, corrects misspelled words. `descriptions` are by the addresses
- * of the results.
+ * Returns the results of a query, best first. If no name begins with its words, those of corrected words come first. `descriptions`
+ * are by the addresses of the results.
  */
 export function find(
   index: Target[],
@@ -22,24 +25,27 @@ export function find(
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
   const all = index.flatMap(resultsOf);
-  const results = matches(all, words, descriptions);
-  return results.length > 0 ? results : matches(all, corrected(words, all), descriptions);
+  const rated = matches(all, words, descriptions);
+  const results = rated.map(({ result }) => result);
+  if ((rated[0]?.score ?? 0) >= STRONG) return results;
+  const others = corrected(words, all);
+  if (others.join() === words.join()) return results;
+  return [...matches(all, others, descriptions).map(({ result }) => result), ...results];
 }
 
 type Candidate = ReturnType<typeof resultsOf>[number];
 
-function matches(all: Candidate[], words: string[], descriptions: ReadonlyMap<string, string>): Result[] {
+function matches(all: Candidate[], words: string[], descriptions: ReadonlyMap<string, string>) {
   return all
     .map(({ others, ...result }) => ({
-      result,
+      result: result as Result,
       score: score(result, words, [others, descriptions.get(result.url) ?? '']),
     }))
     .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score)
-    .map(({ result }) => result);
+    .sort((one, other) => other.score - one.score);
 }
 
-/** Replaces each word of 5 or more letters that is one letter from a word of the names or other words. */
+/** Replaces each word of 4 or more letters that is one letter from a word of the names or other words. */
 function corrected(words: string[], all: Candidate[]): string[] {
   const text = all.map(({ name, others }) => `${name} ${name.replace(/([a-z])([A-Z])/g, '$1 $2')} ${others}`);
   const known = new Set(
@@ -48,22 +54,35 @@ function corrected(words: string[], all: Candidate[]): string[] {
       .toLowerCase()
       .split(/[^a-z0-9]+/),
   );
-  return words.map((word) =>
-    word.length < 5 || known.has(word) ? word : ([...known].find((other) => isNear(word, other)) ?? word),
-  );
+  return words.map((word) => {
+    if (word.length < 4 || known.has(word)) return word;
+    const similar = (isSimilar: typeof isDifferent) => [...known].find((other) => isSimilar(word, other));
+    // A short word differs from many others in one letter.
+    return similar(isSlip) ?? similar(isDifferent) ?? word;
+  });
 }
 
-/** Returns whether one letter is missing, added, different, or exchanged with the next one. */
-function isNear(one: string, other: string): boolean {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at += 1;
-  const [rest, expected] = [one.slice(at), other.slice(at)];
+/** Returns whether one letter is missing, added, or exchanged with the next one. */
+function isSlip(one: string, other: string): boolean {
+  const [rest, expected] = differenceOf(one, other);
   return (
     rest === expected.slice(1) ||
     rest.slice(1) === expected ||
-    rest.slice(1) === expected.slice(1) ||
     (rest[0] === expected[1] && rest[1] === expected[0] && rest.slice(2) === expected.slice(2))
   );
+}
+
+/** Returns whether one letter is different. */
+function isDifferent(one: string, other: string): boolean {
+  const [rest, expected] = differenceOf(one, other);
+  return rest.slice(1) === expected.slice(1);
+}
+
+/** Returns two words without the letters with which both begin. */
+function differenceOf(one: string, other: string): [string, string] {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  return [one.slice(at), other.slice(at)];
 }
 
 /** Returns a target and its fields, each with other words for it. */
@@ -79,7 +98,7 @@ function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Resu
   return [{ kind, name, text, url, others: words }, ...inner];
 }
 
-const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1 };
+const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1, guide: 0.5 };
 
 /** Rates a result; 0 if it does not have all words. */
 function score(

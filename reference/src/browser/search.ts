@@ -2,7 +2,7 @@
 
 import { find, type Result } from './find.ts';
 import { INDEX } from './index.ts';
-import { loadDescriptions } from './load-descriptions.ts';
+import { loadTexts, type Texts } from './load-texts.ts';
 
 const MOST = 30;
 
@@ -20,7 +20,7 @@ class Search {
   readonly #status: HTMLElement;
   #selected = 0;
   #loading: Promise<void> | undefined;
-  #descriptions: ReadonlyMap<string, string> = new Map();
+  #texts: Texts = { words: new Map(), guides: [] };
 
   constructor(field: HTMLInputElement, list: HTMLElement, status: HTMLElement) {
     this.#field = field;
@@ -41,8 +41,8 @@ class Search {
 
   #open() {
     this.#update();
-    this.#loading ??= loadDescriptions().then((descriptions) => {
-      this.#descriptions = descriptions;
+    this.#loading ??= loadTexts().then((texts) => {
+      this.#texts = texts;
       if (document.activeElement !== this.#field) return;
       const selected = this.#selected;
       this.#update();
@@ -51,7 +51,8 @@ class Search {
   }
 
   #update() {
-    const results = find(INDEX, this.#field.value, this.#descriptions);
+    const { words, guides } = this.#texts;
+    const results = find([...INDEX, ...guides], this.#field.value, words);
     const shown = results.slice(0, MOST);
     const isEmpty = this.#field.value.trim() === '';
     this.#list.replaceChildren(...shown.map(option));
@@ -99,7 +100,7 @@ function focusOnSlash(event: KeyboardEvent, field: HTMLInputElement): void {
 }
 
 function count(results: number): string {
-  if (results === 0) return 'No operation, field or error code matches.';
+  if (results === 0) return 'No operation, field, error code or guide matches.';
   return results > MOST
     ? `The best ${MOST} of ${results} results`
     : `${results} result${results === 1 ? '' : 's'}`;

@@ -1,18 +1,18 @@
-// The guides to operations: pages of the folder `docs` of the project, with the heading of the part.
+// The guides to operations, each with the heading of the part.
 
-/** The guide of an operation. */
-export interface Guide {
+/** The guide to an operation. */
+export interface OperationGuide {
   file: string;
   heading?: string;
 }
 
-const guide = (page: string, heading?: string): Guide => ({
+const guide = (page: string, heading?: string): OperationGuide => ({
   file: `docs/${page}.md`,
   ...(heading && { heading }),
 });
 
 /** The guides by operations, and those of groups of operations, whose names end in a slash. */
-export const GUIDES: Record<string, Guide> = {
+export const GUIDES: Record<string, OperationGuide> = {
   snapshot: guide('snapshots', 'Take a snapshot'),
   restore: guide('snapshots', 'Restore and branch'),
   branch: guide('snapshots', 'Restore and branch'),
@@ -63,6 +63,6 @@ export const GUIDES: Record<string, Guide> = {
 };
 
 /** Returns the guide of an operation, if there is one. */
-export function guideOf(name: string): Guide | undefined {
+export function guideOf(name: string): OperationGuide | undefined {
   return GUIDES[name] ?? GUIDES[name.slice(0, name.lastIndexOf('/') + 1)];
 }
