@@ -1,8 +1,10 @@
 // The warnings that files of a workspace may be lost.
 
 import type { Workspace } from '../../../client/src/index.ts';
+import { href } from '../routes.ts';
 import { Remark } from '../ui/remark.tsx';
 import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
+import { autosaveTimes } from './workspace-settings.tsx';
 
 /** Says whether the container of a workspace has ended without a stop, and whether its last start may have lost files. */
 export function PossibleLoss({ of }: { of: Workspace }) {
@@ -18,7 +20,10 @@ export function PossibleLoss({ of }: { of: Workspace }) {
       {of.mayHaveLost && (
         <Remark>
           {of.restoredFrom && `The last start restored ${sourceOf(of)}. `}
-          {POSSIBLE_LOSS}
+          {POSSIBLE_LOSS} If a file is missing, look into{' '}
+          <a href={href({ at: 'workspace', tenant: of.tenant, name: of.name })}>its other snapshots</a>.
+          {autosaveTimes(of.autosave) === undefined &&
+            ' Automatic saves, in the settings of the workspace, shorten the time in which changes can be lost.'}
         </Remark>
       )}
     </>

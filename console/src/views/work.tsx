@@ -1,4 +1,4 @@
-// The files of a running workspace, and a field that runs commands in it.
+// A field that runs commands in a running workspace, and its files.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -85,11 +85,11 @@ function Work({ address, path, hasEnded }: { address: Address; path: string; has
     value ?? (failure === undefined && last.current?.path === path ? last.current.value : undefined);
   return (
     <>
+      <Terminal address={address} onEnd={onChange} />
       <Failure of={failure} retry={retry} />
       {shown === undefined && failure === undefined && <p class="empty">Reading…</p>}
       {shown?.page && <Directory {...{ address, path, onChange }} of={shown.page} />}
       {shown && !shown.page && <WorkspaceFile key={path} {...{ address, path, onChange }} {...shown} />}
-      <Terminal address={address} onEnd={onChange} />
     </>
   );
 }
