@@ -77,10 +77,9 @@ pub struct NamedRecord {
     /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
-    /// The size of the snapshot that the present sandbox was made from by a rollback, a promotion or a start from a snapshot. It
-    /// counts until a stop takes a snapshot.
+    /// The size of the archive of [`last_saved_at`](Self::last_saved_at), in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_bytes: Option<u64>,
+    pub saved_bytes: Option<u64>,
     /// The restore of the last start; absent while a start is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restore: Option<LastRestore>,
@@ -226,9 +225,11 @@ impl NamedRecord {
 
     /// Records what a stop of the sandbox stored, if it stored anything.
     pub fn note_snapshots(&mut self, archive: Option<LastSnapshot>, platform: Option<PlatformSnapshot>) {
-        let taken = archive.as_ref().map(|archive| archive.created_at);
-        if let Some(at) = taken.max(platform.as_ref().map(|platform| platform.created_at)) {
-            self.note_saved(at);
+        if let Some(archive) = &archive {
+            self.note_saved(archive.created_at, Some(archive.size_bytes));
+        }
+        if let Some(platform) = &platform {
+            self.note_saved(platform.created_at, None);
         }
         if archive.is_some() || platform.is_some() {
             self.platform_snapshot = platform;
@@ -261,9 +262,11 @@ impl NamedRecord {
         }
     }
 
-    /// Records that a snapshot was taken from which the workspace can start.
-    pub fn note_saved(&mut self, at: Timestamp) {
-        self.last_saved_at = self.last_saved_at.max(Some(at));
+    /// Records that a snapshot was taken from which the workspace can start: an archive with its size in bytes, or a platform snapshot.
+    pub fn note_saved(&mut self, at: Timestamp, archive_bytes: Option<u64>) {
+        if self.last_saved_at <= Some(at) {
+            (self.last_saved_at, self.saved_bytes) = (Some(at), archive_bytes.or(self.saved_bytes));
+        }
         self.end_unsaved();
     }
 
@@ -343,7 +346,7 @@ impl From<&NamedRecord> for WorkspaceEntry {
             sandbox_id: record.sandbox_id.clone(),
             runtime: record.runtime,
             storage: record.stored_in(),
-            size_bytes: record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes).or(record.source_bytes),
+            size_bytes: record.saved_bytes.or(record.last_snapshot.as_ref().map(|snapshot| snapshot.size_bytes)),
             autosave: record.settings.autosave.is_on(),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,

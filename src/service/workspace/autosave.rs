@@ -71,7 +71,7 @@ impl<P: Ports> NamedWorkspace<P> {
                 return;
             }
             match outcome {
-                Ok(Autosaved::Saved(snapshot)) => record.note_saved(snapshot.created_at),
+                Ok(Autosaved::Saved(snapshot)) => record.note_saved(snapshot.created_at, Some(snapshot.size_bytes)),
                 Ok(_) => record.end_unsaved(),
                 Err(_) => (record.unsaved_since, record.problem) = (Some(began_at), problem),
             }

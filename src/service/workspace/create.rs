@@ -281,7 +281,7 @@ impl<P: Ports> NamedWorkspace<P> {
             turn_ended_at: None,
             unsaved_since: None,
             last_snapshot: None,
-            source_bytes: None,
+            saved_bytes: None,
             platform_snapshot: None,
             last_restore: None,
             restore_report: RestoreReport::First,

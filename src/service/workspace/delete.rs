@@ -76,7 +76,7 @@ pub(super) fn clear_record(record: &mut NamedRecord) {
     record.settings.depends_on = DependsOn::default();
     record.creation = None;
     record.last_snapshot = None;
-    record.source_bytes = None;
+    record.saved_bytes = None;
     record.platform_snapshot = None;
     record.last_restore = None;
     record.problem = None;

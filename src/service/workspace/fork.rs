@@ -171,7 +171,7 @@ impl<P: Ports> NamedWorkspace<P> {
             let secrets = capture.secrets;
             // Without all files, the workspace is not saved.
             if secrets.as_ref().is_none_or(|report| report.excluded == 0) {
-                self.update_record(|record| record.note_saved(taken.created_at()))?;
+                self.update_record(|record| record.note_saved(taken.created_at(), Some(capture.size_bytes)))?;
             }
             return Ok(ForkSource { key: SnapshotKey { origin_id, snapshot_id }, may_have_lost: false, secrets });
         }

@@ -163,7 +163,7 @@ impl<P: Ports> NamedWorkspace<P> {
             record.claimed = true;
             (record.last_snapshot, record.platform_snapshot) = (None, None);
             record.last_saved_at = source.as_ref().map(|source| source.created_at);
-            record.source_bytes = source.map(|source| source.size_bytes);
+            record.saved_bytes = source.map(|source| source.size_bytes);
             record.problem = None;
             record.started_at.get_or_insert(now);
             record.active_at = now;

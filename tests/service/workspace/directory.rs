@@ -33,6 +33,19 @@ fn list_returns_workspaces_by_name_with_state() {
 }
 
 #[test]
+fn size_in_a_list_is_that_of_the_last_save() {
+    let fixture = Fixture::with_workspace();
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, &"long ".repeat(1000));
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "other" })).unwrap();
+    let listed = fixture.run(Operation::List, &json!({ "sandboxId": fixture.sandbox_of(WORKSPACE) })).unwrap();
+    let [newest, older] = [0, 1].map(|index| listed["snapshots"][index]["sizeBytes"].as_u64());
+    assert!(newest > older, "{listed}");
+    assert_eq!(WorkspaceEntry::from(&fixture.record(WORKSPACE)).size_bytes, newest);
+}
+
+#[test]
 fn list_returns_pages() {
     let fixture = Fixture::empty();
     for name in ["a", "b", "c", "d"] {
