@@ -9,7 +9,7 @@ export function aborted(signal: AbortSignal): SnapshotterError {
     kind: 'transient',
     message: "The caller's AbortSignal fired.",
     remediation:
-      'Repeat the call if you still need it: the snapshotter rolls back the operation where possible. It ends a command, whose changes stay.',
+      'Repeat the call if you still need it. The snapshotter rolls back the operation where possible and ends a command, whose changes stay, if the signal reaches it: over RPC that needs the compatibility flag enable_abortsignal_rpc, and `wrangler dev` passes on no signals.',
     retryable: true,
     cause: signal.reason,
   });

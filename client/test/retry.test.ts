@@ -258,7 +258,7 @@ describe('a signal', () => {
     assert.deepEqual([code, retryable], ['ABORTED', true]);
     assert.match(
       remediation,
-      /^Repeat the call if you still need it: .* ends a command, whose changes stay\.$/,
+      /^Repeat the call if you still need it\. .* ends a command, whose changes stay, if the signal reaches it: /,
     );
   });
 

@@ -59,20 +59,26 @@ describe('over RPC', () => {
     assert.deepEqual(called, [['list', { sandboxId: 'x', signal }]]);
   });
 
-  test('calls are sent without a signal after the platform has refused one', async () => {
-    const { binding, called } = fakeBinding(async ({ signal }) => {
-      if (signal) throw uncloneable('AbortSignal serialization is not enabled.');
-      return 'answer';
+  const refusal = 'AbortSignal serialization is not enabled.';
+  for (const [who, refused] of Object.entries({
+    'the platform': uncloneable(refusal),
+    'the proxy of `wrangler dev`': Object.assign(new Error(refusal), { remote: true }),
+  })) {
+    test(`calls are sent without a signal after ${who} has refused one`, async () => {
+      const { binding, called } = fakeBinding(async ({ signal }) => {
+        if (signal) throw refused;
+        return 'answer';
+      });
+      const { client } = clientOver(rpc(binding), { retry: false });
+      const { signal } = new AbortController();
+      assert.equal(await client.list({ sandboxId: 'x', signal }), 'answer');
+      assert.equal(await client.list({ sandboxId: 'y', signal }), 'answer');
+      assert.deepEqual(
+        called.map(([, options]) => options),
+        [{ sandboxId: 'x', signal }, { sandboxId: 'x' }, { sandboxId: 'y' }],
+      );
     });
-    const { client } = clientOver(rpc(binding), { retry: false });
-    const { signal } = new AbortController();
-    assert.equal(await client.list({ sandboxId: 'x', signal }), 'answer');
-    assert.equal(await client.list({ sandboxId: 'y', signal }), 'answer');
-    assert.deepEqual(
-      called.map(([, options]) => options),
-      [{ sandboxId: 'x', signal }, { sandboxId: 'x' }, { sandboxId: 'y' }],
-    );
-  });
+  }
 
   test('a missing binding is refused before the first call, with what to add', () => {
     const env = {} as { SNAPSHOTTER: ReturnType<typeof fakeBinding>['binding'] };

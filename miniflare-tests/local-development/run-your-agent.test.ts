@@ -42,8 +42,14 @@ test('an agent with the service binding alone works in a named workspace of `npm
       return Response.json(await snapshotter.workspaces.start({ name: 'missing' }).catch((error) => error));
     const notebook`;
   const project = createProject('alone', {
-    'wrangler.toml': config,
-    'src/index.ts': source.replace('const notebook', failing),
+    // The registry passes on no signals.
+    'wrangler.toml': config.replace(
+      '[[services]]',
+      'compatibility_flags = ["enable_abortsignal_rpc"]\n\n[[services]]',
+    ),
+    'src/index.ts': source
+      .replace('const notebook', failing)
+      .replace('request.text())', 'request.text(), { signal: AbortSignal.timeout(600_000) })'),
   });
   await using dev = startDev(await freePorts(), 'alone');
   await dev.prints(/alone, of the runtime container\n[^]*Press Ctrl-C to stop/);

@@ -12,8 +12,8 @@ const BIND =
  * Creates a transport over the RPC methods of a service binding: the operation `workspaces/create` is the method
  * `binding['workspaces/create'](options)`.
  *
- * A signal is passed to the snapshotter if this Worker has the compatibility flag `enable_abortsignal_rpc`. Otherwise it
- * only ends the wait of the caller.
+ * A signal is passed to the snapshotter if this Worker has the compatibility flag `enable_abortsignal_rpc`. Otherwise, and over
+ * the registry of `wrangler dev`, it only ends the wait of the caller.
  *
  * @throws INVALID_ARGUMENT if there is no binding.
  */
@@ -28,12 +28,21 @@ export function rpc(binding: object): Required<Transport> {
     const options = stream ? { ...given, content: stream } : given;
     const call = (binding as Record<string, unknown>)[operation];
     if (typeof call !== 'function') throw rpcUnsupported(operation);
+    return withSignal(call, options, signal);
+  }
+
+  /** Calls a method, with the signal if it can be passed. */
+  async function withSignal(
+    call: Function,
+    options: object,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
     if (signal && takesSignals) {
       try {
         return await Reflect.apply(call, binding, [{ ...options, signal }]);
       } catch (thrown) {
-        if (!(isUncloneable(thrown) && thrown.message.includes('AbortSignal'))) throw thrown;
-        takesSignals = false; // The call was not sent.
+        if (!isUnpassedSignal(thrown)) throw thrown;
+        takesSignals = false; // The call did not reach the snapshotter.
       }
     }
     return Reflect.apply(call, binding, [options]);
@@ -54,9 +63,9 @@ export function rpc(binding: object): Required<Transport> {
       const open = (binding as Record<string, unknown>)['execStream'];
       const failed: Call = { operation: 'exec', options, repeatable: false };
       if (typeof open !== 'function') throw rpcUnsupported('execStream');
-      const given = { ...options, ...(input && { stdin: input }), ...(signal && takesSignals && { signal }) };
+      const given = { ...options, ...(input && { stdin: input }) };
       try {
-        return (await Reflect.apply(open, binding, [given])) as ReadableStream<Uint8Array>;
+        return (await withSignal(open, given, signal)) as ReadableStream<Uint8Array>;
       } catch (thrown) {
         throw toError(thrown, failed);
       }
@@ -74,6 +83,15 @@ export function rpc(binding: object): Required<Transport> {
 /** Returns whether the options could not be serialized. The call was not sent. */
 function isUncloneable(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === 'DataCloneError' && !('remote' in thrown);
+}
+
+/** Returns whether a signal could not be passed: by this Worker, or by the proxy of `wrangler dev` between it and the snapshotter. */
+function isUnpassedSignal(thrown: unknown): boolean {
+  const message = thrown instanceof Error ? thrown.message : '';
+  return (
+    message.includes('AbortSignal serialization') ||
+    (isUncloneable(thrown) && message.includes('AbortSignal'))
+  );
 }
 
 /** Matches the error of `wrangler dev` for a Worker that does not run on this machine. */
