@@ -77,6 +77,12 @@ test('the search finds a part of a guide by its heading and by words of its text
     find(index, query, new Map(Object.entries(words))).map(({ kind, url }) => `${kind} ${url}`);
   assert.ok(found('keep the best')[0]?.startsWith('guide /docs/guides/workspaces#fork-three-keep-the-best'));
   assert.ok(found('pdeathsig').length === 0);
+  assert.ok(found('how do I undo a bad change?').length > 0);
+  assert.ok(
+    found('what happens when my container dies without a stop').some((each) =>
+      each.includes('/docs/guides/'),
+    ),
+  );
   assert.ok(found('squashfs-tools').some((each) => each.startsWith('guide ')));
 });
 

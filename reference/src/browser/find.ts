@@ -10,36 +10,60 @@ export interface Result {
   url: string;
 }
 
+/** Words of questions, which say nothing about their subject. */
+const FILLERS = new Set(
+  'a an and are at be by can do does for from how i if in is it its many me much my of on or so that the then there this to was what when where which who why will with you your'.split(
+    ' ',
+  ),
+);
+
 /** The rate from which a result has the words at the beginning of its name or of a part of it. */
 const STRONG = 50;
 
 /**
- * Returns the results of a query, best first. If no name begins with its words, those of corrected words come first. `descriptions`
- * are by the addresses of the results.
+ * Returns the results of a query, best first. If no name begins with its words, those of corrected words come first, and those with
+ * only some of the words last. `descriptions` are by the addresses of the results.
  */
 export function find(
   index: Target[],
   query: string,
   descriptions: ReadonlyMap<string, string> = new Map(),
 ): Result[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query);
   if (words.length === 0) return [];
   const all = index.flatMap(resultsOf);
-  const rated = matches(all, words, descriptions);
-  const results = rated.map(({ result }) => result);
-  if ((rated[0]?.score ?? 0) >= STRONG) return results;
+  const found = (words: string[], count?: number) => matches(all, words, descriptions, count);
+  const rated = found(words);
+  if ((rated[0]?.score ?? 0) >= STRONG) return rated.map(({ result }) => result);
   const others = corrected(words, all);
-  if (others.join() === words.join()) return results;
-  return [...matches(all, others, descriptions).map(({ result }) => result), ...results];
+  const results = [...found(others), ...rated, ...found(others, Math.ceil(others.length / 2))];
+  return [...new Map(results.map(({ result }) => [`${result.kind} ${result.url}`, result])).values()];
+}
+
+/** Returns the words of a query. */
+function wordsOf(query: string): string[] {
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .map((word) => word.replace(/[?!.,;:]+$/, ''))
+    .filter(Boolean);
+  const telling = words.filter((word) => !FILLERS.has(word));
+  return telling.length > 0 ? telling : words;
 }
 
 type Candidate = ReturnType<typeof resultsOf>[number];
 
-function matches(all: Candidate[], words: string[], descriptions: ReadonlyMap<string, string>) {
+/** Returns the results that have at least `count` of the words, best first. */
+function matches(
+  all: Candidate[],
+  words: string[],
+  descriptions: ReadonlyMap<string, string>,
+  count = words.length,
+) {
   return all
     .map(({ others, ...result }) => ({
       result: result as Result,
-      score: score(result, words, [others, descriptions.get(result.url) ?? '']),
+      score: score(result, words, [others, descriptions.get(result.url) ?? ''], count),
     }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score);
@@ -100,17 +124,18 @@ function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Resu
 
 const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1, guide: 0.5 };
 
-/** Rates a result; 0 if it does not have all words. */
+/** Rates a result; 0 if it has less than `count` of the words. */
 function score(
   { kind, name, text }: Result,
   words: string[],
   [others, description]: [string, string],
+  count: number,
 ): number {
   const summary = `${text} ${others}`.toLowerCase();
   const rates = words.map(
     (word) => rate(name.toLowerCase(), summary, word) || (has(description, word) ? 5 : 0),
   );
-  if (rates.includes(0)) return 0;
+  if (rates.filter((rate) => rate > 0).length < count) return 0;
   const average = rates.reduce((sum, rate) => sum + rate, 0) / words.length;
   return Math.max(average, rate(name.toLowerCase(), '', words.join(''))) + KINDS[kind];
 }

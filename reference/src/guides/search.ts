@@ -12,7 +12,7 @@ export interface GuideIndex {
 }
 
 /** The part of all parts from which a word is in too many of them to select one. */
-const COMMON = 0.1;
+const COMMON = 0.25;
 
 /** Returns the parts of the guides, without those about `known` error codes: the search finds these on the page of the errors. */
 export function guideIndex(guides: readonly ServedGuide[], known: readonly string[]): GuideIndex {
