@@ -36,6 +36,18 @@ const STOP_CAPTURE = `until [ -e /tmp/stopped ]; do for p in $(pgrep -x cat); do
 const exec = (id: string, command: string, options: object = {}) =>
   world.sandbox(id, 'exec', command, options);
 
+/** Kills the process that limits the time of the next capture or restore. */
+const KILL_LIMIT = `until [ -e /tmp/killed ]; do for p in $(pgrep -x timeout); do
+    case $(tr '\\0' ' ' </proc/$p/cmdline) in 'timeout -k 2 3600 '*) kill -9 $p && : >/tmp/killed ;; esac
+  done; done 2>/dev/null &`;
+
+test('a capture whose process is killed fails as such, and the container keeps its files', async () => {
+  await world.exec('killed', `head -c 100000000 /dev/urandom >large; ${KILL_LIMIT}`);
+  const failed = world.sandbox('killed', 'createBackup', { dir: '/workspace' });
+  assert.equal(await codeOf(failed), 'BACKUP_CREATE_FAILED');
+  assert.equal(await world.exec('killed', 'ls; ls /tmp/killed'), 'large\n/tmp/killed\n');
+});
+
 test('a command has the directory, the variables and the exit code that the call requests', async () => {
   await world.sandbox('env', 'setEnvVars', { SHARED: 'set', GONE: 'set' });
   await world.sandbox('env', 'setEnvVars', { GONE: null });

@@ -110,19 +110,22 @@ fn check_name(name: &[u8]) -> Result<()> {
 }
 
 pub(super) fn check_target_directory(target: &Path, force: bool) -> Result<()> {
-    let is_free = match fs::read_dir(target) {
-        Ok(mut entries) => force || entries.next().is_none(),
-        Err(_) => !target.exists(),
-    };
-    if is_free { Ok(()) } else { Err(exists(target)) }
+    match fs::read_dir(target) {
+        Ok(mut entries) => {
+            let is_free = force || entries.next().is_none();
+            if is_free { Ok(()) } else { Err(exists(target)) }
+        }
+        Err(_) if target.exists() => Err(of_other_kind(target)),
+        Err(_) => Ok(()),
+    }
 }
 
 pub(super) fn check_target_file(target: &Path, force: bool) -> Result<()> {
-    let is_free = match fs::symlink_metadata(target) {
-        Ok(found) => force && !found.is_dir(),
-        Err(_) => true,
-    };
-    if is_free { Ok(()) } else { Err(exists(target)) }
+    match fs::symlink_metadata(target) {
+        Ok(found) if found.is_dir() => Err(of_other_kind(target)),
+        Ok(_) if !force => Err(exists(target)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns the local directory for a copy of the directory `path`: `local` itself, or the directory with the name of the copied
@@ -151,6 +154,13 @@ pub(super) fn file_name(path: &FilePath) -> Result<&str> {
 fn exists(target: &Path) -> Failure {
     let message = format!("{} exists already, and may have newer content.", target.display());
     Failure::local(Exit::Conflict, "LOCAL_FILE_EXISTS", message, "Pass another path, or `--force` to replace files.")
+}
+
+/// The failure of a copy over something of another kind, which `--force` does not replace either.
+fn of_other_kind(target: &Path) -> Failure {
+    let (what, copy) = if target.is_dir() { ("a directory", "a file") } else { ("no directory", "a directory") };
+    let message = format!("{} is {what}, and {copy} can't replace it.", target.display());
+    Failure::local(Exit::Conflict, "LOCAL_FILE_EXISTS", message, "Pass another path.")
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
@@ -290,6 +300,21 @@ mod tests {
         write_file(&b"old"[..], Some(3), &target, true).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.target()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_and_a_directory_never_replace_each_other() {
+        let folder = Folder::new();
+        let file = folder.target().join("a");
+        fs::write(&file, "a").unwrap();
+        for force in [false, true] {
+            let refused = format!("{:?}", check_target_directory(&file, force).unwrap_err());
+            assert!(
+                refused.contains("is no directory, and a directory can't replace it") && !refused.contains("--force")
+            );
+            let refused = format!("{:?}", check_target_file(&folder.target(), force).unwrap_err());
+            assert!(refused.contains("is a directory, and a file can't replace it") && !refused.contains("--force"));
+        }
     }
 
     #[test]

@@ -299,7 +299,9 @@ fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<Workspac
         let row = raw.get_mut(<WorkspacePage as lists::Page>::ROWS);
         let Some(row) = row.and_then(|rows| rows.get_mut(index)?.as_object_mut()) else { continue };
         if described.last_saved_at > entry.last_saved_at {
-            entry.last_saved_at = described.last_saved_at;
+            // The size is that of the snapshot that the list knows.
+            (entry.last_saved_at, entry.size_bytes) = (described.last_saved_at, None);
+            row.remove("sizeBytes");
             row.insert("lastSavedAt".to_owned(), json!(described.last_saved_at));
         }
         if described.container_ended {

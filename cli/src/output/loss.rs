@@ -32,7 +32,10 @@ pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
 /// was lost before, because a container ended without a stop or its files could not be captured.
 pub fn switch_warning(described: &WorkspaceDescription) -> Option<String> {
     let loss = loss_of(described);
-    (!loss.is_empty()).then(|| format!("before this, files were not saved: {loss} may be lost"))
+    (!loss.is_empty()).then(|| match &described.former_snapshot_id {
+        Some(saved) => format!("{saved} has the files from before; earlier, {loss} may be lost"),
+        None => format!("before this, files were not saved: {loss} may be lost"),
+    })
 }
 
 /// Returns the warning about a stopped workspace. That of a container that had ended includes what its start may have lost. The stop
@@ -104,21 +107,25 @@ mod tests {
 
     #[test]
     fn a_rollback_repeats_a_loss_as_one_of_before() {
-        let warning = |may_have_lost: bool| {
+        let warning = |may_have_lost: bool, saved: Option<&str>| {
             let time = "2026-11-20T05:00:00.000Z";
             let answer = json!({
                 "name": "w", "tenant": "default", "state": "active", "sandboxId": "s2", "formerSandboxIds": ["s"],
                 "dir": "/workspace", "persistent": true, "retention": { "expirationSeconds": 0 }, "hooks": {},
                 "expiry": {}, "dependsOn": {}, "envNames": [], "createdAt": time, "activeAt": time, "history": [],
-                "mayHaveLost": may_have_lost,
+                "mayHaveLost": may_have_lost, "formerSnapshotId": saved,
             });
             switch_warning(&json::from_value(&answer).unwrap())
         };
         assert_eq!(
-            warning(true).unwrap(),
+            warning(true, None).unwrap(),
             "before this, files were not saved: changes that are in no snapshot may be lost"
         );
-        assert_eq!(warning(false), None);
+        assert_eq!(
+            warning(true, Some("snap-aaaaaaaaaaaaaaaa")).unwrap(),
+            "snap-aaaaaaaaaaaaaaaa has the files from before; earlier, changes that are in no snapshot may be lost"
+        );
+        assert_eq!(warning(false, None), None);
     }
 
     #[test]

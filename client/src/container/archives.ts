@@ -2,7 +2,7 @@
 import { HashingReader, type Archive, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, transferError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
-import { decode, KILLED, limited, open, sh, TIMED_OUT, within } from './process.ts';
+import { decode, limited, open, sh, TIMED_OUT, within } from './process.ts';
 import { CAPTURE_SQUASHFS, CAPTURE_TAR, INCOMPLETE, NO_SPACE, restoring, UNPACK } from './scripts.ts';
 
 /** The default time to live of a backup, in seconds. */
@@ -208,11 +208,10 @@ async function* verified(
   yield new Uint8Array(1);
 }
 
-/** What the exit codes of the scripts mean. The platform kills all processes of a container that ends. */
+/** What the exit codes of the scripts mean. */
 const EXITS: Partial<Record<number, [code: SandboxErrorCode, reason: string]>> = {
   [OTHER_CONTAINER]: ['OPERATION_INTERRUPTED', 'the container was replaced.'],
   [INCOMPLETE]: ['OPERATION_INTERRUPTED', 'another capture or restore began.'],
-  [KILLED]: ['OPERATION_INTERRUPTED', 'the container ended.'],
   [TIMED_OUT]: ['COMMAND_TIMEOUT', 'it did not end within its time limit.'],
 };
 
