@@ -11,13 +11,13 @@ interface LayoutProps {
   /** The path of the page. */
   path: string;
   title: string;
-  /** The guide on the page. */
-  guide: ServedGuide | undefined;
+  /** The guides of the section, on the page of a guide. */
+  section: readonly ServedGuide[];
   children: ComponentChildren;
 }
 
 /** A page. */
-export function Layout({ document, path, title, guide, children }: LayoutProps) {
+export function Layout({ document, path, title, section, children }: LayoutProps) {
   const { title: product, summary } = document.info;
   return (
     <html lang="en">
@@ -36,7 +36,7 @@ export function Layout({ document, path, title, guide, children }: LayoutProps) 
           Skip to the content
         </a>
         <Header document={document} />
-        <Pages document={document} path={path} guide={guide} />
+        <Pages document={document} path={path} section={section} />
         <main id="main" tabIndex={-1}>
           {children}
         </main>
@@ -79,9 +79,9 @@ function Header({ document: { info } }: { document: Document }) {
 }
 
 /** The list of pages, with the parts of this page. */
-function Pages({ document, path, guide }: Pick<LayoutProps, 'document' | 'path' | 'guide'>) {
+function Pages({ document, path, section }: Pick<LayoutProps, 'document' | 'path' | 'section'>) {
   const pages = [
-    { href: '/docs', title: 'Overview', parts: [] },
+    { href: '/docs', title: 'Overview', parts: [], isGuide: false },
     ...document.tags.map(({ name }) => ({
       href: `/docs/${name}`,
       title: capital(name),
@@ -89,18 +89,22 @@ function Pages({ document, path, guide }: Pick<LayoutProps, 'document' | 'path' 
         ...routesOf(document, name).map(({ id, name }) => ({ id, title: name })),
         { id: 'types', title: 'Types' },
       ],
+      isGuide: false,
     })),
-    { href: '/docs/errors', title: 'Errors', parts: [] },
-    { href: GUIDES_PATH, title: 'Guides', parts: [] },
-    ...(guide
-      ? [{ href: guide.path, title: guide.title, parts: guide.headings.filter(({ depth }) => depth === 2) }]
-      : []),
+    { href: '/docs/errors', title: 'Errors', parts: [], isGuide: false },
+    { href: GUIDES_PATH, title: 'Guides', parts: [], isGuide: false },
+    ...section.map(({ path, title, headings }) => ({
+      href: path,
+      title,
+      parts: headings.filter(({ depth }) => depth === 2),
+      isGuide: true,
+    })),
   ];
   return (
     <nav aria-label="Pages">
       <ul>
-        {pages.map(({ href, title, parts }) => (
-          <li key={href}>
+        {pages.map(({ href, title, parts, isGuide }) => (
+          <li key={href} class={isGuide && href !== path ? 'other-guide' : undefined}>
             <a href={href} aria-current={href === path ? 'page' : undefined}>
               {title}
             </a>

@@ -35,10 +35,15 @@ export async function pages(document: Document, read: ReadFile): Promise<Page[]>
   const examples = await examplesOf(document);
   const links = operationLinks(document);
   const guides = servedGuides(read);
-  const page = (path: string, title: string, content: ComponentChildren, guide?: ServedGuide): Page => {
+  const page = (
+    path: string,
+    title: string,
+    content: ComponentChildren,
+    section: readonly ServedGuide[] = [],
+  ): Page => {
     const html = (
       <Links.Provider value={links}>
-        <Layout document={document} path={path} title={title} guide={guide}>
+        <Layout document={document} path={path} title={title} section={section}>
           {content}
         </Layout>
       </Links.Provider>
@@ -60,7 +65,10 @@ export async function pages(document: Document, read: ReadFile): Promise<Page[]>
       <Errors document={document} remediations={remediationsOf(read('docs/errors.md'))} />,
     ),
     page(GUIDES_PATH, 'Guides', <Guides guides={guides} />),
-    ...guides.map((guide) => page(guide.path, guide.title, <Guide of={guide} guides={guides} />, guide)),
+    ...guides.map((guide) => {
+      const section = guides.filter((other) => other.section === guide.section);
+      return page(guide.path, guide.title, <Guide of={guide} guides={guides} />, section);
+    }),
     page(NOT_FOUND, 'Page not found', <NotFound />),
   ];
 }

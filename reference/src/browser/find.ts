@@ -17,6 +17,9 @@ const FILLERS = new Set(
   ),
 );
 
+/** Words that the documentation calls otherwise. */
+const SYNONYMS: Record<string, string> = { symlink: 'symbolic', symlinks: 'symbolic', preview: 'port' };
+
 /** The rate from which a result has the words at the beginning of its name or of a part of it. */
 const STRONG = 50;
 
@@ -47,7 +50,7 @@ function wordsOf(query: string): string[] {
     .split(/\s+/)
     .map((word) => word.replace(/[?!.,;:]+$/, ''))
     .filter(Boolean);
-  const telling = words.filter((word) => !FILLERS.has(word));
+  const telling = words.filter((word) => !FILLERS.has(word)).map((word) => SYNONYMS[word] ?? word);
   return telling.length > 0 ? telling : words;
 }
 
@@ -124,6 +127,9 @@ function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Resu
 
 const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1, guide: 0.5 };
 
+/** The rate of a part of a guide that is named like the words: it comes before types and fields. */
+const NAMED_GUIDE = 2.5;
+
 /** Rates a result; 0 if it has less than `count` of the words. */
 function score(
   { kind, name, text }: Result,
@@ -137,7 +143,8 @@ function score(
   );
   if (rates.filter((rate) => rate > 0).length < count) return 0;
   const average = rates.reduce((sum, rate) => sum + rate, 0) / words.length;
-  return Math.max(average, rate(name.toLowerCase(), '', words.join(''))) + KINDS[kind];
+  const rated = Math.max(average, rate(name.toLowerCase(), '', words.join('')));
+  return rated + (kind === 'guide' && rated >= STRONG ? NAMED_GUIDE : KINDS[kind]);
 }
 
 /** Rates a word: the whole name or a part of it first, then its start, then the rest. */
