@@ -47,6 +47,7 @@ const INPUTS = [
     'client/src',
     'scripts/bindgen',
   ],
+  ...['docs', 'client/README.md'], // The guides.
   ...['scripts/build.mjs', 'scripts/bindgen.mjs', 'scripts/pages.mjs'],
   ...['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'package-lock.json'],
 ];
