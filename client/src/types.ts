@@ -2390,8 +2390,8 @@ export interface WorkspaceEntry {
    */
   runtime?: 'sdk-0.12' | 'container';
   /**
-   * The size of the archive at `lastSavedAt`, in bytes; after a rollback or a promotion, that of its
-   * snapshot.
+   * The size of the newest archive up to `lastSavedAt`, in bytes; after a rollback or a promotion, that
+   * of its snapshot.
    */
   sizeBytes?: number;
   /** The sandbox of the snapshot that the workspace was created from; absent if it was created empty. */

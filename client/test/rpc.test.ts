@@ -23,6 +23,7 @@ function fakeBinding(method: Method | undefined, ...overFetch: unknown[]) {
     list: as('list'),
     snapshot: as('snapshot'),
     rotateKey: as('rotateKey'),
+    execStream: as('execStream'),
     'workspaces/create': as('workspaces/create'),
     fetch: async (url: string, init: RequestInit = {}) => {
       fetched.push({ url, init });
@@ -76,6 +77,19 @@ describe('over RPC', () => {
       assert.deepEqual(
         called.map(([, options]) => options),
         [{ sandboxId: 'x', signal }, { sandboxId: 'x' }, { sandboxId: 'y' }],
+      );
+    });
+
+    test(`a command with a stream starts without a signal after ${who} has refused one`, async () => {
+      const { binding, called } = fakeBinding(async ({ signal }) => {
+        if (signal) throw refused;
+        return new Response('').body;
+      });
+      const { signal } = new AbortController();
+      await clientOver(rpc(binding)).client.execStream({ sandboxId: 'x', command: 'ls', signal });
+      assert.deepEqual(
+        called.map(([, options]) => 'signal' in (options as object)),
+        [true, false],
       );
     });
   }

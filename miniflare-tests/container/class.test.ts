@@ -48,6 +48,15 @@ test('a capture whose process is killed fails as such, and the container keeps i
   assert.equal(await world.exec('killed', 'ls; ls /tmp/killed'), 'large\n/tmp/killed\n');
 });
 
+test('a restore whose process is killed fails as such, and changes no files', async () => {
+  await world.exec('unpacking', 'head -c 100000000 /dev/urandom >large; echo 1 >kept');
+  const backup = await world.backUp('unpacking');
+  await world.exec('unpacking', `echo 2 >kept; rm large; ${KILL_LIMIT}`);
+  const failed = world.sandbox('unpacking', 'restoreBackup', backup);
+  assert.equal(await codeOf(failed), 'BACKUP_RESTORE_FAILED');
+  assert.equal(await world.exec('unpacking', 'ls; cat kept; ls /tmp/killed'), 'kept\n2\n/tmp/killed\n');
+});
+
 test('a command has the directory, the variables and the exit code that the call requests', async () => {
   await world.sandbox('env', 'setEnvVars', { SHARED: 'set', GONE: 'set' });
   await world.sandbox('env', 'setEnvVars', { GONE: null });

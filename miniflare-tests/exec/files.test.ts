@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 
+import { http, SnapshotterClient } from '../../client/src/index.ts';
 import { TOKEN, World } from '../world.ts';
 
 let world: World;
 
 before(async () => {
-  world = await World.start();
+  world = await World.start({ snapshotter: { port: 0 } });
   await world.exec('agent', 'mkdir src; echo first > notes.txt; ln -s /etc out; ln -s notes.txt link');
 });
 after(() => world[Symbol.asyncDispose]());
@@ -18,6 +19,20 @@ const sum = (content: string | Uint8Array) => createHash('sha256').update(conten
 
 /** Returns the bytes that `writeBytes` writes. */
 const bytes = (length: number) => Uint8Array.from({ length }, (_, index) => index % 251);
+
+test('a file of several megabytes of a workspace is read as a stream, unless it changes meanwhile', async () => {
+  const { workspaces } = new SnapshotterClient(http({ url: `${await world.url('/')}`, token: TOKEN }));
+  const { files } = await workspaces.getOrCreate({ name: 'large' });
+  const content = bytes(2_500_000);
+  await files.write('large', content);
+  const { sizeBytes, body } = await files.download('large');
+  assert.deepEqual([sizeBytes, sum(await new Response(body).bytes())], [content.length, sum(content)]);
+
+  const reader = (await files.download('large')).body.getReader();
+  await reader.read();
+  await files.write('large', content.toReversed());
+  await assert.rejects(reader.read(), { code: 'FILE_CHANGED' });
+});
 
 for (const transport of ['rpc', 'http'] as const) {
   describe(`over ${transport}`, () => {

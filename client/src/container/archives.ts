@@ -2,7 +2,7 @@
 import { HashingReader, type Archive, type Backups, type Format, type Metadata } from './bucket.ts';
 import { SandboxError, transferError, type SandboxErrorCode } from './errors.ts';
 import { OTHER_CONTAINER, requireTool, type ContainerRun, type Tool } from './identity.ts';
-import { decode, limited, open, sh, TIMED_OUT, within } from './process.ts';
+import { decode, KILLED, limited, open, sh, TIMED_OUT, within } from './process.ts';
 import { CAPTURE_SQUASHFS, CAPTURE_TAR, INCOMPLETE, NO_SPACE, restoring, UNPACK } from './scripts.ts';
 
 /** The default time to live of a backup, in seconds. */
@@ -208,8 +208,9 @@ async function* verified(
   yield new Uint8Array(1);
 }
 
-/** What the exit codes of the scripts mean. */
-const EXITS: Partial<Record<number, [code: SandboxErrorCode, reason: string]>> = {
+/** What the exit codes of the scripts mean. Without a code, the operation failed. */
+const EXITS: Partial<Record<number, [code: SandboxErrorCode | '', reason: string]>> = {
+  [KILLED]: ['', 'a process was killed.'], // Not by the end of the container: the caller checks that.
   [OTHER_CONTAINER]: ['OPERATION_INTERRUPTED', 'the container was replaced.'],
   [INCOMPLETE]: ['OPERATION_INTERRUPTED', 'another capture or restore began.'],
   [TIMED_OUT]: ['COMMAND_TIMEOUT', 'it did not end within its time limit.'],
@@ -220,5 +221,5 @@ function check(exitCode: number, stderr: string, code: SandboxErrorCode, what: s
   if (exitCode === 0) return;
   const other = exitCode === NO_SPACE ? 'NO_SPACE' : code;
   const [found, reason] = EXITS[exitCode] ?? [other, stderr.trim() || `exit code ${exitCode}`];
-  throw new SandboxError(found, `${what}: ${reason}`);
+  throw new SandboxError(found || other, `${what}: ${reason}`);
 }
