@@ -77,7 +77,7 @@ pub struct NamedRecord {
     /// The snapshot of the last stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_snapshot: Option<LastSnapshot>,
-    /// The size of the archive of [`last_saved_at`](Self::last_saved_at), in bytes.
+    /// The size of the newest archive up to [`last_saved_at`](Self::last_saved_at), in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_bytes: Option<u64>,
     /// The restore of the last start; absent while a start is in progress.

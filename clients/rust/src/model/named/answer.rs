@@ -259,7 +259,7 @@ pub struct WorkspaceEntry {
     /// Where a stop stores the files; `platform` also while the files are only in a platform snapshot.
     #[serde(default, skip_serializing_if = "StoragePolicy::is_default")]
     pub storage: StoragePolicy,
-    /// The size of the archive at `lastSavedAt`, in bytes; after a rollback or a promotion, that of its snapshot.
+    /// The size of the newest archive up to `lastSavedAt`, in bytes; after a rollback or a promotion, that of its snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Whether the files of the running workspace are saved automatically.
