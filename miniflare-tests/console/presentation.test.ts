@@ -194,9 +194,9 @@ describe('a form', () => {
 describe('on a phone', () => {
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true };
 
-  test('the header has the link to the HTTP API in one row with the search', async () => {
+  test('the header has the link to the documentation in one row with the search', async () => {
     await using tab = await fixture.signedIn(undefined, { ...phone, viewport: { width: 360, height: 800 } });
-    const [link, button] = [await tab.link('HTTP API').boundingBox(), await tab.button('Open').boundingBox()];
+    const [link, button] = [await tab.link('Docs').boundingBox(), await tab.button('Open').boundingBox()];
     assert.ok(link && button && Math.abs(link.y - button.y) < 10 && link.x >= button.x + button.width);
     for (const width of [320, 360, 640]) {
       await tab.page.setViewportSize({ width, height: 800 });

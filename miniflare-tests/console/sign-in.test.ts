@@ -71,10 +71,10 @@ describe('the token', () => {
     await tab.button('Sign in').waitFor();
   });
 
-  test('is kept when the API reference opens in another tab', async () => {
+  test('is kept when the documentation opens in another tab', async () => {
     await using tab = await fixture.signedIn();
-    const [popup] = await Promise.all([tab.page.waitForEvent('popup'), tab.link('HTTP API').click()]);
-    assert.ok(popup.url().endsWith('/docs'));
+    const [popup] = await Promise.all([tab.page.waitForEvent('popup'), tab.link('Docs').click()]);
+    assert.ok(popup.url().endsWith('/docs/guides'));
     await tab.button('Sign out').waitFor();
   });
 

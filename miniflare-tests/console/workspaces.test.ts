@@ -34,6 +34,12 @@ describe('the list', () => {
     assert.ok(tab.page.url().endsWith('#/workspaces/filtered?prefix=beta'));
   });
 
+  test('of a tenant without workspaces links to the workspace of this name', async () => {
+    await using tab = await fixture.signedIn('#/workspaces/misplaced');
+    const link = await tab.link('a workspace of this name').getAttribute('href');
+    assert.equal(link, '#/workspaces/default/misplaced');
+  });
+
   test('is shown page by page', async () => {
     await fixture.createWorkspaces('paged', ['a', 'b', 'c']);
     await using tab = await fixture.signedIn();

@@ -26,8 +26,8 @@ export function Header() {
         <a href={home} aria-current={at.at === 'workspaces' ? 'page' : undefined}>
           Workspaces
         </a>
-        <a class="docs" href="/docs" target="_blank" rel="noopener">
-          HTTP API
+        <a class="docs" href="/docs/guides" target="_blank" rel="noopener">
+          Docs
         </a>
       </nav>
       <Open tenant={tenant} />

@@ -62,8 +62,8 @@ export function SignIn() {
       </form>
       <footer>
         <Health isSignedIn={false} />
-        <a href="/docs" target="_blank" rel="noopener">
-          HTTP API
+        <a href="/docs/guides" target="_blank" rel="noopener">
+          Docs
         </a>
       </footer>
     </main>

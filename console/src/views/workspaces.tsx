@@ -60,7 +60,7 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
             {workspaces.length > 0 ? (
               <Table tenant={tenant} workspaces={workspaces} />
             ) : (
-              <NoWorkspaces prefix={prefix} />
+              <NoWorkspaces tenant={tenant} prefix={prefix} />
             )}
             <nav class="pages" aria-label="Pages">
               {after && <a href={href({ at: 'workspaces', tenant, ...defined({ prefix }) })}>First page</a>}
@@ -79,7 +79,7 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
   );
 }
 
-function NoWorkspaces({ prefix }: { prefix: string | undefined }) {
+function NoWorkspaces({ tenant, prefix }: { tenant: string; prefix: string | undefined }) {
   return (
     <p class="empty">
       {prefix ? (
@@ -90,6 +90,17 @@ function NoWorkspaces({ prefix }: { prefix: string | undefined }) {
       ) : (
         'No workspaces yet.'
       )}{' '}
+      {tenant !== DEFAULT_TENANT && !prefix && (
+        <>
+          This is the tenant “
+          <Name of={tenant} />
+          ”; the tenant {DEFAULT_TENANT} may have{' '}
+          <a href={href({ at: 'workspace', tenant: DEFAULT_TENANT, name: tenant })}>
+            a workspace of this name
+          </a>
+          .{' '}
+        </>
+      )}
       A workspace keeps its files by name: a stop saves them in a snapshot, and a start restores them.
     </p>
   );

@@ -82,9 +82,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let observed = self.observe_container(&request, &dir, &abort).await?;
         abort.check()?;
         let dependencies = if observed.is_same_origin { self.read_dependencies().await? } else { None };
+        let saved_state = if observed.is_same_origin {
+            self.name_saved_state(&request.purpose, observed.observation.identity()).await?
+        } else {
+            None
+        };
         self.check_capturable(&request).await?;
 
-        let (record, _lease) = self.record_capture(&request, dir, observed, dependencies)?;
+        let (record, _lease) = self.record_capture(&request, dir, observed, dependencies, saved_state)?;
         id.get_or_init(|| record.snapshot_id.clone());
         let mut record = match self.ensure_marked(&record).await {
             Ok(marked) => marked,
@@ -199,13 +204,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         dir: Directory,
         observed: ObservedContainer,
         dependencies: Option<Dependencies>,
+        saved_state: Option<String>,
     ) -> Result<(SnapshotRecord, WorkLease)> {
         let ObservedContainer { observation, verification, marker, is_same_origin, adopts } = observed;
         let is_rescue = request.purpose == CapturePurpose::Rescue || !is_same_origin;
-        let saved_state = match &request.purpose {
-            CapturePurpose::Save { state } => Some(state.clone()),
-            _ => None,
-        };
         let (_, id_key) = self.ensure_initialized()?;
         let now = self.now();
         if let Some(key) = &request.idempotency_key {
@@ -229,7 +231,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             foreign: is_rescue,
             rescue: is_rescue,
             cause: Some(if is_rescue { SnapshotCause::Rescue } else { request.purpose.cause() }),
-            autosave: saved_state.is_some(),
+            autosave: matches!(request.purpose, CapturePurpose::Save { .. }),
             changed_during_capture: None,
             freeze: request.freeze.as_ref().map(|_| FreezeReport::default()),
             secrets: None,

@@ -1,16 +1,12 @@
 //! The automatic save of a running sandbox: a check of its files, and a capture if they have changed.
-//!
-//! The container keeps a file for each state of the directory that a save may have captured. The ledger names the state of
-//! the last save that is complete, so a save that fails leaves the changes to the next one.
 
 use crate::model::named::answer::LastSnapshot;
 use crate::model::named::binding::WorkspaceBinding;
 use crate::model::named::messages::{AutosaveRequest, Autosaved};
 use crate::model::record::StartState;
 use crate::model::request::CapturePurpose;
-use crate::model::{Error, Failure, Result, SnapshotRequest, Status, Timestamp};
-use crate::ports::{Ledger, Ports, Sandboxes};
-use crate::service::calls::failures::During;
+use crate::model::{Result, SnapshotRequest, Status, Timestamp};
+use crate::ports::{Ledger, Ports};
 use crate::service::{CancellationToken, CloudflareSandboxSnapshotter};
 
 impl<P: Ports> CloudflareSandboxSnapshotter<P> {
@@ -38,11 +34,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let known = saved_state.as_deref().filter(|_| request.only_if_changed);
         let state = self.random_short_id()?.as_str().to_owned();
-        let check = self.sandboxes()?.changed_since_save(&self.id, &dir, known, &state, status.identity()).await;
-        if check.as_ref().is_err_and(Failure::is_unmounted) {
-            return Err(Error::unmounted_directory(&dir));
-        }
-        match check.map_err(self.failed(During::Probe))? {
+        match self.changed_since_state(&dir, known, &state, status.identity()).await? {
             Some(true) => {}
             Some(false) => return Ok(Autosaved::Unchanged),
             None => {

@@ -34,8 +34,11 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let mut is_repeated = false;
         let capture = async || {
             let is_repeated = std::mem::replace(&mut is_repeated, true);
-            let archive =
-                if has_archive { Some(self.capture_archive(options, cause, is_repeated).await?) } else { None };
+            let known = if is_repeated { None } else { self.snapshot_before_switch(request).await? };
+            let archive = match known {
+                None if has_archive => Some(self.capture_archive(options, cause, is_repeated).await?),
+                known => known,
+            };
             let platform = self.capture_platform(marker, storage, has_archive).await?;
             Ok((archive, platform))
         };

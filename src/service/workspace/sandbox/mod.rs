@@ -6,6 +6,7 @@
 //! - [`revive`]: does the same for a sandbox that belongs to no named workspace
 //! - [`source`]: what the sandbox starts from
 //! - [`saved`]: whether a snapshot has all files of the sandbox
+//! - [`saved_state`]: which state of the files a snapshot is known to have
 //! - [`marker`]: the markers of a container that is being populated
 //! - [`platform`]: the platform snapshot of the sandbox
 //! - [`refresh`]: restores a platform snapshot once, so that it does not expire
@@ -39,6 +40,7 @@ mod refresh;
 mod reserve;
 mod revive;
 mod saved;
+mod saved_state;
 mod source;
 mod stale;
 mod stop_sandbox;

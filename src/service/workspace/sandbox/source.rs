@@ -251,7 +251,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 
     /// Converts a snapshot to the form that a named workspace stores. Returns `None` while the snapshot is being
     /// created.
-    fn to_last_snapshot(&self, snapshot: &SnapshotRecord) -> Option<LastSnapshot> {
+    pub(super) fn to_last_snapshot(&self, snapshot: &SnapshotRecord) -> Option<LastSnapshot> {
         let stored = snapshot.stored()?;
         Some(LastSnapshot {
             id: snapshot.snapshot_id.clone(),

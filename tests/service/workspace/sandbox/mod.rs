@@ -11,6 +11,7 @@ mod marker;
 mod reconcile;
 mod reserve;
 mod revive;
+mod saved_state;
 mod source;
 mod stale;
 mod stop_sandbox;
