@@ -34,7 +34,12 @@ describe('a promoted workspace', () => {
     assert.equal(await tries[1]!.exec('cat file'), `${tries[1]!.name}\n`, 'the source stays as it is');
 
     const { snapshots } = await world.rpc('list', { sandboxId: before.sandboxId });
-    await workspace.update({ currentSnapshotId: snapshots[0].snapshotId });
+    const saved = snapshots.filter(({ cause }: { cause: string }) => cause === 'beforePromotion');
+    assert.deepEqual(
+      saved.map(({ snapshotId }: { snapshotId: string }) => snapshotId),
+      [promoted.formerSnapshotId],
+    );
+    await workspace.update({ currentSnapshotId: promoted.formerSnapshotId });
     assert.equal(await workspace.exec('cat file'), 'unsaved\n');
     await Promise.all([workspace, ...tries].map((each) => each.delete()));
   });
