@@ -2010,9 +2010,9 @@ export interface Workspace {
    */
   lostSince?: string;
   /**
-   * Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a
-   * snapshot has every file that the workspace had before. Without `restoredFrom`, absent or `true`:
-   * files of an earlier container may be lost.
+   * Whether files may be lost that were newer than `restoredFrom`, or where `containerEnded`, newer than
+   * the last snapshot. `false` only if it is certain that a snapshot has every file that the workspace
+   * had before. Without `restoredFrom`, absent or `true`: files of an earlier container may be lost.
    */
   mayHaveLost?: boolean;
   /** The platform snapshot of the last stop, as of the last start or stop. */

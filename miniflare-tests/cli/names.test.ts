@@ -114,10 +114,10 @@ describe('a name instead of a sandbox id', () => {
     )!;
     assert.equal((await cli.json('snapshot', 'show', `@${name}`, before)).cause, 'beforeRollback');
     const promoted = await cli.print('workspace', 'promote', name, '--from', 'former');
-    assert.match(promoted, /\nfiles +promoted from former\nsaved before +snap-/);
+    assert.match(promoted, /\nfiles +promoted from former, which stays as it is\nsaved before +snap-/);
     const ofWorkspace = ['--from', `@${name}`, '--snapshot', 'present'];
     const again = await cli.print('workspace', 'promote', name, ...ofWorkspace);
-    assert.match(again, new RegExp(`\\nfiles +promoted from "present" of @${name}\\n`));
+    assert.match(again, new RegExp(`\\nfiles +promoted from "present" of @${name}, which stays as it is\\n`));
     const { error } = await cli.failure('cat', `@${name}`, 'main.py');
     assert.match(error.remediation, /write `@.*:main\.py`/);
   });
@@ -184,6 +184,9 @@ describe('a name instead of a sandbox id', () => {
       remaining,
     );
     assert.match(await cli.print('retention', 'apply', `@${name}`, '--yes'), /\nNo snapshot was removed\.\n/);
+    const { error } = await cli.failure('ls', `@${name}`, removed[0].label);
+    assert.match(error.message, / was removed at /);
+    assert.ok(error.remediation.includes(`\`snapshotter snapshot list @${name}\``), error.remediation);
   });
 
   test('selects the sandbox for lineages, checkpoints and retention', async () => {

@@ -46,7 +46,7 @@ describe('retention', () => {
     const plan = await cli.print('retention', 'plan', origin, '--keep-last', '1');
     assert.match(
       plan,
-      /^policy: expires 30 days after the last use; keeps the newest 1\nID +LABEL +TAKEN +REMOVED BECAUSE\n/,
+      /^policy: expires 30 days after the last use; keeps at most the newest 1\nID +LABEL +TAKEN +REMOVED BECAUSE\n/,
     );
     assert.match(
       plan,

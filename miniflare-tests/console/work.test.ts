@@ -39,7 +39,7 @@ describe('the files of a workspace', () => {
     await tab.link('main.txt').click();
     await content(tab).fill('one\ntwo\n');
     await tab.button('Save').click();
-    await tab.notice('src/main.txt is saved.');
+    await tab.notice('src/main.txt is written. The next snapshot has it.');
     assert.equal(await fixture.world.workspace(NAME).exec('cat src/main.txt'), 'one\ntwo\n');
     assert.equal(await tab.button('Discard changes').count(), 0);
   });

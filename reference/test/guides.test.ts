@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { find } from '../src/browser/find.ts';
+import { descriptionsOf } from '../src/descriptions.ts';
 import { allRoutes, codesOf } from '../src/document.ts';
 import { guideOf, GUIDES } from '../src/guides/of-operations.ts';
 import { guideIndex } from '../src/guides/search.ts';
@@ -84,6 +85,38 @@ test('the search finds a part of a guide by its heading and by words of its text
     ),
   );
   assert.ok(found('squashfs-tools').some((each) => each.startsWith('guide ')));
+});
+
+const QUESTIONS: Record<string, string> = {
+  'container dies': 'recover#after-a-container-ended',
+  'how long are snapshots kept?': 'snapshots#expire-snapshots',
+  'snapshot every 5 minutes': 'autosave',
+  'save automatically': 'autosave',
+  autosave: 'autosave',
+  'ai sdk': 'tools',
+  'max file size': 'files#limits',
+  billing: 'usage',
+  windows: 'getting-started#on-macos-and-windows',
+  gdpr: 'operations#delete-all-data-of-a-user',
+  'exclude node_modules': 'workspaces#leave-out-node_modules',
+  'how large can a workspace be': 'concepts#limits',
+};
+
+for (const [question, guide] of Object.entries(QUESTIONS))
+  test(`the first results for ${JSON.stringify(question)} have the guide`, () => {
+    const descriptions = new Map([...descriptionsOf(DOCUMENT), ...Object.entries(words)]);
+    const found = find([...searchIndex(DOCUMENT), ...targets], question, descriptions).slice(0, 4);
+    const urls = found.map(({ url }) => url.replace('/docs/guides/', ''));
+    assert.ok(urls.includes(guide), urls.join());
+  });
+
+test('a word that a guide has is not corrected to a similar one', () => {
+  const found = find([...searchIndex(DOCUMENT), ...targets], 'sleep', new Map(Object.entries(words)));
+  assert.ok(found.length > 0);
+  assert.deepEqual(
+    found.filter(({ name }) => /sweep/i.test(name)),
+    [],
+  );
 });
 
 test('every heading of a guide is found, with the words of its part', () => {

@@ -90,7 +90,7 @@ pub struct Create {
     /// Exclude names that match this pattern, at any depth; must not contain a slash; repeatable
     #[arg(long = "exclude", value_name = "PATTERN")]
     pub excludes: Vec<String>,
-    /// Exclude the files that git ignores, in a git repository; refused if ignored files are in a subdirectory
+    /// Exclude the files that git ignores, in a git repository; refused if a file that it does not ignore has such a name
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gitignore: Option<bool>,
     /// The compression of the archive

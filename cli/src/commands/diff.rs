@@ -1,6 +1,6 @@
 //! The command for the differences between two snapshots, or a snapshot and the present files.
 
-use sandbox_snapshotter_client::model::answer::Summary;
+use sandbox_snapshotter_client::model::answer::{Manifest, Summary};
 use sandbox_snapshotter_client::model::diff::{DiffCursor, SnapshotDiff};
 use sandbox_snapshotter_client::model::files::FilePath;
 use sandbox_snapshotter_client::model::request::{DiffRequest, FileSource, SandboxFiles, SandboxSelection, Selection};
@@ -105,6 +105,11 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
     if context.output.json || !paging.is_all() {
         return context.show(&whole(&paging, fetch)?);
     }
+    for source in &sources {
+        if let FileSource::Snapshot(selection) = source {
+            warn_of_excluded(context, selection);
+        }
+    }
     if let Some((from, to)) = selections {
         warn_of_directories(context, &from, &to);
     }
@@ -114,6 +119,20 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     lists::show(context, &paging, None, &mut fetch)
+}
+
+/// Warns if a snapshot leaves out files by their names: these are not compared.
+fn warn_of_excluded(context: &Context, selection: &Selection) {
+    let manifest = context.call_without_suggestions::<Manifest>("manifest", selection);
+    if let Some(note) = manifest.ok().and_then(|answer| excluded_note(&answer.value.excludes, answer.value.gitignore)) {
+        print_warning(&note);
+    }
+}
+
+fn excluded_note(excludes: &[String], gitignore: bool) -> Option<String> {
+    let ignored = gitignore.then(|| "what git ignores".to_owned());
+    let names: Vec<String> = excludes.iter().cloned().chain(ignored).collect();
+    (!names.is_empty()).then(|| format!("not compared, because a snapshot leaves it out: {}", names.join(", ")))
 }
 
 /// Warns if the snapshots are of different directories: paths are compared relative to them.
@@ -170,6 +189,13 @@ mod tests {
         let note = directories_note(&dir("/workspace"), &dir("/workspace/app")).unwrap();
         assert!(note.contains("different directories, /workspace and /workspace/app,"), "{note}");
         assert_eq!(directories_note(&dir("/workspace"), &dir("/workspace")), None);
+    }
+
+    #[test]
+    fn names_that_a_snapshot_leaves_out_are_not_compared() {
+        assert_eq!(excluded_note(&[], false), None);
+        let note = excluded_note(&["node_modules".to_owned(), "*.log".to_owned()], true).unwrap();
+        assert_eq!(note, "not compared, because a snapshot leaves it out: node_modules, *.log, what git ignores");
     }
 
     #[test]

@@ -57,6 +57,7 @@ impl Context {
             Selector::Ref { .. } | Selector::Short { .. } => return Ok(present),
         };
         let selection = InWorkspace { address, by };
+        let target = to_target(&selection.address);
         let search = Search { selection, lineage_scope: lineage_scope.clone() };
         match self.call_without_suggestions::<Summary>("get", &search) {
             Ok(answer) => {
@@ -69,7 +70,7 @@ impl Context {
             Err(failure) if failure.code() == Some(Code::SnapshotNotFound.as_str()) && !failure.is_about_removal() => {
                 Ok(present)
             }
-            Err(failure) => Err(failure),
+            Err(failure) => Err(failure.of_target(Some(target))),
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) fn promote(context: &Context, command: Promote) -> Result<Exit> {
         ..PromoteRequest::of(address.clone(), from)
     };
     let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
-    let files = format!("promoted from {snapshot}{}", command.from);
+    let files = format!("promoted from {snapshot}{}, which stays as it is", command.from);
     show_switched(context, "workspaces/promote", &request, files, promoted)
         .map_err(|failure| context.suggest_snapshot(failure, &command.from))
 }

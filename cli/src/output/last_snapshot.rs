@@ -1,8 +1,8 @@
 //! The last snapshot of a workspace in its details, and in the list of workspaces.
 
-use sandbox_snapshotter_client::model::Timestamp;
 use sandbox_snapshotter_client::model::named::State;
 use sandbox_snapshotter_client::model::named::answer::{LastSnapshot, WorkspaceEntry};
+use sandbox_snapshotter_client::model::{Code, Timestamp};
 
 use super::render::{exact_time, relative_time, size};
 
@@ -40,7 +40,10 @@ pub fn saved(entry: &WorkspaceEntry, are_read: bool, now: Timestamp) -> String {
     let none = if are_read { "never" } else { "?" };
     let saved = entry.last_saved_at.map_or_else(|| none.to_owned(), |time| relative_time(time, now));
     match entry {
-        WorkspaceEntry { container_ended: true, .. } => format!("{saved}, changes may be lost"),
+        WorkspaceEntry { container_ended: true, .. }
+        | WorkspaceEntry { problem_code: Some(Code::NothingRestorable), .. } => {
+            format!("{saved}, changes may be lost")
+        }
         WorkspaceEntry { unsaved_since: Some(_), .. } => format!("{saved}, then failed"),
         _ => saved,
     }

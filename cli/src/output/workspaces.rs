@@ -304,7 +304,7 @@ pub fn policy(policy: &Policy) -> String {
     if let Some(rule) = policy.keep_last {
         let expiration = rule.expiration_seconds.map(|seconds| format!(", which expire {}", after(seconds)));
         let evicted = if rule.delete_evicted { "" } else { ", the others until they expire" };
-        rules.push(format!("keeps the newest {}{}{evicted}", rule.count, expiration.unwrap_or_default()));
+        rules.push(format!("keeps at most the newest {}{}{evicted}", rule.count, expiration.unwrap_or_default()));
     }
     for (count, unit) in [(policy.keep_daily, "days"), (policy.keep_weekly, "weeks")] {
         if count > 0 {

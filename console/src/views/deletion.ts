@@ -42,5 +42,9 @@ function onlyCopy(
   if (!workspace || newest?.snapshotId !== snapshotId) return [];
   if (running === false)
     return [`it has the only copy of the files of the stopped workspace ${workspace.name}: start it first`];
-  return older ? [] : [`it is the only snapshot of the workspace ${workspace.name}: take another one first`];
+  return older
+    ? []
+    : [
+        `it is the only snapshot that the workspace ${workspace.name} can start from when its container ends: take another one first`,
+      ];
 }

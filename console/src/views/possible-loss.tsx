@@ -17,7 +17,7 @@ export function PossibleLoss({ of }: { of: Workspace }) {
           {POSSIBLE_LOSS}
         </Remark>
       )}
-      {of.mayHaveLost && (
+      {of.mayHaveLost && !of.containerEnded && (
         <Remark>
           {of.restoredFrom && `The last start restored ${sourceOf(of)}. `}
           {POSSIBLE_LOSS} If a file is missing, look into{' '}

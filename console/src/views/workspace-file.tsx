@@ -119,7 +119,7 @@ function Editor({ address, path, of, onChange }: FileProps & { of: FileContent }
       return {
         message: (
           <>
-            <Name of={path} /> is saved.
+            <Name of={path} /> is written. The next snapshot has it.
           </>
         ),
       };

@@ -133,16 +133,10 @@ function About({ of, tree }: AboutProps) {
         </Fact>
         <Fact name="Last saved">
           {of.lastSavedAt ? <Time at={of.lastSavedAt} /> : 'never'}
+          {lastSnapshot && lastSnapshot.createdAt === of.lastSavedAt && `, ${size(lastSnapshot.sizeBytes)}`}
           {of.unsavedSince && (
             <>
               , later saves failed since <Time at={of.unsavedSince} />
-            </>
-          )}
-        </Fact>
-        <Fact name="Saved at last stop">
-          {lastSnapshot && (
-            <>
-              {size(lastSnapshot.sizeBytes)}, <Time at={lastSnapshot.createdAt} />
             </>
           )}
         </Fact>

@@ -12,13 +12,45 @@ export interface Result {
 
 /** Words of questions, which say nothing about their subject. */
 const FILLERS = new Set(
-  'a an and are at be by can do does for from how i if in is it its many me much my of on or so that the then there this to was what when where which who why will with you your'.split(
+  'a an and are at be by can do does for from how i if in is it its long many me much my of on or so that the then there this to was what when where which who why will with you your'.split(
     ' ',
   ),
 );
 
 /** Words that the documentation calls otherwise. */
-const SYNONYMS: Record<string, string> = { symlink: 'symbolic', symlinks: 'symbolic', preview: 'port' };
+const SYNONYMS: Record<string, string> = {
+  automatically: 'automatic',
+  big: 'large',
+  billing: 'usage cost',
+  crash: 'ended',
+  crashes: 'ended',
+  cron: 'automatic',
+  die: 'ended',
+  died: 'ended',
+  dies: 'ended',
+  every: 'automatic',
+  gdpr: 'delete user',
+  kept: 'expire',
+  max: 'limits',
+  periodic: 'automatic',
+  preview: 'port',
+  price: 'usage cost',
+  pricing: 'usage cost',
+  privacy: 'delete user',
+  symlink: 'symbolic',
+  symlinks: 'symbolic',
+};
+
+/** Words that so many parts of the guides have that each part counts as one with them. */
+const COMMON = new Set(
+  'container file files sandbox sandboxes snapshot snapshots workspace workspaces'.split(' '),
+);
+
+/** The number of fields of one name among the first results. The others come last. */
+const MOST_OF_A_FIELD = 2;
+
+/** The rate of a result whose text has all words as a phrase. */
+const PHRASE = 60;
 
 /** The rate from which a result has the words at the beginning of its name or of a part of it. */
 const STRONG = 50;
@@ -37,10 +69,26 @@ export function find(
   const all = index.flatMap(resultsOf);
   const found = (words: string[], count?: number) => matches(all, words, descriptions, count);
   const rated = found(words);
-  if ((rated[0]?.score ?? 0) >= STRONG) return rated.map(({ result }) => result);
-  const others = corrected(words, all);
+  if ((rated[0]?.score ?? 0) >= STRONG) return fewOfEachField(rated.map(({ result }) => result));
+  const others = corrected(words, all, descriptions);
   const results = [...found(others), ...rated, ...found(others, Math.ceil(others.length / 2))];
-  return [...new Map(results.map(({ result }) => [`${result.kind} ${result.url}`, result])).values()];
+  return fewOfEachField([
+    ...new Map(results.map(({ result }) => [`${result.kind} ${result.url}`, result])).values(),
+  ]);
+}
+
+/** Moves the fields of one name to the end, except the first ones: they would fill the list. */
+function fewOfEachField(results: Result[]): Result[] {
+  const counts = new Map<string, number>();
+  const isFurther = ({ kind, name }: Result) => {
+    if (kind !== 'field') return false;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    return (counts.get(name) ?? 0) > MOST_OF_A_FIELD;
+  };
+  const { first = [], further = [] } = Object.groupBy(results, (result) =>
+    isFurther(result) ? 'further' : 'first',
+  );
+  return [...first, ...further];
 }
 
 /** Returns the words of a query. */
@@ -50,7 +98,9 @@ function wordsOf(query: string): string[] {
     .split(/\s+/)
     .map((word) => word.replace(/[?!.,;:]+$/, ''))
     .filter(Boolean);
-  const telling = words.filter((word) => !FILLERS.has(word)).map((word) => SYNONYMS[word] ?? word);
+  const telling = words
+    .filter((word) => !FILLERS.has(word) && !/^\d+$/.test(word))
+    .flatMap((word) => SYNONYMS[word]?.split(' ') ?? word);
   return telling.length > 0 ? telling : words;
 }
 
@@ -72,8 +122,9 @@ function matches(
     .sort((one, other) => other.score - one.score);
 }
 
-/** Replaces each word of 4 or more letters that is one letter from a word of the names or other words. */
-function corrected(words: string[], all: Candidate[]): string[] {
+/** Replaces each word of 4 or more letters that nothing contains, and that is one letter from a word of the names or other words. */
+function corrected(words: string[], all: Candidate[], descriptions: ReadonlyMap<string, string>): string[] {
+  const isDescribed = (word: string) => [...descriptions.values()].some((text) => has(text, word));
   const text = all.map(({ name, others }) => `${name} ${name.replace(/([a-z])([A-Z])/g, '$1 $2')} ${others}`);
   const known = new Set(
     text
@@ -82,7 +133,7 @@ function corrected(words: string[], all: Candidate[]): string[] {
       .split(/[^a-z0-9]+/),
   );
   return words.map((word) => {
-    if (word.length < 4 || known.has(word)) return word;
+    if (word.length < 4 || known.has(word) || isDescribed(word)) return word;
     const similar = (isSimilar: typeof isDifferent) => [...known].find((other) => isSimilar(word, other));
     // A short word differs from many others in one letter.
     return similar(isSlip) ?? similar(isDifferent) ?? word;
@@ -125,25 +176,29 @@ function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Resu
   return [{ kind, name, text, url, others: words }, ...inner];
 }
 
-const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1, guide: 0.5 };
+const KINDS: Record<Result['kind'], number> = { guide: 4.5, operation: 4, error: 3, type: 2, field: 1 };
 
 /** The rate of a part of a guide that is named like the words: it comes before types and fields. */
 const NAMED_GUIDE = 2.5;
 
 /** Rates a result; 0 if it has less than `count` of the words. */
 function score(
-  { kind, name, text }: Result,
+  { kind, name, text, url }: Result,
   words: string[],
   [others, description]: [string, string],
   count: number,
 ): number {
   const summary = `${text} ${others}`.toLowerCase();
-  const rates = words.map(
-    (word) => rate(name.toLowerCase(), summary, word) || (has(description, word) ? 5 : 0),
-  );
+  const isKnown = (word: string) => has(description, word) || (kind === 'guide' && COMMON.has(word));
+  const rates = words.map((word) => rate(name.toLowerCase(), summary, word) || (isKnown(word) ? 5 : 0));
   if (rates.filter((rate) => rate > 0).length < count) return 0;
-  const average = rates.reduce((sum, rate) => sum + rate, 0) / words.length;
-  const rated = Math.max(average, rate(name.toLowerCase(), '', words.join('')));
+  const rated = Math.max(
+    rates.reduce((sum, rate) => sum + rate, 0) / words.length,
+    rate(name.toLowerCase(), '', words.join('')),
+    words.length > 1 && has(summary, words.join(' ')) ? PHRASE : 0,
+    // The last part of the address of a guide is its short name.
+    kind === 'guide' && url.endsWith(`/${words.join('-')}`) ? 100 : 0,
+  );
   return rated + (kind === 'guide' && rated >= STRONG ? NAMED_GUIDE : KINDS[kind]);
 }
 

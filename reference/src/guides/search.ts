@@ -18,13 +18,14 @@ const COMMON = 0.25;
 export function guideIndex(guides: readonly ServedGuide[], known: readonly string[]): GuideIndex {
   const targets: Target[] = [];
   const words = new Map<string, string[]>();
-  for (const { path, title, tokens, headings } of guides) {
+  for (const { path, title, description, tokens, headings } of guides) {
     const parts = partsOf(tokens);
     for (const [index, { id, title: name }] of headings.entries()) {
       if (known.includes(name)) continue;
       const url = index === 0 ? path : `${path}#${id}`;
       const text = index === 0 ? 'Guide' : `Guide: ${title}`;
-      targets.push({ kind: 'guide', name, text, url, fields: [] });
+      const about = index === 0 ? { words: `${path.split('/').at(-1)} ${description}` } : {};
+      targets.push({ kind: 'guide', name, text, url, fields: [], ...about });
       words.set(url, wordsOf(parts[index] ?? ''));
     }
   }

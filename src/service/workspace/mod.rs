@@ -158,7 +158,10 @@ impl<P: Ports> NamedWorkspace<P> {
                 self.add_newest_save(&mut description, saved_at).await?;
             }
             // A stop or a rollback in the meantime ends the container, too.
-            description.container_ended |= ended? && self.existing()?.version == record.version;
+            if ended? && self.existing()?.version == record.version {
+                description.container_ended = true;
+                description.may_have_lost = Some(true);
+            }
         }
         Ok(description)
     }

@@ -20,6 +20,7 @@ fn description_says_that_the_container_has_ended() {
     fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
     let described = fixture.get_workspace(WORKSPACE).unwrap();
     assert_eq!((&described["state"], &described["containerEnded"]), (&json!("active"), &json!(true)));
+    assert_eq!(described["mayHaveLost"], true);
     assert!(fixture.world.running_sandboxes().is_empty(), "the description starts nothing");
     fixture.world.before(Method::Status).fail_transiently();
     assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["containerEnded"], Value::Null, "it is not known");
@@ -28,7 +29,8 @@ fn description_says_that_the_container_has_ended() {
 #[test]
 fn stopped_workspace_whose_container_had_ended_says_so_until_it_is_started() {
     let fixture = with_unsaved_file();
-    fixture.stop_workspace(WORKSPACE).unwrap();
+    let stopped = fixture.stop_workspace(WORKSPACE).unwrap();
+    assert_eq!(stopped["mayHaveLost"], true);
     assert_eq!(container_ended(&fixture), [Some(true); 2]);
     fixture.stop_workspace(WORKSPACE).unwrap();
     assert_eq!(container_ended(&fixture), [Some(true); 2], "a further stop finds nothing new");

@@ -90,9 +90,9 @@ pub struct WorkspaceDescription {
     /// The snapshot from which the last start restored the files; absent if it restored none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<RestoredFrom>,
-    /// Whether files may be lost that were newer than `restoredFrom`. `false` only if it is certain that a snapshot has
-    /// every file that the workspace had before. Without `restoredFrom`, absent or `true`: files of an
-    /// earlier container may be lost.
+    /// Whether files may be lost that were newer than `restoredFrom`, or where `containerEnded`, newer than the last snapshot.
+    /// `false` only if it is certain that a snapshot has every file that the workspace had before. Without `restoredFrom`, absent
+    /// or `true`: files of an earlier container may be lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
     /// Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore lost them, and no answer
