@@ -82,6 +82,13 @@ function Header({ document: { info } }: { document: Document }) {
 function Pages({ document, path, section }: Pick<LayoutProps, 'document' | 'path' | 'section'>) {
   const pages = [
     { href: '/docs', title: 'Overview', parts: [], isGuide: false },
+    { href: GUIDES_PATH, title: 'Guides', parts: [], isGuide: false },
+    ...section.map(({ path, title, headings }) => ({
+      href: path,
+      title,
+      parts: headings.filter(({ depth }) => depth === 2),
+      isGuide: true,
+    })),
     ...document.tags.map(({ name }) => ({
       href: `/docs/${name}`,
       title: capital(name),
@@ -92,13 +99,6 @@ function Pages({ document, path, section }: Pick<LayoutProps, 'document' | 'path
       isGuide: false,
     })),
     { href: '/docs/errors', title: 'Errors', parts: [], isGuide: false },
-    { href: GUIDES_PATH, title: 'Guides', parts: [], isGuide: false },
-    ...section.map(({ path, title, headings }) => ({
-      href: path,
-      title,
-      parts: headings.filter(({ depth }) => depth === 2),
-      isGuide: true,
-    })),
   ];
   return (
     <nav aria-label="Pages">

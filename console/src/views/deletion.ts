@@ -44,7 +44,5 @@ function onlyCopy(
     return [`it has the only copy of the files of the stopped workspace ${workspace.name}: start it first`];
   return older
     ? []
-    : [
-        `it is the only snapshot that the workspace ${workspace.name} can start from when its container ends: take another one first`,
-      ];
+    : [`it is the only one that the workspace ${workspace.name} can start from: take another first`];
 }

@@ -1,6 +1,6 @@
 // A file of a running workspace: its attributes, and an editor for a short text.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
 import { SnapshotterError, type FileContent, type FileDescription } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
@@ -96,7 +96,8 @@ function Editor({ address, path, of, onChange }: FileProps & { of: FileContent }
   useEffect(() => {
     if (!isChanged) adopt();
   }, [of.etag]);
-  useEffect(() => keepDraft(address, path, { base, text }), [base, text]);
+  // At once: another page may replace this one before the next frame.
+  useLayoutEffect(() => keepDraft(address, path, { base, text }), [base, text]);
   const saving = useAction(
     {
       operation: 'files/write',

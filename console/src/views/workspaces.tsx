@@ -92,9 +92,7 @@ function NoWorkspaces({ tenant, prefix }: { tenant: string; prefix: string | und
       )}{' '}
       {tenant !== DEFAULT_TENANT && !prefix && (
         <>
-          This is the tenant “
-          <Name of={tenant} />
-          ”; the tenant {DEFAULT_TENANT} may have{' '}
+          This is a tenant; the tenant {DEFAULT_TENANT} may have{' '}
           <a href={href({ at: 'workspace', tenant: DEFAULT_TENANT, name: tenant })}>
             a workspace of this name
           </a>

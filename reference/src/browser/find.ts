@@ -176,10 +176,13 @@ function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Resu
   return [{ kind, name, text, url, others: words }, ...inner];
 }
 
-const KINDS: Record<Result['kind'], number> = { guide: 4.5, operation: 4, error: 3, type: 2, field: 1 };
+const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1, guide: 0.5 };
 
 /** The rate of a part of a guide that is named like the words: it comes before types and fields. */
 const NAMED_GUIDE = 2.5;
+
+/** The rate of a part of a guide for several words, which are rather a question than a name. */
+const ASKED_GUIDE = 4.5;
 
 /** Rates a result; 0 if it has less than `count` of the words. */
 function score(
@@ -199,7 +202,8 @@ function score(
     // The last part of the address of a guide is its short name.
     kind === 'guide' && url.endsWith(`/${words.join('-')}`) ? 100 : 0,
   );
-  return rated + (kind === 'guide' && rated >= STRONG ? NAMED_GUIDE : KINDS[kind]);
+  if (kind !== 'guide' || (rated < STRONG && words.length === 1)) return rated + KINDS[kind];
+  return rated + (rated >= STRONG ? NAMED_GUIDE : ASKED_GUIDE);
 }
 
 /** Rates a word: the whole name or a part of it first, then its start, then the rest. */

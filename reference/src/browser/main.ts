@@ -17,3 +17,11 @@ copyCode();
 showNestedTypes();
 showRemediations();
 search();
+showCurrentPage();
+
+/** On a narrow screen, the list of pages is a row that scrolls. */
+function showCurrentPage() {
+  const link = document.querySelector<HTMLElement>('nav [aria-current]');
+  const list = link?.closest('nav > ul');
+  if (link && list) list.scrollLeft = link.offsetLeft - list.clientWidth / 2;
+}
