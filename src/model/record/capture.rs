@@ -39,9 +39,6 @@ pub struct CaptureInProgress {
     /// The idempotency key of the call that requested the snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The state of the files that the snapshot has, as the check of an automatic save named it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub saved_state: Option<String>,
     /// The task that reconciles the capture when no call is working on it.
     #[serde(alias = "loose")]
     pub task: PendingTask,

@@ -63,6 +63,9 @@ pub struct SnapshotRecord {
     /// Whether an automatic save took it: retention counts it in a class of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,
+    /// The state of the files that the snapshot has, as the check before its capture named it. No other state has this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_state: Option<String>,
     /// Whether files changed during the capture; absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_during_capture: Option<bool>,

@@ -231,6 +231,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             foreign: is_rescue,
             rescue: is_rescue,
             cause: Some(if is_rescue { SnapshotCause::Rescue } else { request.purpose.cause() }),
+            saved_state,
             autosave: matches!(request.purpose, CapturePurpose::Save { .. }),
             changed_during_capture: None,
             freeze: request.freeze.as_ref().map(|_| FreezeReport::default()),
@@ -248,7 +249,6 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 backup: None,
                 discarded: false,
                 key: request.idempotency_key.clone(),
-                saved_state,
                 task: self.schedule_task(Backoff::BACKUP_SEARCH, 0)?,
             }),
         };

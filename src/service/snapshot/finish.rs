@@ -67,7 +67,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             sandbox.unverified = None;
             sandbox.marked_at = Some(record.began_at);
         }
-        let saved_state = progress.saved_state.clone().filter(|_| !record.rescue);
+        let saved_state = record.saved_state.clone().filter(|_| !record.rescue);
         if let (Some(state), Some(start)) = (saved_state, sandbox.start_state_mut()) {
             start.saved_state = Some(state);
         }

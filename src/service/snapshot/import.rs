@@ -110,6 +110,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             rescue: false,
             cause: Some(SnapshotCause::Import),
             autosave: false,
+            saved_state: None,
             changed_during_capture: None,
             freeze: None,
             secrets: None,

@@ -165,7 +165,6 @@ pub fn with_label(number: i64, text: &str) -> SnapshotRecord {
 /// A snapshot that is being made.
 pub fn creating(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
-        saved_state: None,
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 1_795_150_800_000.25,
@@ -213,6 +212,7 @@ fn with_stage(number: i64, stage: Stage) -> SnapshotRecord {
         rescue: false,
         cause: None,
         autosave: false,
+        saved_state: None,
         changed_during_capture: None,
         freeze: None,
         secrets: None,
@@ -239,6 +239,7 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
         rescue: true,
         cause: Some(SnapshotCause::BeforeRollback),
         autosave: true,
+        saved_state: Some("k3f9x2ab".into()),
         changed_during_capture: Some(true),
         freeze: Some(FreezeReport { consistent: true, thawed: false }),
         secrets: Some(SecretsReport {
@@ -261,7 +262,6 @@ pub fn with_all_fields(snapshot: SnapshotRecord) -> SnapshotRecord {
 /// A capture with a known backup and with every field.
 pub fn creating_with_all_fields(number: i64) -> SnapshotRecord {
     let stage = Stage::Creating(CaptureInProgress {
-        saved_state: None,
         observation: ContainerObservation {
             observed_at: minute_after_start(number),
             last_change: 0.0,

@@ -5,7 +5,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Failure;
 use serde_json::{Value, json};
 
-use crate::support::{FILE, Fixture, MINUTE, Method, WORKSPACE};
+use crate::support::{FILE, Fixture, HOUR, MINUTE, Method, WORKSPACE};
 
 /// The active workspace `work`, and a fork of it. Calls are counted from now on.
 fn with_fork() -> Fixture {
@@ -37,6 +37,7 @@ fn before_promotion(fixture: &Fixture) -> Vec<String> {
 fn former_content(fixture: &Fixture) -> Option<String> {
     let former = fixture.get_workspace(WORKSPACE).unwrap()["formerSnapshotId"].clone();
     fixture.revert_workspace(WORKSPACE, &former).unwrap();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     fixture.read_workspace_file(WORKSPACE)
 }
 
@@ -116,6 +117,50 @@ fn stop_captures_where_the_snapshot_was_deleted_meanwhile() {
     fixture.run(Operation::Delete, &json!({ "sandboxId": old, "snapshotId": taken, "force": true })).unwrap();
     fixture.advance_with_alarms(5 * MINUTE);
     assert_ne!(before_promotion(&fixture), [taken]);
+    assert_eq!(former_content(&fixture).as_deref(), Some("unsaved"));
+}
+
+#[test]
+fn stop_captures_where_only_an_older_snapshot_for_a_promotion_remains() {
+    let retention = json!({ "retention": { "expirationSeconds": 6 * 3600 } });
+    let fixture = Fixture::with_workspace_options(&retention);
+    let old = fixture.sandbox_of(WORKSPACE);
+    fixture.fork_workspace(WORKSPACE, &json!({ "newName": "try" })).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    fixture.world.reset_calls();
+    fixture.world.before(Method::Reserve).nth(1).fail_with(Failure::new("Error", "no room"));
+    fixture.promote_workspace(WORKSPACE, &json!({ "from": "try" })).unwrap_err();
+    let older = fixture.snapshots_of(&old)[0].clone();
+    fixture.run(Operation::Pin, &json!({ "sandboxId": old, "snapshotId": older })).unwrap();
+    fixture.world.clear_faults();
+    fixture.world.advance_clock(MINUTE);
+    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    fixture.world.before(Method::Destroy).fail_with(Failure::new("Error", "no answer"));
+    promote(&fixture);
+    let newer = before_promotion(&fixture)[0].clone();
+    fixture.advance_with_alarms(8 * HOUR);
+    assert!(!fixture.snapshots_of(&old).contains(&newer), "it has expired");
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    assert_ne!(fixture.get_workspace(WORKSPACE).unwrap()["formerSnapshotId"], json!(older));
+    assert_eq!(former_content(&fixture).as_deref(), Some("unsaved"));
+}
+
+#[test]
+fn stop_that_is_repeated_takes_no_further_snapshot() {
+    let fixture = Fixture::with_workspace();
+    let good = fixture.stop_with_content(WORKSPACE, "good");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let former = fixture.sandbox_of(WORKSPACE);
+    let before = fixture.snapshots_of(&former).len();
+    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    fixture.world.before(Method::Destroy).fail_with(Failure::new("Error", "no answer"));
+    fixture.revert_workspace(WORKSPACE, &good).unwrap();
+    fixture.advance_with_alarms(3 * HOUR);
+    assert_eq!(fixture.snapshots_of(&former).len(), before + 1);
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(HOUR);
+    assert_eq!(fixture.snapshots_of(&former).len(), before + 1);
     assert_eq!(former_content(&fixture).as_deref(), Some("unsaved"));
 }
 
