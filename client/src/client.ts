@@ -145,7 +145,7 @@ export class SnapshotterClient extends SnapshotMethods {
     const [input, text] = stdin instanceof ReadableStream ? [stdin] : [undefined, stdin ?? undefined];
     const sent = text === undefined ? given : { ...given, stdin: text };
     const open = async () => this.#transport.openExec?.({ options: sent, input, signal });
-    return new ExecStream((await untilAborted(signal, open)) as ReadableStream<Uint8Array>);
+    return new ExecStream((await untilAborted(signal, open)) as ReadableStream<Uint8Array>, signal);
   }
 
   /**

@@ -1,6 +1,6 @@
 // The output of a command while it runs.
 
-import { answerLost, foreignAnswer } from './failures.ts';
+import { aborted, answerLost, foreignAnswer } from './failures.ts';
 import { asSnapshotterError } from './recognize.ts';
 import type { ExecOptions, ExecResult } from './types.ts';
 
@@ -26,32 +26,43 @@ export type ExecExit = { type: 'exit' } & Pick<
 export type ExecEvent = ExecOutput | ExecExit;
 
 /**
- * A command that runs, and its events. It can be iterated once. The command is killed where the iteration ends early, and by
- * {@link cancel}.
+ * A command that runs, and its events. It can be iterated once. The command is killed where the iteration ends early, by
+ * {@link cancel}, and by the signal of the call; an iteration that waits then fails with the code `ABORTED`.
  */
 export class ExecStream implements AsyncIterable<ExecEvent> {
   readonly #body: ReadableStream<Uint8Array>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #cancellation = new AbortController();
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  /** Wraps the body of the answer. */
-  constructor(body: ReadableStream<Uint8Array>) {
+  /** Wraps the body of the answer to a call with this signal. */
+  constructor(body: ReadableStream<Uint8Array>, signal?: AbortSignal) {
     this.#body = body;
+    this.#signal = signal;
   }
 
   /** Kills the command. */
   async cancel(): Promise<void> {
-    await this.#body.cancel();
+    this.#cancellation.abort();
+    await (this.#reader ?? this.#body).cancel();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ExecEvent, void, undefined> {
     const reader = this.#body.getReader();
+    this.#reader = reader;
+    const signals = [this.#cancellation.signal, this.#signal];
+    const lost = (cause: unknown) => {
+      const fired = signals.find((signal) => signal?.aborted);
+      return fired ? aborted(fired) : answerLost(cause, false);
+    };
     const decoder = new TextDecoder();
     let text = '';
     try {
       for (;;) {
         const { done, value } = await reader.read().catch((thrown: unknown) => {
-          throw answerLost(thrown, false);
+          throw lost(thrown);
         });
-        if (done) throw answerLost('the stream ended before the command', false);
+        if (done) throw lost('the stream ended before the command');
         text += decoder.decode(value, { stream: true });
         const events = text.split('\n\n');
         text = events.pop() as string;

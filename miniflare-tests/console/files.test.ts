@@ -79,8 +79,11 @@ describe('the differences between two snapshots', () => {
   test('are shown from the older to the newer one', async () => {
     await using tab = await fixture.atSnapshot(second);
     await tab.button('Compare…').click();
-    const other = tab.dialog.getByLabel('With').locator('option:checked');
-    assert.match(await other.innerText(), /^first, .+ \(origin\)$/, 'the snapshot before it is preselected');
+    const others = tab.dialog.getByLabel('With');
+    const selected = others.locator('option:checked');
+    assert.match(await selected.innerText(), /^Present files of /, 'the present files are preselected');
+    const [first] = (await others.locator('option').allInnerTexts()).filter((text) => /^first, /.test(text));
+    await others.selectOption({ label: first! });
     await tab.button('Compare').click();
     await tab.page.getByText('3 differences').waitFor();
     await tab.page.getByRole('heading', { name: 'first → second' }).waitFor();

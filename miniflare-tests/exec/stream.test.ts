@@ -89,9 +89,12 @@ test('a command whose client disconnects is killed', async () => {
   const command = 'echo $$ > pid.disconnected; echo begun; exec sleep 600';
   const controller = new AbortController();
   const stream = await client.execStream({ sandboxId: 'box', command, signal: controller.signal });
-  await assert.rejects(async () => {
-    for await (const event of stream) if (event.type === 'stdout') controller.abort();
-  });
+  await assert.rejects(
+    async () => {
+      for await (const event of stream) if (event.type === 'stdout') controller.abort();
+    },
+    { code: 'ABORTED' },
+  );
   await gone('pid.disconnected');
 });
 

@@ -36,7 +36,7 @@ use crate::service::exec::{self, Execution};
 pub(super) const MEDIA_TYPE: &str = "text/event-stream";
 
 /// The time without events after which a comment is sent: only a write shows that the connection is closed.
-const HEARTBEAT: Duration = Duration::from_secs(5);
+const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// A comment, which readers of events ignore.
 const COMMENT: &[u8] = b":\n\n";

@@ -78,7 +78,8 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::TakeSnapshot { options, cause } => {
                 let purpose = CapturePurpose::Workspace(cause);
                 let request = SnapshotRequest { purpose, ..SnapshotRequest::decode(&options)? };
-                to_json(&self.snapshot(request, CancellationToken::never()).await?)?
+                let taken = self.snapshot(request, CancellationToken::never()).await;
+                to_json(&taken.map_err(|error| self.of_own_workspace(error))?)?
             }
             Message::PlatformSnapshot => to_json(&self.platform_snapshot().await?)?,
             Message::CheckStorage { storage } => json!(self.check_storage(storage).await?),
@@ -91,7 +92,9 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::HasEnded => to_json(&self.has_ended().await?)?,
             Message::LastSavedAt => to_json(&self.last_saved_at()?)?,
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
-            Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,
+            Message::StopSandbox(request) => {
+                to_json(&self.stop_sandbox(request).await.map_err(|error| self.of_own_workspace(error))?)?
+            }
             Message::SwitchRuntime(request) => to_json(&self.switch_runtime(request).await?)?,
             Message::PrepareExec(request) => to_json(&self.prepare_exec(request).await?)?,
             Message::ConfirmExec(observed) => json!(self.confirm_exec(observed).await?),

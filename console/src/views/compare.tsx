@@ -69,7 +69,9 @@ export function Compare({
   present: PresentFiles | undefined;
   onClose: () => void;
 }) {
-  const [other, setOther] = useState((parentOf(node, others, nodes) ?? others[0])?.id ?? PRESENT);
+  const [other, setOther] = useState(
+    (present ? undefined : (parentOf(node, others, nodes) ?? others[0])?.id) ?? PRESENT,
+  );
   const choices = [
     ...(present ? [[PRESENT, `Present files of ${present.name}`] as const] : []),
     ...others.map((other) => {

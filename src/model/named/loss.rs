@@ -114,10 +114,10 @@ impl NamedRecord {
         is_unreported || self.tasks.iter().any(is_unsaved)
     }
 
-    /// Returns whether files may be lost, reported or not: each description says so until the next start. Absent if nothing was
-    /// restored and nothing is lost.
-    pub(super) fn may_have_lost(&self) -> Option<bool> {
-        let is_lost = self.container_ended || self.unreported_loss || self.may_have_lost_before();
+    /// Returns whether the last start, or what preceded it, may have lost files, reported or not: each description says so until the
+    /// next start. Absent if nothing was restored and nothing is lost.
+    pub fn may_have_lost(&self) -> Option<bool> {
+        let is_lost = self.unreported_loss || self.may_have_lost_before();
         match &self.last_restore {
             Some(restore) => Some(restore.may_have_lost || is_lost || self.may_have_lost_elsewhere()),
             None => is_lost.then_some(true),

@@ -330,7 +330,7 @@ impl From<&NamedRecord> for WorkspaceDescription {
             former_snapshot_id: record.former_files.as_ref().and_then(|former| former.snapshot_id.clone()),
             platform_snapshot: record.platform_snapshot.as_ref().map(Into::into),
             restored_from: record.last_restore.as_ref().map(RestoredFrom::from),
-            may_have_lost: record.may_have_lost(),
+            may_have_lost: if record.container_ended { Some(true) } else { record.may_have_lost() },
             lost_since: record.lost_since(),
             problem: record.problem.clone(),
             history: record.history.clone(),

@@ -39,7 +39,7 @@ impl<P: Ports> NamedWorkspace<P> {
         }
         self.check_same_lineage(&record, &key.origin_id).await?;
         let source = self.check_source(&record, key).await?;
-        let is_running = self.save_before_switch(&record, SnapshotCause::BeforePromotion).await?;
+        let (is_running, saved) = self.save_before_switch(&record, SnapshotCause::BeforePromotion).await?;
         let settings = record.settings.clone();
         let start = is_running.then(|| {
             let start = self.restart_request(&record, &settings, request.accept_stale);
@@ -52,8 +52,7 @@ impl<P: Ports> NamedWorkspace<P> {
             }
             PromoteFrom::Snapshot(_) => format!("the snapshot {} was promoted", source.snapshot_id),
         };
-        let saved_because = SnapshotCause::BeforePromotion;
-        let next = NextSandbox { source, may_have_lost, settings, start, cause, saved_because, promotion: call };
+        let next = NextSandbox { source, may_have_lost, settings, start, cause, saved, promotion: call };
         self.continue_from(&record, next).await
     }
 

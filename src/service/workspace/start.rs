@@ -129,14 +129,14 @@ impl<P: Ports> NamedWorkspace<P> {
         start: &StartSettings,
     ) -> Result<StartedWorkspace> {
         let source = self.find_selected(record, from).await?;
-        self.save_before_switch(record, SnapshotCause::BeforeStart).await?;
+        let (_, saved) = self.save_before_switch(record, SnapshotCause::BeforeStart).await?;
         let next = NextSandbox {
             cause: format!("it was started from the snapshot {}", source.snapshot_id),
             source,
             may_have_lost: false,
             settings: record.settings.clone(),
             start: Some(ensure_running_request(record, start)),
-            saved_because: SnapshotCause::BeforeStart,
+            saved,
             promotion: call,
         };
         let ensured = self.switch_to(record, next).await?.ok_or_else(Error::internal)?;

@@ -40,7 +40,10 @@ impl<P: Ports> NamedWorkspace<P> {
         // After a start that failed, the answer to a stop has no restore to report.
         let is_reported = stopped.description.may_have_lost == Some(true);
         let is_due = |record: &NamedRecord| {
-            is_reported && record.restore_report == RestoreReport::DueByStop && record.state == State::Stopped
+            is_reported
+                && record.may_have_lost() == Some(true)
+                && record.restore_report == RestoreReport::DueByStop
+                && record.state == State::Stopped
         };
         if self.store.record()?.is_some_and(|record| is_due(&record)) {
             self.update_record(|record| record.restore_report = RestoreReport::Again)?;

@@ -11,7 +11,7 @@ use crate::model::named::record::{KeyedCall, RestoreReport};
 use crate::model::named::settings::StartSettings;
 use crate::model::named::{FormerFiles, NamedRecord, Settings, State};
 use crate::model::request::CapturePurpose;
-use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotCause, SnapshotRequest};
+use crate::model::{Code, Error, Result, SandboxId, Selection, SnapshotCause, SnapshotId, SnapshotRequest};
 use crate::ports::{Ports, SandboxLedgerClient};
 
 /// The number of calls with an idempotency key that the record keeps.
@@ -29,10 +29,18 @@ pub(super) struct NextSandbox {
     pub start: Option<EnsureRunningRequest>,
     /// The reason, for people.
     pub cause: String,
-    /// The cause of the snapshot that saves the present files.
-    pub saved_because: SnapshotCause,
+    /// What saves the present files.
+    pub saved: SavedBefore,
     /// The call with an idempotency key, if there is one.
     pub promotion: Option<KeyedCall>,
+}
+
+/// The snapshot that saves the present files of a workspace before it leaves their sandbox.
+pub(super) struct SavedBefore {
+    /// Why it was taken. The stop of the sandbox takes another one for the same cause if files changed since.
+    pub cause: SnapshotCause,
+    /// Its id; absent if none was taken.
+    pub snapshot_id: Option<SnapshotId>,
 }
 
 impl<P: Ports> NamedWorkspace<P> {
@@ -71,24 +79,34 @@ impl<P: Ports> NamedWorkspace<P> {
 
     /// Captures the present files if the sandbox runs: a new sandbox replaces it only when they are in a snapshot, or when it has
     /// no directory to capture. Returns whether it runs.
-    pub(super) async fn save_before_switch(&self, record: &NamedRecord, cause: SnapshotCause) -> Result<bool> {
+    pub(super) async fn save_before_switch(
+        &self,
+        record: &NamedRecord,
+        cause: SnapshotCause,
+    ) -> Result<(bool, SavedBefore)> {
         let is_running = self.is_running_to_leave(record).await?;
-        match self.save_files(record, is_running, cause).await {
-            Err(error) if is_running && error.code() == Code::InvalidDirectory => {}
+        let snapshot_id = match self.save_files(record, is_running, cause).await {
+            Err(error) if is_running && error.code() == Code::InvalidDirectory => None,
             saved => saved?,
-        }
-        Ok(is_running)
+        };
+        Ok((is_running, SavedBefore { cause, snapshot_id }))
     }
 
-    /// Captures the present files if the sandbox runs, or verifies that an archive has them.
-    pub(super) async fn save_files(&self, record: &NamedRecord, is_running: bool, cause: SnapshotCause) -> Result<()> {
+    /// Captures the present files if the sandbox runs, or verifies that an archive has them. Returns the snapshot that was taken.
+    pub(super) async fn save_files(
+        &self,
+        record: &NamedRecord,
+        is_running: bool,
+        cause: SnapshotCause,
+    ) -> Result<Option<SnapshotId>> {
         if !is_running {
-            return self.ensure_in_archive(record).await.map(drop);
+            return self.ensure_in_archive(record).await.map(|_| None);
         }
         let dir = Some(record.settings.dir.clone());
         let purpose = CapturePurpose::Workspace(cause);
         let request = SnapshotRequest { dir, fresh: true, purpose, ..SnapshotRequest::of(record.sandbox_id.clone()) };
-        self.ports.sandbox_ledgers()?.take_snapshot(&request).await.map(drop)
+        let taken = self.ports.sandbox_ledgers()?.take_snapshot(&request).await?;
+        Ok(Some(taken.snapshot.snapshot_id().clone()))
     }
 
     /// Continues the workspace in the next sandbox, and describes it.
@@ -143,7 +161,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let is_stopped = state == State::Stopped;
         let is_reported = restore_report == RestoreReport::Again;
         let reported_restore = last_restore.filter(|_| is_reported).map(|restore| restore.nonce);
-        let NextSandbox { cause, saved_because, may_have_lost, promotion, .. } = next;
+        let NextSandbox { cause, saved, may_have_lost, promotion, .. } = next;
         let point_to_new = |record: &mut NamedRecord| {
             record.last_restore = None;
             record.container_ended = false;
@@ -154,8 +172,8 @@ impl<P: Ports> NamedWorkspace<P> {
             let stopped_with = record.last_snapshot.take().filter(|_| is_stopped);
             record.former_files = Some(FormerFiles {
                 sandbox_id: former.clone(),
-                cause: saved_because,
-                snapshot_id: stopped_with.map(|snapshot| snapshot.id),
+                cause: saved.cause,
+                snapshot_id: saved.snapshot_id.or(stopped_with.map(|snapshot| snapshot.id)),
                 reported_restore,
             });
             record.former_sandbox_ids.insert(0, former);

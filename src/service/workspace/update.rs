@@ -3,7 +3,7 @@
 //! A change of the snapshot continues the workspace in another sandbox: see [`switch`](super::switch).
 
 use super::NamedWorkspace;
-use super::switch::NextSandbox;
+use super::switch::{NextSandbox, SavedBefore};
 use crate::model::named::answer::WorkspaceDescription;
 use crate::model::named::messages::CheckImageRequest;
 use crate::model::named::{NamedRecord, Settings};
@@ -48,13 +48,20 @@ impl<P: Ports> NamedWorkspace<P> {
             return self.save_settings(changed).map(|record| WorkspaceDescription::from(&record));
         };
         let source = self.find_selected(&record, snapshot).await?;
+        let cause = SnapshotCause::BeforeRollback;
+        let snapshot_id = if is_running {
+            // A rollback may be the way out of a sandbox that can't be captured now. Its stop tries again until it can.
+            self.save_files(&record, true, cause).await.unwrap_or_default()
+        } else {
+            None
+        };
         let next = NextSandbox {
             cause: format!("it was rolled back to the snapshot {}", source.snapshot_id),
             source,
             may_have_lost: false,
             settings: changed,
             start: start_request,
-            saved_because: SnapshotCause::BeforeRollback,
+            saved: SavedBefore { cause, snapshot_id },
             promotion: None,
         };
         self.continue_from(&record, next).await

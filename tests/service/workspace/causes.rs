@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Failure;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, MINUTE, Method, WORKSPACE};
+use crate::support::{FILE, Fixture, MINUTE, Method, WORKSPACE};
 
 /// Returns the ids and causes of the snapshots of a sandbox, newest first.
 fn snapshots(fixture: &Fixture, sandbox: &str) -> Vec<(Value, Value)> {
@@ -74,7 +74,7 @@ fn promotion_and_start_from_a_snapshot_name_the_snapshot_with_the_files_before()
 }
 
 #[test]
-fn snapshot_of_a_former_sandbox_that_is_stopped_later_has_the_cause_too() {
+fn former_snapshot_is_known_before_the_former_sandbox_is_stopped() {
     let fixture = Fixture::with_workspace();
     let good = fixture.stop_with_content(WORKSPACE, "good");
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
@@ -82,10 +82,28 @@ fn snapshot_of_a_former_sandbox_that_is_stopped_later_has_the_cause_too() {
     fixture.world.reset_calls();
     fixture.world.before(Method::StopSandbox).nth(1).fail_with(Failure::new("Error", "no answer"));
     let rolled_back = fixture.revert_workspace(WORKSPACE, &good).unwrap();
-    assert_eq!(rolled_back.get("formerSnapshotId"), None);
+    let saved = snapshots(&fixture, &former(&fixture)).remove(0);
+    assert_eq!((rolled_back["formerSnapshotId"].clone(), json!("beforeRollback")), saved);
+    let late = former(&fixture);
+    fixture.world.write_file(&late, FILE, "late");
     fixture.world.clear_faults();
     fixture.advance_with_alarms(5 * MINUTE);
-    let (newest, cause) = snapshots(&fixture, &former(&fixture)).remove(0);
+    let (newest, cause) = snapshots(&fixture, &late).remove(0);
     assert_eq!(cause, "beforeRollback");
+    assert_ne!(newest, saved.0);
     assert_eq!(fixture.get_workspace(WORKSPACE).unwrap()["formerSnapshotId"], newest);
+}
+
+#[test]
+fn former_snapshot_stays_known_where_the_former_container_ends_before_its_stop() {
+    let fixture = Fixture::with_workspace();
+    let fork = fixture.fork_workspace(WORKSPACE, &json!({ "newName": "try" })).unwrap();
+    assert!(fork["snapshotId"].is_string());
+    let id = fixture.world_id(&fixture.sandbox_of(WORKSPACE));
+    fixture.world.reset_calls();
+    fixture.world.before(Method::StopSandbox).nth(1).run(move |world| world.end_container(&id));
+    let promoted = fixture.promote_workspace(WORKSPACE, &json!({ "from": "try" })).unwrap();
+    let saved = snapshots(&fixture, &former(&fixture)).remove(0);
+    assert_eq!((promoted["formerSnapshotId"].clone(), json!("beforePromotion")), saved);
+    assert_eq!(promoted["mayHaveLost"], true);
 }

@@ -372,7 +372,7 @@ fn revert_leaves_an_existing_sandbox_with_the_minted_id_untouched() {
     fixture.start_sandbox(&taken);
     fixture.snapshot_labelled(&taken, "an application's own");
     fixture.world.reset_calls();
-    fixture.world.queue_random(Some([0; 32]));
+    fixture.world.after(Method::TakeSnapshot).nth(1).run(|world| world.queue_random(Some([0; 32])));
     fixture.revert_workspace(WORKSPACE, &first).unwrap();
     assert_ne!(fixture.sandbox_of(WORKSPACE), taken);
     assert!(fixture.world.calls_about(&taken).contains(&Method::Claim));

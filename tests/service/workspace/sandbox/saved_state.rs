@@ -74,6 +74,50 @@ fn files_without_a_change_since_a_start_are_captured_once() {
 }
 
 #[test]
+fn rollback_saves_the_present_files_before_it_starts_a_sandbox() {
+    let fixture = Fixture::with_workspace();
+    let good = fixture.stop_with_content(WORKSPACE, "good");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    let before = fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE)).len();
+    fixture.world.reset_calls();
+    fixture.world.before(Method::Reserve).nth(1).fail_with(Failure::new("Error", "no room"));
+    fixture.revert_workspace(WORKSPACE, &good).unwrap_err();
+    let sandbox = fixture.sandbox_of(WORKSPACE);
+    assert_eq!(fixture.snapshots_of(&sandbox).len(), before + 1);
+    fixture.world.clear_faults();
+    fixture.world.end_container(&sandbox);
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("unsaved"));
+}
+
+#[test]
+fn rollback_leaves_one_snapshot_of_files_that_do_not_change() {
+    let fixture = Fixture::with_workspace();
+    let good = fixture.stop_with_content(WORKSPACE, "good");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    let former = fixture.sandbox_of(WORKSPACE);
+    let before = fixture.snapshots_of(&former).len();
+    fixture.revert_workspace(WORKSPACE, &good).unwrap();
+    assert_eq!(fixture.snapshots_of(&former).len(), before + 1);
+}
+
+#[test]
+fn rollback_leaves_a_sandbox_that_can_not_be_captured() {
+    let fixture = Fixture::with_workspace();
+    let good = fixture.stop_with_content(WORKSPACE, "good");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    fixture.world.before(Method::CreateBackup).fail_with(Failure::new("Error", "no space left"));
+    fixture.revert_workspace(WORKSPACE, &good).unwrap();
+    assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("good"));
+    fixture.world.clear_faults();
+    fixture.advance_with_alarms(5 * MINUTE);
+    assert_eq!(former_content(&fixture).as_deref(), Some("unsaved"));
+}
+
+#[test]
 fn what_is_written_after_the_snapshot_is_captured_at_the_stop() {
     let fixture = with_fork();
     let id = fixture.world_id(&fixture.sandbox_of(WORKSPACE));
