@@ -100,6 +100,9 @@ const QUESTIONS: Record<string, string> = {
   gdpr: 'operations#delete-all-data-of-a-user',
   'exclude node_modules': 'workspaces#leave-out-node_modules',
   'how large can a workspace be': 'concepts#limits',
+  'mock in unit tests': 'client#transports',
+  'rate limit': 'load',
+  'download whole workspace as zip': 'files#download-files',
 };
 
 for (const [question, guide] of Object.entries(QUESTIONS))

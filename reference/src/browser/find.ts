@@ -12,33 +12,42 @@ export interface Result {
 
 /** Words of questions, which say nothing about their subject. */
 const FILLERS = new Set(
-  'a an and are at be by can do does for from how i if in is it its long many me much my of on or so that the then there this to was what when where which who why will with you your'.split(
+  'a an and are as at be by can do does during for from happens how i if in is it its long many me much my of on or same should so that the then there this to unit use using want was what when where which while who whole why will with would you your'.split(
     ' ',
   ),
 );
 
 /** Words that the documentation calls otherwise. */
 const SYNONYMS: Record<string, string> = {
+  '429': 'load',
   automatically: 'automatic',
   big: 'large',
   billing: 'usage cost',
-  crash: 'ended',
-  crashes: 'ended',
+  crashed: 'crash',
+  crashes: 'crash',
   cron: 'automatic',
   die: 'ended',
   died: 'ended',
   dies: 'ended',
   every: 'automatic',
   gdpr: 'delete user',
+  jest: 'fake',
   kept: 'expire',
   max: 'limits',
+  mock: 'fake',
+  mocking: 'fake',
   periodic: 'automatic',
   preview: 'port',
   price: 'usage cost',
   pricing: 'usage cost',
   privacy: 'delete user',
+  rate: 'load',
+  restarts: 'crash',
   symlink: 'symbolic',
   symlinks: 'symbolic',
+  throttling: 'load',
+  vitest: 'fake',
+  zip: 'tar',
 };
 
 /** Words that so many parts of the guides have that each part counts as one with them. */
@@ -99,7 +108,7 @@ function wordsOf(query: string): string[] {
     .map((word) => word.replace(/[?!.,;:]+$/, ''))
     .filter(Boolean);
   const telling = words
-    .filter((word) => !FILLERS.has(word) && !/^\d+$/.test(word))
+    .filter((word) => !FILLERS.has(word) && (word in SYNONYMS || !/^\d+$/.test(word)))
     .flatMap((word) => SYNONYMS[word]?.split(' ') ?? word);
   return telling.length > 0 ? telling : words;
 }
@@ -192,7 +201,8 @@ function score(
   count: number,
 ): number {
   const summary = `${text} ${others}`.toLowerCase();
-  const isKnown = (word: string) => has(description, word) || (kind === 'guide' && COMMON.has(word));
+  const isPart = kind === 'guide' || (kind === 'operation' && words.length > 2);
+  const isKnown = (word: string) => has(description, word) || (isPart && COMMON.has(word));
   const rates = words.map((word) => rate(name.toLowerCase(), summary, word) || (isKnown(word) ? 5 : 0));
   if (rates.filter((rate) => rate > 0).length < count) return 0;
   const rated = Math.max(
