@@ -114,9 +114,11 @@ test('a session has a folder in /tmp until its end', async () => {
 
 test('the commands of one session run one after the other', async () => {
   await box.call('exec', 'n=0; mkfifo /tmp/gate');
-  const waits = stdout('read -r n </tmp/gate; echo $n');
+  const other = fixture.sandbox('box', { enableDefaultSession: false });
+  const waits = stdout('touch /tmp/begun; read -r n </tmp/gate; echo $n');
+  await other.call('exec', 'until [ -e /tmp/begun ]; do sleep 0.01; done');
   const next = stdout('echo after $n');
-  await fixture.sandbox('box', { enableDefaultSession: false }).call('exec', 'echo 5 >/tmp/gate');
+  await other.call('exec', 'echo 5 >/tmp/gate');
   assert.deepEqual(await Promise.all([waits, next]), ['5', 'after 5']);
 });
 

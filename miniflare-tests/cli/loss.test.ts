@@ -140,7 +140,7 @@ test('the list, the description and `doctor` say so after a stop, until the next
   assert.match(await cli.print('workspace', 'show', NAME), /^container +had ended before the stop/m);
   assert.match(await cli.print('doctor'), /containers of these workspaces ended without a stop: notebook\./);
   await cli.run(['workspace', 'start', NAME]);
-  assert.doesNotMatch(await cli.print('workspace', 'list'), /may be lost/);
+  assert.doesNotMatch(await cli.print('workspace', 'list'), /^notebook .*may be lost/m);
   assert.doesNotMatch(await cli.print('doctor'), /ended without a stop/);
 });
 

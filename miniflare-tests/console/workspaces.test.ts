@@ -36,7 +36,7 @@ describe('the list', () => {
 
   test('of a tenant without workspaces links to the workspace of this name', async () => {
     await using tab = await fixture.signedIn('#/workspaces/misplaced');
-    const link = await tab.link('a workspace of this name').getAttribute('href');
+    const link = await tab.link('the workspace of this name').getAttribute('href');
     assert.equal(link, '#/workspaces/default/misplaced');
   });
 

@@ -122,7 +122,8 @@ describe('a rolled-back workspace', () => {
   });
 
   test('keeps its former sandbox running until that can be captured', async () => {
-    calls.intercept(isArchiving, () => Promise.reject(new Error('no space')), 1);
+    // Before the switch, and at the stop.
+    calls.intercept(isArchiving, () => Promise.reject(new Error('no space')), 2);
     await workspace.update({ currentSnapshotId: first });
     assert.equal(await workspace.exec('cat file'), 'first\n');
     assert.ok(world.running().includes(await world.objectId(sandboxId)), 'no snapshot contains its files');

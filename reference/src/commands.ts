@@ -36,7 +36,7 @@ export const COMMANDS: Record<string, string> = {
   'tokens/create': `snapshotter tokens create --permission snapshot,work \\
   --workspace notebook --label 'CI of the notebook'`,
   'tokens/list': 'snapshotter tokens list',
-  'tokens/revoke': 'snapshotter tokens revoke 285vog0r236m',
+  'tokens/revoke': 'snapshotter tokens revoke 4zzgk68b2lxp',
   'tokens/current': 'snapshotter tokens current',
   'workspaces/create': `snapshotter workspace create website \\
   --env NODE_ENV=development \\

@@ -92,9 +92,9 @@ function NoWorkspaces({ tenant, prefix }: { tenant: string; prefix: string | und
       )}{' '}
       {tenant !== DEFAULT_TENANT && !prefix && (
         <>
-          This is a tenant; the tenant {DEFAULT_TENANT} may have{' '}
+          Or look at{' '}
           <a href={href({ at: 'workspace', tenant: DEFAULT_TENANT, name: tenant })}>
-            a workspace of this name
+            the workspace of this name
           </a>
           .{' '}
         </>

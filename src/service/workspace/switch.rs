@@ -100,7 +100,7 @@ impl<P: Ports> NamedWorkspace<P> {
         cause: SnapshotCause,
     ) -> Result<Option<SnapshotId>> {
         if !is_running {
-            return self.ensure_in_archive(record).await.map(|_| None);
+            return self.ensure_in_archive(record).await.map(|()| None);
         }
         let dir = Some(record.settings.dir.clone());
         let purpose = CapturePurpose::Workspace(cause);
