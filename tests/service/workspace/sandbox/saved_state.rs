@@ -17,6 +17,15 @@ fn with_fork() -> Fixture {
     fixture
 }
 
+/// The active workspace `work` with the content `unsaved`, and a snapshot with the content `good`.
+fn with_good_snapshot() -> (Fixture, Value) {
+    let fixture = Fixture::with_workspace();
+    let good = fixture.stop_with_content(WORKSPACE, "good");
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    (fixture, good)
+}
+
 #[track_caller]
 fn promote(fixture: &Fixture) -> Value {
     fixture.promote_workspace(WORKSPACE, &json!({ "from": "try" })).unwrap()
@@ -51,12 +60,9 @@ fn promotion_leaves_one_snapshot_of_files_that_do_not_change() {
 
 #[test]
 fn start_from_a_snapshot_leaves_one_snapshot_too() {
-    let fixture = Fixture::with_workspace();
-    let good = fixture.stop_with_content(WORKSPACE, "good");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let (fixture, good) = with_good_snapshot();
     let former = fixture.sandbox_of(WORKSPACE);
     let before = fixture.snapshots_of(&former).len();
-    fixture.write_workspace_file(WORKSPACE, "unsaved");
     fixture.start_workspace(WORKSPACE, &json!({ "from": good })).unwrap();
     assert_eq!(fixture.snapshots_of(&former).len(), before + 1);
     assert_eq!(former_content(&fixture).as_deref(), Some("unsaved"));
@@ -75,10 +81,7 @@ fn files_without_a_change_since_a_start_are_captured_once() {
 
 #[test]
 fn rollback_saves_the_present_files_before_it_starts_a_sandbox() {
-    let fixture = Fixture::with_workspace();
-    let good = fixture.stop_with_content(WORKSPACE, "good");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    let (fixture, good) = with_good_snapshot();
     let before = fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE)).len();
     fixture.world.reset_calls();
     fixture.world.before(Method::Reserve).nth(1).fail_with(Failure::new("Error", "no room"));
@@ -93,10 +96,7 @@ fn rollback_saves_the_present_files_before_it_starts_a_sandbox() {
 
 #[test]
 fn rollback_leaves_one_snapshot_of_files_that_do_not_change() {
-    let fixture = Fixture::with_workspace();
-    let good = fixture.stop_with_content(WORKSPACE, "good");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    let (fixture, good) = with_good_snapshot();
     let former = fixture.sandbox_of(WORKSPACE);
     let before = fixture.snapshots_of(&former).len();
     fixture.revert_workspace(WORKSPACE, &good).unwrap();
@@ -105,10 +105,7 @@ fn rollback_leaves_one_snapshot_of_files_that_do_not_change() {
 
 #[test]
 fn rollback_leaves_a_sandbox_that_can_not_be_captured() {
-    let fixture = Fixture::with_workspace();
-    let good = fixture.stop_with_content(WORKSPACE, "good");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    fixture.write_workspace_file(WORKSPACE, "unsaved");
+    let (fixture, good) = with_good_snapshot();
     fixture.world.before(Method::CreateBackup).fail_with(Failure::new("Error", "no space left"));
     fixture.revert_workspace(WORKSPACE, &good).unwrap();
     assert_eq!(fixture.read_workspace_file(WORKSPACE).as_deref(), Some("good"));
@@ -192,12 +189,9 @@ fn stop_captures_where_only_an_older_snapshot_for_a_promotion_remains() {
 
 #[test]
 fn stop_that_is_repeated_takes_no_further_snapshot() {
-    let fixture = Fixture::with_workspace();
-    let good = fixture.stop_with_content(WORKSPACE, "good");
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    let (fixture, good) = with_good_snapshot();
     let former = fixture.sandbox_of(WORKSPACE);
     let before = fixture.snapshots_of(&former).len();
-    fixture.write_workspace_file(WORKSPACE, "unsaved");
     fixture.world.before(Method::Destroy).fail_with(Failure::new("Error", "no answer"));
     fixture.revert_workspace(WORKSPACE, &good).unwrap();
     fixture.advance_with_alarms(3 * HOUR);
