@@ -72,6 +72,11 @@ describe('the search finds', () => {
     assert.deepEqual(names('frk'), [], 'a word of 3 letters');
   });
 
+  test('without an error what has the name of a member of every object', () => {
+    for (const query of ['constructor', '__proto__', 'snapshot constructor'])
+      assert.doesNotThrow(() => names(query), query);
+  });
+
   test('nothing for an empty query, for other words, and for characters of regular expressions', () => {
     for (const query of ['', '   ', 'xyzzy', '(((', '\\', '[a']) assert.deepEqual(names(query), [], query);
   });

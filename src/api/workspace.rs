@@ -92,9 +92,7 @@ impl ObjectService for CloudflareSandboxSnapshotter<WorkerPorts> {
             Message::HasEnded => to_json(&self.has_ended().await?)?,
             Message::LastSavedAt => to_json(&self.last_saved_at()?)?,
             Message::EnsureRunning(request) => to_json(&self.ensure_running(*request).await?)?,
-            Message::StopSandbox(request) => {
-                to_json(&self.stop_sandbox(request).await.map_err(|error| self.of_own_workspace(error))?)?
-            }
+            Message::StopSandbox(request) => to_json(&self.stop_sandbox(request).await?)?,
             Message::SwitchRuntime(request) => to_json(&self.switch_runtime(request).await?)?,
             Message::PrepareExec(request) => to_json(&self.prepare_exec(request).await?)?,
             Message::ConfirmExec(observed) => json!(self.confirm_exec(observed).await?),

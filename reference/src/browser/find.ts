@@ -18,37 +18,39 @@ const FILLERS = new Set(
 );
 
 /** Words that the documentation calls otherwise. */
-const SYNONYMS: Record<string, string> = {
-  '429': 'load',
-  automatically: 'automatic',
-  big: 'large',
-  billing: 'usage cost',
-  crashed: 'crash',
-  crashes: 'crash',
-  cron: 'automatic',
-  die: 'ended',
-  died: 'ended',
-  dies: 'ended',
-  every: 'automatic',
-  gdpr: 'delete user',
-  jest: 'fake',
-  kept: 'expire',
-  max: 'limits',
-  mock: 'fake',
-  mocking: 'fake',
-  periodic: 'automatic',
-  preview: 'port',
-  price: 'usage cost',
-  pricing: 'usage cost',
-  privacy: 'delete user',
-  rate: 'load',
-  restarts: 'crash',
-  symlink: 'symbolic',
-  symlinks: 'symbolic',
-  throttling: 'load',
-  vitest: 'fake',
-  zip: 'tar',
-};
+const SYNONYMS = new Map(
+  Object.entries({
+    '429': 'load',
+    automatically: 'automatic',
+    big: 'large',
+    billing: 'usage cost',
+    crashed: 'crash',
+    crashes: 'crash',
+    cron: 'automatic',
+    die: 'ended',
+    died: 'ended',
+    dies: 'ended',
+    every: 'automatic',
+    gdpr: 'delete user',
+    jest: 'fake',
+    kept: 'expire',
+    max: 'limits',
+    mock: 'fake',
+    mocking: 'fake',
+    periodic: 'automatic',
+    preview: 'port',
+    price: 'usage cost',
+    pricing: 'usage cost',
+    privacy: 'delete user',
+    rate: 'load',
+    restarts: 'crash',
+    symlink: 'symbolic',
+    symlinks: 'symbolic',
+    throttling: 'load',
+    vitest: 'fake',
+    zip: 'tar',
+  }),
+);
 
 /** Words that so many parts of the guides have that each part counts as one with them. */
 const COMMON = new Set(
@@ -108,8 +110,8 @@ function wordsOf(query: string): string[] {
     .map((word) => word.replace(/[?!.,;:]+$/, ''))
     .filter(Boolean);
   const telling = words
-    .filter((word) => !FILLERS.has(word) && (word in SYNONYMS || !/^\d+$/.test(word)))
-    .flatMap((word) => SYNONYMS[word]?.split(' ') ?? word);
+    .filter((word) => !FILLERS.has(word) && (SYNONYMS.has(word) || !/^\d+$/.test(word)))
+    .flatMap((word) => SYNONYMS.get(word)?.split(' ') ?? word);
   return telling.length > 0 ? telling : words;
 }
 

@@ -19,7 +19,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let this = self.clone();
         self.run_to_completion(async move {
             let _lock = this.in_process.lifecycle_lock.lock().await;
-            this.stop_locked(request).await
+            this.stop_locked(request).await.map_err(|error| this.of_own_workspace(error))
         })
         .await
     }

@@ -184,6 +184,19 @@ fn snapshot_fails_when_container_is_replaced_during_capture() {
 }
 
 #[test]
+fn stop_whose_container_is_replaced_says_to_start_the_workspace() {
+    let fixture = Fixture::with_stopped_workspace();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    fixture.world.advance_clock(MINUTE);
+    let id = fixture.sandbox_of(WORKSPACE);
+    fixture.world.reset_calls();
+    fixture.world.before(Method::CreateBackup).nth(1).run(move |world| world.replace_container(&id));
+    let error = fixture.stop_workspace(WORKSPACE).unwrap_err();
+    assert_eq!(error.code(), Code::SandboxReplaced);
+    assert!(error.remediation().starts_with("Start the workspace \"work\""), "{}", error.remediation());
+}
+
+#[test]
 fn start_never_restores_a_partial_snapshot() {
     for partial in [json!({ "excludes": ["*.log"] }), json!({ "gitignore": true }), json!({ "dir": "/home" })] {
         let fixture = Fixture::with_stopped_workspace();
