@@ -170,14 +170,20 @@ fn capture_begun_before_files_were_adopted_is_not_recovered() {
     assert_eq!(fixture.snapshots_of(&id).len(), snapshot_count);
 }
 
-#[test]
-fn snapshot_fails_when_container_is_replaced_during_capture() {
+/// A running workspace whose container is replaced during the next capture.
+fn with_container_replaced_in_capture() -> Fixture {
     let fixture = Fixture::with_stopped_workspace();
     fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     fixture.world.advance_clock(MINUTE);
     let id = fixture.sandbox_of(WORKSPACE);
     fixture.world.reset_calls();
     fixture.world.before(Method::CreateBackup).nth(1).run(move |world| world.replace_container(&id));
+    fixture
+}
+
+#[test]
+fn snapshot_fails_when_container_is_replaced_during_capture() {
+    let fixture = with_container_replaced_in_capture();
     capture(&fixture, &json!({})).expect_code(Code::SandboxReplaced);
     assert_eq!(fixture.start_workspace(WORKSPACE, &json!({})).unwrap()["how"], "restored");
     assert_eq!(fixture.read_workspace_file(WORKSPACE).unwrap(), "first");
@@ -185,12 +191,7 @@ fn snapshot_fails_when_container_is_replaced_during_capture() {
 
 #[test]
 fn stop_whose_container_is_replaced_says_to_start_the_workspace() {
-    let fixture = Fixture::with_stopped_workspace();
-    fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-    fixture.world.advance_clock(MINUTE);
-    let id = fixture.sandbox_of(WORKSPACE);
-    fixture.world.reset_calls();
-    fixture.world.before(Method::CreateBackup).nth(1).run(move |world| world.replace_container(&id));
+    let fixture = with_container_replaced_in_capture();
     let error = fixture.stop_workspace(WORKSPACE).unwrap_err();
     assert_eq!(error.code(), Code::SandboxReplaced);
     assert!(error.remediation().starts_with("Start the workspace \"work\""), "{}", error.remediation());
