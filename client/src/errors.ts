@@ -122,9 +122,16 @@ const CLASSES: Readonly<Record<Kind, typeof SnapshotterError>> = {
   policy_denied: PolicyDeniedError,
 };
 
-/** Creates the error of a failure, as an instance of the class of its kind. */
+/** An operation in a remediation, by its name over HTTP: `workspaces/create`. */
+const OPERATION = /`([a-z]+)\/([a-zA-Z]+)`/g;
+
+/**
+ * Creates the error of a failure, as an instance of the class of its kind. Its remediation names operations as this client
+ * does: `workspaces.create`.
+ */
 export function errorOf(failure: SnapshotterFailure): SnapshotterError {
-  return new CLASSES[failure.kind](failure);
+  const remediation = failure.remediation.replaceAll(OPERATION, '`$1.$2`');
+  return new CLASSES[failure.kind]({ ...failure, remediation });
 }
 
 /** Returns whether a value is a kind that this client defines. */

@@ -50,10 +50,10 @@ export class ExecStream implements AsyncIterable<ExecEvent> {
   async *[Symbol.asyncIterator](): AsyncGenerator<ExecEvent, void, undefined> {
     const reader = this.#body.getReader();
     this.#reader = reader;
-    const signals = [this.#cancellation.signal, this.#signal];
     const lost = (cause: unknown) => {
-      const fired = signals.find((signal) => signal?.aborted);
-      return fired ? aborted(fired) : answerLost(cause, false);
+      const { signal } = this.#cancellation;
+      if (signal.aborted) return aborted(signal, 'The stream was ended by `cancel()`.');
+      return this.#signal?.aborted ? aborted(this.#signal) : answerLost(cause, false);
     };
     const decoder = new TextDecoder();
     let text = '';

@@ -2,12 +2,12 @@
 
 import { errorOf, type SnapshotterError } from './errors.ts';
 
-/** Returns the error of a call whose signal fired. */
-export function aborted(signal: AbortSignal): SnapshotterError {
+/** Returns the error of a call whose signal fired. `message` says what fired it, if that is not the caller's signal. */
+export function aborted(signal: AbortSignal, message = "The caller's AbortSignal fired."): SnapshotterError {
   return errorOf({
     code: 'ABORTED',
     kind: 'transient',
-    message: "The caller's AbortSignal fired.",
+    message,
     remediation:
       'Repeat the call if you still need it. The snapshotter rolls back the operation where possible and ends a command, whose changes stay, if the signal reaches it: over RPC that needs the compatibility flag enable_abortsignal_rpc, and `wrangler dev` passes on no signals.',
     retryable: true,

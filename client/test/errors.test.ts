@@ -51,6 +51,13 @@ describe('an error of the snapshotter', () => {
     assert.equal(error?.message, 'SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.');
   });
 
+  test('has a remediation that names operations as this client does', () => {
+    const error = asSnapshotterError(
+      new Error('WORKSPACE_NOT_FOUND: None. → Create it with `workspaces/create` in `a/b.txt`.'),
+    );
+    assert.equal(error?.remediation, 'Create it with `workspaces.create` in `a/b.txt`.');
+  });
+
   const FORMS = {
     'by a message with a name prefix, from a Worker with an older compatibility date': new Error(
       'SnapshotterError: SNAPSHOT_HAS_DEPENDENTS: The call failed. → Change the call.',

@@ -29,7 +29,7 @@ test('cancel() ends an iteration that waits with ABORTED', async () => {
   const stream = new ExecStream(body);
   await assert.rejects(
     readAll(stream, () => stream.cancel()),
-    { code: 'ABORTED' },
+    { code: 'ABORTED', detail: 'The stream was ended by `cancel()`.' },
   );
   assert.ok(state.isCancelled);
 });
@@ -50,7 +50,7 @@ test('a signal that fires ends the iteration with ABORTED', async () => {
   });
   await assert.rejects(
     readAll(new ExecStream(body, signalled.signal), () => signalled.abort()),
-    { code: 'ABORTED' },
+    { code: 'ABORTED', detail: "The caller's AbortSignal fired." },
   );
 });
 
