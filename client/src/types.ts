@@ -1392,14 +1392,19 @@ export interface ImportOptions {
   runtime?: 'sdk-0.12' | 'container';
 }
 
-/** The tree of sandboxes and snapshots with one sandbox as its root. */
+/** The tree of the sandboxes and snapshots of a lineage, or the part of it around one sandbox. */
 export interface Tree {
-  /** The first sandbox of the lineage. */
+  /** The first sandbox of the tree. It is the first one of the lineage, unless the tree has a `parent`. */
   root: TreeSandbox;
   /** The number of sandboxes in the tree. */
   sandboxes: number;
-  /** Whether the tree is incomplete because a limit was reached. */
+  /** Whether the tree is incomplete, because a limit was reached or an earlier sandbox could not be read. */
   truncated: boolean;
+  /**
+   * The snapshot that the first sandbox of the tree was made from, if the tree does not begin with the
+   * root of the lineage. `lineage` of its sandbox returns the earlier part.
+   */
+  parent?: ParentSnapshot;
 }
 
 /** A sandbox in the tree, with its snapshots. */

@@ -144,6 +144,22 @@ describe('the tree', () => {
     await tab.details.getByText('Its ledger did not answer.').waitFor();
   });
 
+  test('of a part of the lineage links to the earlier part, and to the page of a snapshot that it lacks', async () => {
+    const parent = { originId: 'earlier', snapshotId: 'snap-earlier' };
+    const root: TreeSandbox = { sandboxId: 'agent', lineage: 'restored', snapshots: [], running: true };
+    await using tab = await fixture.signedIn();
+    await fakeLineage(tab, { root, parent, sandboxes: 1, truncated: true });
+    await tab.visit('#/sandboxes/agent?sandbox=earlier&snapshot=snap-earlier');
+    const remark = tab.page.getByText('The lineage is longer than this part of it.');
+    const link = remark.getByRole('link', { name: 'Show the earlier part' });
+    assert.equal(await link.getAttribute('href'), '#/sandboxes/earlier');
+    const page = tab.details.getByRole('link', { name: 'Show it on the page of its sandbox' });
+    assert.equal(
+      await page.getAttribute('href'),
+      '#/sandboxes/earlier?sandbox=earlier&snapshot=snap-earlier',
+    );
+  });
+
   test('shows HTML in labels as text', async () => {
     const label = '<img src=x onerror=alert(1)> & "so on"';
     await fixture.world.exec('odd', 'echo x >file');

@@ -1,6 +1,6 @@
 //! The text output of a lineage, as a tree.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use sandbox_snapshotter_client::model::answer::{SnapshotNode, SnapshotState, Tree, TreeSandbox, TreeSnapshot};
 use sandbox_snapshotter_client::model::named::Tenant;
@@ -14,6 +14,9 @@ use super::render::{count, relative_time, size};
 use super::sanitize::sanitize_for_terminal;
 use super::snapshots::names;
 use super::style::{BAD, FAINT, GOOD, LOCATION, STRONG, WARNING, styled};
+
+/// The indent, in columns, from which on the snapshots of a derived sandbox are drawn below the tree.
+const MAX_INDENT: usize = 24;
 
 /// A lineage, whose sandboxes have only the workspaces to which they belong or belonged.
 #[derive(Debug, Deserialize)]
@@ -35,25 +38,41 @@ impl Show for Lineage {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let Tree { root, sandboxes, truncated } = &self.tree;
-        let mut lines = vec![self.sandbox(root)];
-        self.branch(root, None, "", now, &mut lines);
-        let more = if *truncated { ", and more that are not shown" } else { "" };
-        lines.push(styled(FAINT, &format!("{}{more}", count(*sandboxes, "sandbox", "sandboxes"))));
-        lines.join("\n") + "\n"
+        let Tree { root, parent, sandboxes, truncated } = &self.tree;
+        let mut drawing = Drawing { lines: Vec::new(), continued: VecDeque::from([(root, None)]) };
+        while let Some((sandbox, source)) = drawing.continued.pop_front() {
+            drawing.lines.push(self.sandbox(sandbox));
+            self.branch(sandbox, source, "", now, &mut drawing);
+        }
+        let more = match parent {
+            Some(parent) => {
+                format!(", and earlier ones: snapshotter lineage {}", sanitize_for_terminal(parent.origin_id.as_str()))
+            }
+            None if *truncated => ", and more that are not shown".to_owned(),
+            None => String::new(),
+        };
+        drawing.lines.push(styled(FAINT, &format!("{}{more}", count(*sandboxes, "sandbox", "sandboxes"))));
+        drawing.lines.join("\n") + "\n"
     }
+}
+
+/// The lines of a tree, and the sandboxes that are so deep in it that they are drawn below it, each with what the snapshot ran on
+/// that it was derived from.
+struct Drawing<'a> {
+    lines: Vec<String>,
+    continued: VecDeque<(&'a TreeSandbox, Option<&'a Provenance>)>,
 }
 
 impl Lineage {
     /// Appends the snapshots of a sandbox, newest first, and the sandboxes derived from them. Each line starts with `indent`.
     /// `source` is what the snapshot ran on that the sandbox was derived from.
-    fn branch(
+    fn branch<'a>(
         &self,
-        branch: &TreeSandbox,
-        source: Option<&Provenance>,
+        branch: &'a TreeSandbox,
+        source: Option<&'a Provenance>,
         indent: &str,
         now: Timestamp,
-        lines: &mut Vec<String>,
+        drawing: &mut Drawing<'a>,
     ) {
         let problem = branch.problem.as_ref().map(|problem| styled(BAD, &sanitize_for_terminal(problem)));
         let count = branch.snapshots.len() + usize::from(problem.is_some());
@@ -61,27 +80,33 @@ impl Lineage {
             let (connector, inner) = connectors(index + 1 == count);
             let mut older = branch.snapshots.iter().skip(index + 1);
             let before = older.find_map(|older| older.snapshot.provenance.as_ref()).or(source);
-            lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, before, now)));
-            self.derived(node, before, &format!("{indent}{inner}"), now, lines);
+            drawing.lines.push(format!("{indent}{connector}{}", snapshot(&node.snapshot, before, now)));
+            self.derived(node, before, &format!("{indent}{inner}"), now, drawing);
         }
         if let Some(problem) = problem {
-            lines.push(format!("{indent}{}{problem}", connectors(true).0));
+            drawing.lines.push(format!("{indent}{}{problem}", connectors(true).0));
         }
     }
 
-    fn derived(
+    fn derived<'a>(
         &self,
-        node: &TreeSnapshot,
-        before: Option<&Provenance>,
+        node: &'a TreeSnapshot,
+        before: Option<&'a Provenance>,
         indent: &str,
         now: Timestamp,
-        lines: &mut Vec<String>,
+        drawing: &mut Drawing<'a>,
     ) {
         let source = node.snapshot.provenance.as_ref().or(before);
         for (index, derived) in node.derived.iter().enumerate() {
             let (connector, inner) = connectors(index + 1 == node.derived.len());
-            lines.push(format!("{indent}{connector}{}", self.sandbox(derived)));
-            self.branch(derived, source, &format!("{indent}{inner}"), now, lines);
+            let line = format!("{indent}{connector}{}", self.sandbox(derived));
+            if indent.chars().count() > MAX_INDENT && !derived.snapshots.is_empty() {
+                drawing.lines.push(format!("{line}  {}", styled(FAINT, "continued below")));
+                drawing.continued.push_back((derived, source));
+            } else {
+                drawing.lines.push(line);
+                self.branch(derived, source, &format!("{indent}{inner}"), now, drawing);
+            }
         }
     }
 
@@ -249,6 +274,26 @@ first
         let mut root = sandbox_node("first", &[snapshot_node('a', &json!({}), &[])]);
         root["problem"] = "its workspace could not be reached".into();
         assert!(rendered(&root, false).contains("├─ snap-aaaaaaaaaaaaaaaa\n└─ its workspace could not be reached\n"));
+    }
+
+    #[test]
+    fn a_deep_tree_continues_at_the_margin() {
+        let mut sandbox = sandbox_node("generation-7", &[]);
+        for (generation, id) in (1..=6).rev().zip('a'..) {
+            sandbox = sandbox_node(&format!("generation-{generation}"), &[snapshot_node(id, &json!({}), &[sandbox])]);
+        }
+        let text = rendered(&sandbox, false);
+        assert!(text.contains("└─ generation-6  continued below\ngeneration-6\n└─ snap-aaaaaaaaaaaaaaaa\n"), "{text}");
+        assert!(text.contains("   └─ generation-7\n1 sandbox\n"), "{text}");
+    }
+
+    #[test]
+    fn a_tree_that_begins_later_says_how_to_show_the_earlier_sandboxes() {
+        let parent = json!({ "originId": "first", "snapshotId": "snap-aaaaaaaaaaaaaaaa" });
+        let tree = json!({ "root": sandbox_node("later", &[]), "parent": parent, "sandboxes": 1, "truncated": true });
+        let lineage: Lineage = json::from_value(&tree).unwrap();
+        let text = anstream::adapter::strip_str(&lineage.text(Timestamp::from_millis(NOW))).to_string();
+        assert!(text.ends_with("1 sandbox, and earlier ones: snapshotter lineage first\n"), "{text}");
     }
 
     #[test]

@@ -132,7 +132,7 @@ function LoadedLineage({
         {node ? (
           <Details key={id} {...{ node, nodes, tab, placeFor, current, workspace }} />
         ) : (
-          <Missing of={shown} />
+          <Missing of={shown} isPart={tree.truncated} />
         )}
       </section>
     </div>
@@ -144,11 +144,18 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
   const incomplete = [...nodes.values()].filter((node) => node.kind === 'sandbox' && node.sandbox.problem);
   return (
     <>
-      {tree.truncated && <Remark>The lineage is larger than the limit: this is a part of it.</Remark>}
+      {tree.parent ? (
+        <Remark>
+          The lineage is longer than this part of it.{' '}
+          <a href={href({ at: 'sandbox', sandboxId: tree.parent.originId })}>Show the earlier part</a>
+        </Remark>
+      ) : (
+        tree.truncated && <Remark>The lineage is larger than the limit: this is a part of it.</Remark>
+      )}
       {incomplete.length > 0 && (
         <Remark>
-          {count(incomplete.length, 'sandbox', 'sandboxes')} could not be read: parts of the lineage may be
-          missing.
+          {count(incomplete.length, 'sandbox', 'sandboxes')} could not be read
+          {tree.truncated && ' or are beyond the limit'}: parts of the lineage may be missing.
         </Remark>
       )}
     </>
@@ -185,11 +192,19 @@ function Details({ node, ...rest }: DetailsProps) {
   );
 }
 
-function Missing({ of: { sandboxId, snapshotId } }: { of: Selected }) {
+function Missing({ of, isPart }: { of: Selected; isPart: boolean }) {
+  const { sandboxId, snapshotId } = of;
   return (
     <p class="empty">
-      {snapshotId ? 'The snapshot' : 'The sandbox'} <Name of={snapshotId ?? sandboxId} /> is not in this
-      lineage.
+      {snapshotId ? 'The snapshot' : 'The sandbox'} <Name of={snapshotId ?? sandboxId} /> is not in this{' '}
+      {isPart ? (
+        <>
+          part of the lineage.{' '}
+          <a href={href({ at: 'sandbox', sandboxId, selected: of })}>Show it on the page of its sandbox</a>
+        </>
+      ) : (
+        'lineage.'
+      )}
     </p>
   );
 }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Access;
-use super::scope::{permits_unnamed, permits_workspace};
+use super::scope::{permits_sandbox, permits_unnamed, permits_workspace};
 use crate::model::answer::{Tree, TreeSandbox};
 use crate::model::health::Health;
 use crate::model::named::Address;
@@ -75,10 +75,16 @@ async fn prune_tree<P: Ports>(ports: &P, token: &Token, id: &SandboxId, tree: Tr
         // An unknown sandbox may belong to a workspace.
         None => of_parent && sandbox.problem.is_none(),
     };
-    let mut root = top_of(tree.root, id, permits_unnamed(token), &is_permitted)
+    let first = tree.root.sandbox_id.clone();
+    let of_parent = match &tree.parent {
+        Some(parent) => permits_sandbox(ports, token, &parent.origin_id).await?,
+        None => permits_unnamed(token),
+    };
+    let mut root = top_of(tree.root, id, of_parent, &is_permitted)
         .ok_or_else(|| Error::not_permitted(&format!("the sandbox {:?}", id.as_str())))?;
     let sandboxes = prune(&mut root, &is_permitted);
-    Ok(Tree { root, sandboxes, truncated: tree.truncated })
+    let parent = tree.parent.filter(|_| of_parent && root.sandbox_id == first);
+    Ok(Tree { root, parent, sandboxes, truncated: tree.truncated })
 }
 
 fn collect_addresses(sandbox: &TreeSandbox, addresses: &mut Vec<Address>) {

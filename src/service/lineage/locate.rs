@@ -4,16 +4,11 @@ use std::collections::BTreeSet;
 
 use futures_util::{StreamExt, stream};
 
+use super::{CONCURRENCY, MAX_SANDBOXES};
 use crate::model::answer::WorkspaceLineage;
 use crate::model::named::Tenant;
 use crate::model::{Error, Failure, Result, SandboxId, SnapshotId};
 use crate::ports::{Ports, SandboxLedgerClient};
-
-/// The maximum number of sandboxes of a lineage that are asked for a snapshot.
-const MAX_SANDBOXES: usize = 500;
-
-/// The number of sandboxes that are asked at the same time.
-const CONCURRENCY: usize = 6;
 
 /// The sandbox that a snapshot was taken of.
 pub struct SnapshotOrigin {

@@ -270,6 +270,19 @@ fn lineage_shows_only_what_the_token_permits() {
 }
 
 #[test]
+fn lineage_of_a_token_does_not_name_a_parent_that_the_token_does_not_permit() {
+    let it = Tenants::new();
+    it.fixture.fork_workspace(WORKSPACE, &json!({ "newName": "fork" })).unwrap();
+    let options = json!({ "sandboxId": it.fixture.sandbox_of("fork") });
+    for (names, expected) in [(["fork"].as_slice(), None), (&["fork", WORKSPACE], Some(json!(it.own)))] {
+        it.fixture.world.before(Method::Describe).fail_transiently();
+        let tree = it.fixture.run_as(&it.fixture.access_to(names), Operation::Lineage, &options).unwrap();
+        assert_eq!(tree["root"]["sandboxId"], options["sandboxId"]);
+        assert_eq!(tree.get("parent").map(|parent| parent["originId"].clone()), expected, "{names:?}");
+    }
+}
+
+#[test]
 fn list_has_only_permitted_workspaces() {
     let it = Tenants::new();
     assert_eq!(listed(&it), [WORKSPACE]);

@@ -5,7 +5,7 @@ pub mod scope;
 mod selection;
 
 use sandbox_snapshotter::api::operations::Operation;
-use sandbox_snapshotter::model::record::{Derivation, DerivedState, SnapshotRecord};
+use sandbox_snapshotter::model::record::{Derivation, DerivedState, ParentLink, SandboxRecord, SnapshotRecord};
 use sandbox_snapshotter::model::{DerivationKind, SnapshotId, SnapshotRef};
 use sandbox_snapshotter::ports::Ledger;
 use serde_json::{Value, json};
@@ -118,12 +118,13 @@ fn tree_names_sandbox_that_does_not_answer_and_contains_the_rest() {
 }
 
 #[test]
-fn tree_names_root_that_does_not_answer() {
-    let (fixture, _, [restored, _]) = with_lineage();
+fn tree_begins_after_an_ancestor_that_does_not_answer() {
+    let (fixture, [one, _], [restored, branch]) = with_lineage();
     fixture.world.before(Method::Describe).fail_transiently();
     let tree = lineage(&fixture, &restored);
-    assert_eq!(tree["root"]["sandboxId"], "agent-42");
-    assert!(tree["root"].get("problem").is_some(), "{tree}");
+    assert_eq!(render_tree(&tree["root"]), format!("{restored}(own({branch}))"));
+    assert_eq!(tree["parent"], json!({ "originId": "agent-42", "snapshotId": one.snapshot_id() }));
+    assert_eq!((&tree["sandboxes"], &tree["truncated"]), (&json!(2), &json!(true)));
 }
 
 #[test]
@@ -225,18 +226,78 @@ fn tree_at_the_sandbox_limit_is_not_truncated() {
     assert_eq!(summaries, [(json!(500), json!(false)), (json!(500), json!(true))]);
 }
 
+/// Returns a lineage in which each sandbox was made from the one before, and the snapshot that each of them has. The first one is
+/// `agent-42`, the next one `generation-2`.
+fn with_generations(generations: usize) -> (Fixture, SnapshotRef) {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let first = fixture.ledger("agent-42");
+    let (record, row) = (first.sandbox().unwrap().unwrap(), first.snapshot(snapshot.snapshot_id()).unwrap().unwrap());
+    for generation in 2..=generations {
+        let [parent, id] = [generation - 1, generation].map(generation_id);
+        record_derivation(&fixture, &snapshot, &parent, &id);
+        let link = ParentLink {
+            origin_id: sandbox(&parent),
+            snapshot_id: snapshot.snapshot_id().clone(),
+            kind: DerivationKind::Branch,
+            needs_snapshot: true,
+        };
+        let ledger = fixture.ledger(&id);
+        let record = SandboxRecord { sandbox_id: sandbox(&id), parent: Some(link), ..record.clone() };
+        ledger.put_sandbox(&record).unwrap();
+        ledger.put_snapshot(&row).unwrap();
+    }
+    (fixture, snapshot)
+}
+
+fn generation_id(generation: usize) -> String {
+    if generation == 1 { "agent-42".to_owned() } else { format!("generation-{generation}") }
+}
+
+/// Returns the first and the last sandbox of a tree without branches, the number of its sandboxes, and whether it is truncated.
+fn ends(tree: &Value) -> (String, String, u64, bool) {
+    let mut last = &tree["root"];
+    while let Some(derived) = last["snapshots"][0]["derived"].get(0).filter(|next| next.get("problem").is_none()) {
+        last = derived;
+    }
+    let id = |sandbox: &Value| sandbox["sandboxId"].as_str().unwrap().to_owned();
+    (id(&tree["root"]), id(last), tree["sandboxes"].as_u64().unwrap(), tree["truncated"].as_bool().unwrap())
+}
+
 #[test]
-fn tree_with_too_many_generations_is_truncated() {
-    let trees = [28, 29, 30].map(|generations| {
-        let (fixture, snapshot) = Fixture::with_snapshot();
-        let id = |generation| if generation == 1 { "agent-42".to_owned() } else { format!("generation-{generation}") };
-        for generation in 2..=generations {
-            record_derivation(&fixture, &snapshot, &id(generation - 1), &id(generation));
-        }
-        lineage(&fixture, "agent-42")
-    });
-    let summaries = trees.map(|tree| (tree["sandboxes"].clone(), tree["truncated"].clone()));
-    assert_eq!(summaries, [(json!(28), json!(false)), (json!(28), json!(true)), (json!(28), json!(true))]);
+fn tree_of_the_first_of_too_many_generations_lacks_the_last_ones() {
+    for (generations, truncated) in [(28, false), (29, true), (30, true)] {
+        let tree = lineage(&with_generations(generations).0, "agent-42");
+        assert_eq!(ends(&tree), ("agent-42".into(), "generation-28".into(), 28, truncated));
+        assert_eq!(tree.get("parent"), None);
+    }
+}
+
+#[test]
+fn tree_of_the_last_of_too_many_generations_begins_later() {
+    let (fixture, _) = with_generations(60);
+    let tree = lineage(&fixture, "generation-60");
+    assert_eq!(ends(&tree), ("generation-33".into(), "generation-60".into(), 28, true));
+    assert_eq!(tree["parent"]["originId"], "generation-32");
+    let earlier = lineage(&fixture, "generation-32");
+    assert_eq!(ends(&earlier), ("generation-12".into(), "generation-39".into(), 28, true));
+}
+
+#[test]
+fn tree_of_the_last_of_28_generations_is_complete() {
+    let tree = lineage(&with_generations(28).0, "generation-28");
+    assert_eq!(ends(&tree), ("agent-42".into(), "generation-28".into(), 28, false));
+}
+
+#[test]
+fn tree_that_is_too_wide_contains_the_sandbox_that_it_is_about() {
+    let (fixture, snapshot) = with_generations(3);
+    for number in 0..600 {
+        record_derivation(&fixture, &snapshot, "agent-42", &format!("agent-42-branch-{number:08}"));
+    }
+    let tree = lineage(&fixture, "generation-3");
+    assert!(tree["truncated"].as_bool().unwrap());
+    let own = "\"sandboxId\":\"generation-3\",\"snapshots\":[{";
+    assert!(tree.to_string().contains(own));
 }
 
 #[test]

@@ -6,16 +6,20 @@ use super::answer::SnapshotState;
 use super::named::Address;
 use super::{ArchiveFormat, Label, Provenance, Runtime, SandboxId, SnapshotCause, SnapshotForm, SnapshotId, Timestamp};
 
-/// The tree of sandboxes and snapshots with one sandbox as its root.
+/// The tree of the sandboxes and snapshots of a lineage, or the part of it around one sandbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tree {
-    /// The first sandbox of the lineage.
+    /// The first sandbox of the tree. It is the first one of the lineage, unless the tree has a `parent`.
     pub root: TreeSandbox,
+    /// The snapshot that the first sandbox of the tree was made from, if the tree does not begin with the root of the
+    /// lineage. `lineage` of its sandbox returns the earlier part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ParentSnapshot>,
     /// The number of sandboxes in the tree.
     pub sandboxes: usize,
-    /// Whether the tree is incomplete because a limit was reached.
+    /// Whether the tree is incomplete, because a limit was reached or an earlier sandbox could not be read.
     pub truncated: bool,
 }
 
