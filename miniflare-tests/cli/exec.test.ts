@@ -122,6 +122,14 @@ for (const [how, options] of [
     );
   });
 
+test('an input that does not end is noted, and the command runs once it ends', async () => {
+  const { child, ended } = cli.begin(['exec', `@${NAME}`, '--', 'cat'], { input: null });
+  await once(child.stderr!, 'data');
+  child.stdin!.end('late');
+  const { status, stdout, stderr } = await ended;
+  assert.deepEqual([status, stdout], [0, 'late'], stderr);
+});
+
 test('the answer in JSON mode has the outputs of a command that reads its input', async () => {
   const { status, stdout } = await cli.run(['exec', `@${NAME}`, '--json', 'cat; echo err >&2; exit 3'], {
     input: 'given',

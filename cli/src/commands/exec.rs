@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Chain, Cursor, IsTerminal, Read};
 use std::slice;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 
 use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::background::CommandDescription;
@@ -33,6 +36,9 @@ const PART_BYTES: usize = 64 * 1024;
 /// The maximum length of options that contain the standard input, in bytes of JSON. The options of a longer input are in the
 /// URL, which may be logged, and they may contain secrets.
 const MAX_OPTIONS: usize = 60 * 1024;
+
+/// The time after which a standard input that has not ended is worth a note: nothing runs until then.
+const INPUT_WAIT: Duration = Duration::from_secs(3);
 
 /// Runs the command, with a time limit. Ends this program with the exit code of the command that ran.
 pub fn run(context: &Context, command: Exec, limit: Option<DurationArg>) -> Result<Exit> {
@@ -193,8 +199,21 @@ fn parse_variable(variable: &str) -> Result<(String, String)> {
 /// An input of which the beginning was read.
 type Rest<R> = Chain<Cursor<Vec<u8>>, R>;
 
+/// Prints a note after a time, unless the returned value is dropped before.
+fn note_after(time: Duration, note: &'static str) -> Sender<()> {
+    let (is_over, over) = mpsc::channel();
+    thread::spawn(move || {
+        if over.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+            crate::output::print_note(note);
+        }
+    });
+    is_over
+}
+
 /// Adds a short standard input to the request. Returns a longer one, or one that is not text, to be sent as a stream.
 fn with_input<R: Read>(request: ExecRequest, mut input: R) -> Result<(ExecRequest, Option<Rest<R>>)> {
+    let _note =
+        note_after(INPUT_WAIT, "snapshotter: exec waits for the end of its standard input. `--no-stdin` omits it\n");
     let mut begin = Vec::new();
     let most = u64::try_from(MAX_OPTIONS).unwrap_or(u64::MAX) + 1;
     input.by_ref().take(most).read_to_end(&mut begin).map_err(|error| {
