@@ -4,10 +4,10 @@ import { optionsOf, routesOf, type Document } from './document.ts';
 import { fieldsOf } from './schema.ts';
 import { typesOfRoutes } from './types.ts';
 
-/** Returns the descriptions by the addresses of what they describe, in lower case. */
+/** Returns the descriptions by the addresses of what they describe. */
 export function descriptionsOf(document: Document): Map<string, string> {
   const found = new Map<string, string>();
-  const add = (url: string, text = '') => found.set(url, text.toLowerCase());
+  const add = (url: string, text = '') => found.set(url, text);
   const addFields = (url: string, schema: object) => {
     for (const field of fieldsOf(document, schema)) add(`${url}.${field.name}`, field.schema['description']);
   };

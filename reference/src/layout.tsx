@@ -68,8 +68,11 @@ function Header({ document: { info } }: { document: Document }) {
           spellcheck={false}
         />
         <kbd aria-hidden="true">/</kbd>
-        <div id="results" role="listbox" aria-label="Results" hidden />
-        <p id="found" class="unseen" role="status" />
+        <div id="found" hidden>
+          <p aria-hidden="true" />
+          <div id="results" role="listbox" aria-label="Results" />
+        </div>
+        <p id="found-status" class="unseen" role="status" />
       </div>
       <p class="links">
         <a href="/openapi.json">OpenAPI</a> <a href="/">Console</a>

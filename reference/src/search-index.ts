@@ -25,7 +25,7 @@ const OTHER_WORDS: Record<string, string> = {
   'workspaces/fork': 'copy clone',
   'workspaces/update': 'undo revert rollback rename settings',
   'workspaces/turnEnded': 'autosave save',
-  'checkpoints/restore': 'undo revert rollback',
+  'checkpoints/restore': 'undo revert',
   'files/read': 'open view cat',
   'files/write': 'upload save edit',
   'files/move': 'rename',

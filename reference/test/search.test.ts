@@ -3,29 +3,27 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
-import { find } from '../src/browser/find.ts';
-import { descriptionsOf } from '../src/descriptions.ts';
+import { excerptOf } from '../src/browser/excerpt.ts';
+import { noteOf } from '../src/browser/results.ts';
 import { codesOf } from '../src/document.ts';
-import { searchIndex } from '../src/search-index.ts';
 import { DOCUMENT } from './document.ts';
+import { API_FINDER, FINDER, NAMES } from './finder.ts';
 
-const INDEX = searchIndex(DOCUMENT);
-const DESCRIPTIONS = descriptionsOf(DOCUMENT);
 const names = (query: string, count = 5) =>
-  find(INDEX, query, DESCRIPTIONS)
-    .slice(0, count)
+  API_FINDER.find(query)
+    .results.slice(0, count)
     .map(({ kind, name }) => `${kind} ${name}`);
 
 describe('the search finds', () => {
   test('every operation and every error code first by its name', () => {
-    for (const { kind, name } of INDEX.filter(({ kind }) => kind === 'operation'))
+    for (const { kind, name } of NAMES.filter(({ kind }) => kind === 'operation'))
       assert.deepEqual(names(name, 1), [`${kind} ${name}`]);
     for (const { code } of codesOf(DOCUMENT))
       assert.deepEqual(names(code.toLowerCase(), 1), [`error ${code}`]);
   });
 
   test('a field in every operation and type that has it', () => {
-    const results = find(INDEX, 'idempotencyKey').filter(({ kind }) => kind === 'field');
+    const results = API_FINDER.find('idempotencyKey').results.filter(({ kind }) => kind === 'field');
     assert.ok(results.some(({ url }) => url === '/docs/snapshots#v1-snapshot.idempotencyKey'));
     assert.ok(results.some(({ url }) => url === '/docs/workspaces#v1-workspaces-fork.idempotencyKey'));
   });
@@ -78,6 +76,86 @@ describe('the search finds', () => {
   });
 
   test('nothing for an empty query, for other words, and for characters of regular expressions', () => {
-    for (const query of ['', '   ', 'xyzzy', '(((', '\\', '[a']) assert.deepEqual(names(query), [], query);
+    for (const query of ['', '   ', 'xyzzy', '(((', '\\', '[xyzzy'])
+      assert.deepEqual(names(query), [], query);
+  });
+});
+
+describe('a word', () => {
+  test('that no page has is reported, and the results have the others', () => {
+    assert.deepEqual(FINDER.find('webhooks'), {
+      results: [],
+      terms: new Set(),
+      missing: ['webhooks'],
+      corrected: new Map(),
+    });
+    assert.equal(noteOf(FINDER.find('webhooks'), true), 'No page has “webhooks”.');
+    assert.equal(noteOf(FINDER.find('blockchain Wallet'), true), 'No page has “blockchain” or “Wallet”.');
+    assert.equal(
+      noteOf(FINDER.find('kubernetes deploy'), true),
+      'No page has “kubernetes”. These have the other words:',
+    );
+    assert.match(FINDER.find('kubernetes deploy').results[0]?.name ?? '', /deploy/i);
+  });
+
+  test('that is corrected is reported with the word that is used', () => {
+    assert.equal(noteOf(FINDER.find('rollbakc'), true), 'No page has “rollbakc”. These have “rollback”:');
+    assert.equal(noteOf(FINDER.find('rollback'), true), '');
+  });
+
+  test('that a guide has is not corrected to a similar one', () => {
+    const { results, corrected } = FINDER.find('sleep');
+    assert.ok(results.length > 0);
+    assert.equal(corrected.size, 0);
+    assert.deepEqual(
+      results.filter(({ name }) => /sweep/i.test(name)),
+      [],
+    );
+  });
+
+  test('of a name is found in each notation', () => {
+    for (const query of [
+      'getOrCreate',
+      'get_or_create',
+      'GET_OR_CREATE',
+      'get-or-create',
+      'workspaces getOrCreate',
+    ])
+      assert.equal(FINDER.find(query).results[0]?.name, 'workspaces/getOrCreate', query);
+    for (const query of ['IDEMPOTENCY_CONFLICT', 'idempotencyConflict', 'idempotency conflict'])
+      assert.equal(FINDER.find(query).results[0]?.name, 'IDEMPOTENCY_CONFLICT', query);
+  });
+
+  test('of code is found', () => {
+    const { results } = FINDER.find('squashfs-tools');
+    assert.ok(results.some(({ kind }) => kind === 'guide'));
+  });
+});
+
+describe('the excerpt', () => {
+  const marked = (text: string, ...terms: string[]) =>
+    excerptOf(text, new Set(terms))
+      .map(({ text, isMatch }) => (isMatch ? `[${text}]` : text))
+      .join('');
+
+  test('is the line that has most of the terms, with each marked', () => {
+    assert.equal(
+      marked('One file.\nA file in a `Folder`.\nOther', 'file', 'folder'),
+      'A [file] in a [Folder].',
+    );
+    assert.equal(marked('profile, file', 'file'), 'profile, [file]');
+    assert.equal(marked('Set `maxBytes`.', 'bytes'), 'Set [maxBytes].');
+  });
+
+  test('is the first line if none has a term', () => {
+    assert.equal(marked('One.\nTwo.', 'three'), 'One.');
+    assert.equal(marked('', 'three'), '');
+  });
+
+  test('of a long line begins shortly before the first term', () => {
+    const line = `${'before '.repeat(30)}the file ${'after '.repeat(40)}`.trim();
+    const excerpt = marked(line, 'file');
+    assert.match(excerpt, /^… (before )+the \[file\] (after )+…$/);
+    assert.ok(excerpt.indexOf('[') < 30 && excerpt.length < 200, excerpt);
   });
 });

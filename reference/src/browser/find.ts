@@ -1,91 +1,146 @@
-// Finds operations, fields, error codes and guides by their names, and by the words in their descriptions.
+// Finds operations, fields, error codes and guides by their names, and by the words of their texts.
 
+import MiniSearch from 'minisearch';
+
+import { termsOf } from '../search-terms.ts';
 import type { Target } from '../search-index.ts';
+import { correctionOf } from './correct.ts';
+import { entriesOf, NO_TEXTS, type Entry, type Result, type Texts } from './entries.ts';
+import { nameScore } from './name-score.ts';
+import { queryOf, queryWords } from './query.ts';
 
-/** A result of the search. */
-export interface Result {
-  kind: 'operation' | 'field' | 'type' | 'error' | 'guide';
-  name: string;
-  text: string;
-  url: string;
+/** The results of a query. */
+export interface Found {
+  /** The results, best first. */
+  results: Result[];
+  /** The terms by which the results were found. */
+  terms: ReadonlySet<string>;
+  /** The words of the query that nothing has. */
+  missing: string[];
+  /** The words of the query that nothing has, with the similar words that were used instead. */
+  corrected: ReadonlyMap<string, string>;
 }
 
-/** Words of questions, which say nothing about their subject. */
-const FILLERS = new Set(
-  'a an and are as at be by can do does during for from happens how i if in is it its long many me much my of on or same should so that the then there this to unit use using want was what when where which while who whole why will with would you your'.split(
-    ' ',
-  ),
-);
+/** The number of entries that are added to the index in one step. */
+const STEP = 100;
 
-/** Words that the documentation calls otherwise. */
-const SYNONYMS = new Map(
-  Object.entries({
-    '429': 'load',
-    automatically: 'automatic',
-    big: 'large',
-    billing: 'usage cost',
-    crashed: 'crash',
-    crashes: 'crash',
-    cron: 'automatic',
-    die: 'ended',
-    died: 'ended',
-    dies: 'ended',
-    every: 'automatic',
-    gdpr: 'delete user',
-    jest: 'fake',
-    kept: 'expire',
-    max: 'limits',
-    mock: 'fake',
-    mocking: 'fake',
-    periodic: 'automatic',
-    preview: 'port',
-    price: 'usage cost',
-    pricing: 'usage cost',
-    privacy: 'delete user',
-    rate: 'load',
-    restarts: 'crash',
-    symlink: 'symbolic',
-    symlinks: 'symbolic',
-    throttling: 'load',
-    vitest: 'fake',
-    zip: 'tar',
-  }),
-);
+/** The weights of what an entry has. */
+const BOOST = { name: 6, about: 1, words: 4, text: 1, code: 0.5 };
 
-/** Words that so many parts of the guides have that each part counts as one with them. */
-const COMMON = new Set(
-  'container file files sandbox sandboxes snapshot snapshots workspace workspaces'.split(' '),
-);
+/** The weights of the kinds: a part of a guide explains more than a field. */
+const KINDS = { guide: 1.25, operation: 1, error: 0.9, type: 0.6, field: 0.5 };
+
+/** The weight of the first part of a guide, compared with its other parts. */
+const FIRST_PART = 1.2;
+
+/** The weight of the guides that have the words of all subjects: the names in other products, and the glossary. */
+const OF_ALL_SUBJECTS = 0.7;
+
+/** The exponent of the score of a word: a rare word does not outweigh all others. */
+const RARE = 0.75;
+
+/** The weight of a result whose name has all words of the query. */
+const ALL_IN_NAME = 1.4;
+
+/** The least part of the words that a result has, by their weights, compared with the result that has most of them. */
+const LEAST_PART = 0.5;
 
 /** The number of fields of one name among the first results. The others come last. */
 const MOST_OF_A_FIELD = 2;
 
-/** The rate of a result whose text has all words as a phrase. */
-const PHRASE = 60;
+/** The search in targets and their texts. */
+export class Finder {
+  readonly #entries: Entry[];
+  readonly #index: MiniSearch<Entry>;
 
-/** The rate from which a result has the words at the beginning of its name or of a part of it. */
-const STRONG = 50;
+  /** Whether it has all texts, or only names and some of them. */
+  readonly isComplete: boolean;
 
-/**
- * Returns the results of a query, best first. If no name begins with its words, those of corrected words come first, and those with
- * only some of the words last. `descriptions` are by the addresses of the results.
- */
-export function find(
-  index: Target[],
-  query: string,
-  descriptions: ReadonlyMap<string, string> = new Map(),
-): Result[] {
-  const words = wordsOf(query);
-  if (words.length === 0) return [];
-  const all = index.flatMap(resultsOf);
-  const found = (words: string[], count?: number) => matches(all, words, descriptions, count);
-  const rated = found(words);
-  if ((rated[0]?.score ?? 0) >= STRONG) return fewOfEachField(rated.map(({ result }) => result));
-  const others = corrected(words, all, descriptions);
-  const results = [...found(others), ...rated, ...found(others, Math.ceil(others.length / 2))];
-  return fewOfEachField([
-    ...new Map(results.map(({ result }) => [`${result.kind} ${result.url}`, result])).values(),
-  ]);
+  private constructor(targets: readonly Target[], texts: Texts) {
+    this.#entries = entriesOf(targets, texts);
+    this.isComplete = texts.isComplete;
+    this.#index = new MiniSearch<Entry>({
+      fields: Object.keys(BOOST),
+      tokenize: termsOf,
+      processTerm: (term) => term,
+      searchOptions: {
+        tokenize: (term) => [term],
+        prefix: (term) => term.length > 2,
+        boost: BOOST,
+        boostDocument: (id) => weightOf(this.#entries[id]!.result),
+      },
+    });
+  }
+
+  /** Returns the search in targets. */
+  static of(targets: readonly Target[], texts: Texts = NO_TEXTS): Finder {
+    const finder = new Finder(targets, texts);
+    finder.#index.addAll(finder.#entries);
+    return finder;
+  }
+
+  /** Builds the search in targets in steps, between which the page responds. */
+  static async inSteps(targets: readonly Target[], texts: Texts): Promise<Finder> {
+    const finder = new Finder(targets, texts);
+    await finder.#index.addAllAsync(finder.#entries, { chunkSize: STEP });
+    return finder;
+  }
+
+  /** Returns the results of a query. */
+  find(query: string): Found {
+    const words = queryWords(query);
+    if (words.length === 0) return this.#byName(query.trim());
+    const corrected = new Map<string, string>();
+    const missing: string[] = [];
+    const terms = new Set<string>();
+    const sums = new Map<number, { score: number; weight: number; named: number }>();
+    for (const word of words) {
+      const matches = this.#matchesOf(word, corrected);
+      if (matches.length === 0) missing.push(word);
+      const weight = Math.sqrt(Math.log(1 + this.#entries.length / matches.length));
+      for (const match of matches) {
+        const sum = sums.get(match.id) ?? { score: 0, weight: 0, named: 0 };
+        sum.score += match.score ** RARE;
+        sum.weight += weight;
+        sum.named += Object.values(match.match).some((fields) => fields.includes('name')) ? 1 : 0;
+        sums.set(match.id, sum);
+        for (const term of match.terms) terms.add(term);
+      }
+    }
+    const most = Math.max(...[...sums.values()].map(({ weight }) => weight));
+    const results = [...sums]
+      .filter(([, { weight }]) => weight >= most * LEAST_PART)
+      .map(([id, { score, weight, named }]) => {
+        const { result } = this.#entries[id]!;
+        const inName = named === words.length ? ALL_IN_NAME : 1;
+        return { result, score: (score * inName * weight) / most + nameScore(result, query) };
+      })
+      .sort((one, other) => other.score - one.score)
+      .map(({ result }) => result);
+    return { results: fewOfEachField(results), terms, missing, corrected };
+  }
+
+  /** Returns what has a name without words: `/`. */
+  #byName(name: string): Found {
+    const results = this.#entries.map(({ result }) => result).filter((result) => result.name === name);
+    return { results, terms: new Set(), missing: [], corrected: new Map() };
+  }
+
+  /** Returns what has a word, or if nothing has it, what has a similar one. */
+  #matchesOf(word: string, corrected: Map<string, string>) {
+    const matches = this.#index.search(queryOf(word));
+    if (matches.length > 0) return matches;
+    const similar = correctionOf(word.toLowerCase(), this.#index);
+    if (similar === undefined) return [];
+    corrected.set(word, similar);
+    return this.#index.search(queryOf(similar));
+  }
+}
+
+function weightOf({ kind, url }: Result): number {
+  if (kind !== 'guide') return KINDS[kind];
+  const isOfAll = /^\/docs\/guides\/(?:names|glossary)\b/.test(url);
+  return KINDS.guide * (url.includes('#') ? 1 : FIRST_PART) * (isOfAll ? OF_ALL_SUBJECTS : 1);
 }
 
 /** Moves the fields of one name to the end, except the first ones: they would fill the list. */
@@ -100,137 +155,4 @@ function fewOfEachField(results: Result[]): Result[] {
     isFurther(result) ? 'further' : 'first',
   );
   return [...first, ...further];
-}
-
-/** Returns the words of a query. */
-function wordsOf(query: string): string[] {
-  const words = query
-    .toLowerCase()
-    .split(/\s+/)
-    .map((word) => word.replace(/[?!.,;:]+$/, ''))
-    .filter(Boolean);
-  const telling = words
-    .filter((word) => !FILLERS.has(word) && (SYNONYMS.has(word) || !/^\d+$/.test(word)))
-    .flatMap((word) => SYNONYMS.get(word)?.split(' ') ?? word);
-  return telling.length > 0 ? telling : words;
-}
-
-type Candidate = ReturnType<typeof resultsOf>[number];
-
-/** Returns the results that have at least `count` of the words, best first. */
-function matches(
-  all: Candidate[],
-  words: string[],
-  descriptions: ReadonlyMap<string, string>,
-  count = words.length,
-) {
-  return all
-    .map(({ others, ...result }) => ({
-      result: result as Result,
-      score: score(result, words, [others, descriptions.get(result.url) ?? ''], count),
-    }))
-    .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score);
-}
-
-/** Replaces each word of 4 or more letters that nothing contains, and that is one letter from a word of the names or other words. */
-function corrected(words: string[], all: Candidate[], descriptions: ReadonlyMap<string, string>): string[] {
-  const isDescribed = (word: string) => [...descriptions.values()].some((text) => has(text, word));
-  const text = all.map(({ name, others }) => `${name} ${name.replace(/([a-z])([A-Z])/g, '$1 $2')} ${others}`);
-  const known = new Set(
-    text
-      .join(' ')
-      .toLowerCase()
-      .split(/[^a-z0-9]+/),
-  );
-  return words.map((word) => {
-    if (word.length < 4 || known.has(word) || isDescribed(word)) return word;
-    const similar = (isSimilar: typeof isDifferent) => [...known].find((other) => isSimilar(word, other));
-    // A short word differs from many others in one letter.
-    return similar(isSlip) ?? similar(isDifferent) ?? word;
-  });
-}
-
-/** Returns whether one letter is missing, added, or exchanged with the next one. */
-function isSlip(one: string, other: string): boolean {
-  const [rest, expected] = differenceOf(one, other);
-  return (
-    rest === expected.slice(1) ||
-    rest.slice(1) === expected ||
-    (rest[0] === expected[1] && rest[1] === expected[0] && rest.slice(2) === expected.slice(2))
-  );
-}
-
-/** Returns whether one letter is different. */
-function isDifferent(one: string, other: string): boolean {
-  const [rest, expected] = differenceOf(one, other);
-  return rest.slice(1) === expected.slice(1);
-}
-
-/** Returns two words without the letters with which both begin. */
-function differenceOf(one: string, other: string): [string, string] {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at += 1;
-  return [one.slice(at), other.slice(at)];
-}
-
-/** Returns a target and its fields, each with other words for it. */
-function resultsOf({ kind, name, text, url, fields, words = '' }: Target): (Result & { others: string })[] {
-  const of = kind === 'operation' ? `Option of ${name}` : `Field of ${name}`;
-  const inner = fields.map((field) => ({
-    kind: 'field' as const,
-    name: field,
-    text: of,
-    url: `${url}.${field}`,
-    others: '',
-  }));
-  return [{ kind, name, text, url, others: words }, ...inner];
-}
-
-const KINDS: Record<Result['kind'], number> = { operation: 4, error: 3, type: 2, field: 1, guide: 0.5 };
-
-/** The rate of a part of a guide that is named like the words: it comes before types and fields. */
-const NAMED_GUIDE = 2.5;
-
-/** The rate of a part of a guide for several words, which are rather a question than a name. */
-const ASKED_GUIDE = 4.5;
-
-/** Rates a result; 0 if it has less than `count` of the words. */
-function score(
-  { kind, name, text, url }: Result,
-  words: string[],
-  [others, description]: [string, string],
-  count: number,
-): number {
-  const summary = `${text} ${others}`.toLowerCase();
-  const isPart = kind === 'guide' || (kind === 'operation' && words.length > 2);
-  const isKnown = (word: string) => has(description, word) || (isPart && COMMON.has(word));
-  const rates = words.map((word) => rate(name.toLowerCase(), summary, word) || (isKnown(word) ? 5 : 0));
-  if (rates.filter((rate) => rate > 0).length < count) return 0;
-  const rated = Math.max(
-    rates.reduce((sum, rate) => sum + rate, 0) / words.length,
-    rate(name.toLowerCase(), '', words.join('')),
-    words.length > 1 && has(summary, words.join(' ')) ? PHRASE : 0,
-    // The last part of the address of a guide is its short name.
-    kind === 'guide' && url.endsWith(`/${words.join('-')}`) ? 100 : 0,
-  );
-  if (kind !== 'guide' || (rated < STRONG && words.length === 1)) return rated + KINDS[kind];
-  return rated + (rated >= STRONG ? NAMED_GUIDE : ASKED_GUIDE);
-}
-
-/** Rates a word: the whole name or a part of it first, then its start, then the rest. */
-function rate(name: string, text: string, word: string): number {
-  const plain = (part: string) => part.replaceAll(/[ _-]/g, '');
-  const parts = name.split(/[^a-z0-9]+/);
-  if (name === word || plain(name) === plain(word)) return 100;
-  if (parts.includes(word)) return 99;
-  if (name.startsWith(word)) return 60;
-  if (parts.some((part) => part.startsWith(word))) return 50;
-  if (name.includes(word) || plain(name).includes(plain(word))) return 30;
-  return has(text, word) ? 10 : 0;
-}
-
-/** Returns whether a text has a word that starts like this. */
-function has(text: string, word: string): boolean {
-  return new RegExp(String.raw`(?:^|\W)${word.replaceAll(/[^a-z0-9]/g, String.raw`\$&`)}`).test(text);
 }

@@ -1,48 +1,51 @@
 // The search: a text field with a list of results, by keyboard or pointer.
 
-import { find, type Result } from './find.ts';
+import { Finder } from './find.ts';
 import { INDEX } from './index.ts';
-import { loadTexts, type Texts } from './load-texts.ts';
-
-const MOST = 30;
+import { loadFinder } from './load-finder.ts';
+import { MOST, noteOf, optionOf, statusOf } from './results.ts';
 
 /** Makes the field search. */
 export function search(): void {
   const field = document.querySelector<HTMLInputElement>('#query');
-  const list = document.querySelector<HTMLElement>('#results');
-  const status = document.querySelector<HTMLElement>('#found');
-  if (field && list && status) new Search(field, list, status);
+  const found = document.querySelector<HTMLElement>('#found');
+  const status = document.querySelector<HTMLElement>('#found-status');
+  if (field && found && status) new Search(field, found, status);
 }
 
 class Search {
   readonly #field: HTMLInputElement;
+  readonly #found: HTMLElement;
+  readonly #note: HTMLElement;
   readonly #list: HTMLElement;
   readonly #status: HTMLElement;
   #selected = 0;
+  #names: Finder | undefined;
   #loading: Promise<void> | undefined;
-  #texts: Texts = { words: new Map(), guides: [] };
+  #loaded: Finder | undefined;
 
-  constructor(field: HTMLInputElement, list: HTMLElement, status: HTMLElement) {
+  constructor(field: HTMLInputElement, found: HTMLElement, status: HTMLElement) {
     this.#field = field;
-    this.#list = list;
+    this.#found = found;
+    [this.#note, this.#list] = [...found.children] as [HTMLElement, HTMLElement];
     this.#status = status;
     field.addEventListener('input', () => this.#update());
     field.addEventListener('focus', () => this.#open());
     field.addEventListener('keydown', (event) => this.#onKey(event));
-    list.addEventListener('click', () => this.#close());
+    this.#list.addEventListener('click', () => this.#close());
     document.addEventListener('pointerdown', ({ target }) => {
       if (!(target instanceof Element && target.closest('.search'))) this.#close();
     });
     field.addEventListener('blur', ({ relatedTarget }) => {
-      if (!(relatedTarget instanceof Element && list.contains(relatedTarget))) this.#close();
+      if (!(relatedTarget instanceof Element && found.contains(relatedTarget))) this.#close();
     });
     document.addEventListener('keydown', (event) => focusOnSlash(event, field));
   }
 
   #open() {
     this.#update();
-    this.#loading ??= loadTexts().then((texts) => {
-      this.#texts = texts;
+    this.#loading ??= loadFinder(INDEX).then((finder) => {
+      this.#loaded = finder;
       if (document.activeElement !== this.#field) return;
       const selected = this.#selected;
       this.#update();
@@ -50,16 +53,19 @@ class Search {
     });
   }
 
+  /** Until the texts are loaded, names are found. */
   #update() {
-    const { words, guides } = this.#texts;
-    const results = find([...INDEX, ...guides], this.#field.value, words);
-    const shown = results.slice(0, MOST);
-    const isEmpty = this.#field.value.trim() === '';
-    this.#list.replaceChildren(...shown.map(option));
-    this.#list.hidden = shown.length === 0;
-    this.#field.ariaExpanded = String(shown.length > 0);
-    this.#status.classList.toggle('unseen', isEmpty || shown.length > 0);
-    this.#status.textContent = isEmpty ? '' : count(results.length);
+    const query = this.#field.value;
+    const isEmpty = query.trim() === '';
+    const found = (this.#loaded ?? (this.#names ??= Finder.of(INDEX))).find(query);
+    const note = isEmpty || !this.#loaded ? '' : noteOf(found, this.#loaded.isComplete);
+    this.#list.replaceChildren(...found.results.slice(0, MOST).map(optionOf(found.terms)));
+    this.#note.textContent = note;
+    this.#note.hidden = note === '';
+    this.#found.hidden = found.results.length === 0 && note === '';
+    this.#list.hidden = found.results.length === 0;
+    this.#field.ariaExpanded = String(found.results.length > 0);
+    this.#status.textContent = isEmpty ? '' : `${note} ${statusOf(found)}`.trim();
     this.#select(0);
   }
 
@@ -78,16 +84,15 @@ class Search {
     const step = steps[event.key];
     if (step !== undefined) this.#select(this.#selected + step);
     else if (event.key === 'Enter') (this.#list.children[this.#selected] as HTMLElement | undefined)?.click();
-    else if (event.key === 'Escape' && !this.#list.hidden) this.#close();
+    else if (event.key === 'Escape' && !this.#found.hidden) this.#close();
     else return;
     event.preventDefault();
   }
 
   #close() {
-    this.#list.hidden = true;
+    this.#found.hidden = true;
     this.#field.ariaExpanded = 'false';
     this.#field.removeAttribute('aria-activedescendant');
-    this.#status.classList.add('unseen');
   }
 }
 
@@ -97,27 +102,4 @@ function focusOnSlash(event: KeyboardEvent, field: HTMLInputElement): void {
   event.preventDefault();
   field.focus();
   field.select();
-}
-
-function count(results: number): string {
-  if (results === 0) return 'No operation, field, error code or guide matches.';
-  return results > MOST
-    ? `The best ${MOST} of ${results} results`
-    : `${results} result${results === 1 ? '' : 's'}`;
-}
-
-function option({ kind, name, text, url }: Result, index: number): HTMLElement {
-  const link = document.createElement('a');
-  link.href = url;
-  link.id = `result-${index}`;
-  link.role = 'option';
-  link.tabIndex = -1;
-  link.append(part('code', name), part('span', kind), part('small', text.replaceAll('`', '')));
-  return link;
-}
-
-function part(tag: string, text: string): HTMLElement {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  return element;
 }

@@ -1,0 +1,80 @@
+// The questions of users: the search finds the guide that answers each.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { PAGES } from './pages.ts';
+import { FINDER } from './finder.ts';
+
+/** The questions, with the guides or the parts of the reference that answer them. */
+const QUESTIONS: Record<string, string[]> = {
+  'container dies': ['recover#after-a-container-ended'],
+  'how long are snapshots kept?': ['snapshots#expire-snapshots'],
+  'snapshot every 5 minutes': ['autosave'],
+  'save automatically': ['autosave'],
+  autosave: ['autosave'],
+  'ai sdk': ['tools'],
+  'max file size': ['files#limits'],
+  billing: ['usage'],
+  windows: ['getting-started#on-macos-and-windows'],
+  gdpr: ['operations#delete-all-data-of-a-user'],
+  'exclude node_modules': ['workspaces#leave-out-node_modules'],
+  'how large can a workspace be': ['concepts#limits'],
+  'mock in unit tests': ['client#transports'],
+  'rate limit': ['load'],
+  'download whole workspace as zip': ['files#download-files'],
+  'pass an API key to a command': ['workspaces#environment-variables-and-secrets'],
+  'maximum snapshot size': ['concepts#limits'],
+  'undo the last command': ['checkpoints', 'checkpoints#restore'],
+  'how much does it cost': ['usage'],
+  'snapshto expird': ['snapshots#expire-snapshots'],
+  'delete a workspace': ['workspaces#delete-a-workspace'],
+  'share a token with a user': ['tokens'],
+  'run a command in the background': ['background-commands'],
+  'upload a file': ['sandbox-files', '/docs/files#v1-files-write'],
+  'compare two snapshots': ['files#compare-two-snapshots'],
+  'what is a fork': ['workspaces#fork-a-workspace'],
+  'restore a single file': ['files#restore-files-and-directories'],
+  'cloudflare deploy': ['getting-started#on-cloudflare', 'getting-started#3-deploy'],
+  'python client': ['api#clients'],
+  'rust client': ['client-rust'],
+  'list of error codes': ['errors'],
+  'keep a process running after restart': ['background-commands#what-ends-a-command-and-what-does-not'],
+  'is my data encrypted': ['secrets#encryption'],
+  'how do I keep secrets out of a snapshot': ['secrets'],
+  'concurrent agents same workspace': ['workspaces#several-agents-in-one-workspace'],
+  'empty sandbox after sleep': ['recover#after-a-container-ended'],
+  'restore an old version': ['workspaces#move-back-to-an-earlier-snapshot', 'snapshots#restore-and-branch'],
+  'files disappeared': ['recover#after-a-container-ended', 'workspaces#files-that-may-be-lost'],
+  'list all workspaces': ['/docs/workspaces#v1-workspaces-list'],
+  'stream the output': ['commands#streams'],
+  'change the docker image': ['workspaces#image'],
+  'local development without docker': ['run-your-agent', 'getting-started#on-your-machine'],
+  'revoke a token': ['/docs/tokens#v1-tokens-revoke'],
+  'retry failed requests': ['api#retries', 'client#retries'],
+  'logs and metrics': ['observability'],
+  'upgrade to a new version': ['operations#upgrades'],
+  'expose a port': ['background-commands#reach-a-server'],
+  'snapshot a database': ['snapshots#freeze-a-database'],
+  'install the cli': ['cli#install'],
+  'tag a snapshot': ['snapshots#label-and-pin', '/docs/snapshots#v1-label'],
+  'clean up old snapshots': ['snapshots#expire-snapshots', 'operations#retention'],
+};
+
+for (const [question, answers] of Object.entries(QUESTIONS))
+  test(`the first results for ${JSON.stringify(question)} have the answer`, () => {
+    const results = FINDER.find(question).results.slice(0, 4);
+    const urls = results.map(({ url }) => url.replace('/docs/guides/', ''));
+    assert.ok(
+      answers.some((answer) => urls.includes(answer)),
+      urls.join(),
+    );
+  });
+
+test('every answer is a part of a page', () => {
+  for (const answer of Object.values(QUESTIONS).flat()) {
+    const [path = '', anchor] = (answer.startsWith('/') ? answer : `/docs/guides/${answer}`).split('#');
+    const page = PAGES.get(path);
+    assert.ok(page && (anchor === undefined || page.includes(` id="${anchor}"`)), answer);
+  }
+});
