@@ -123,9 +123,11 @@ describe('the search', () => {
 
   test('finds an option by a word of its description', async () => {
     await using tab = await open('/docs');
-    await field(tab).fill('secrets');
-    await tab.page.getByRole('option', { name: 'Option of workspaces/create' }).first().click();
-    assert.equal(await address(tab), '/docs/workspaces#v1-workspaces-create.env');
+    await field(tab).fill('environment variables');
+    const option = tab.page.getByRole('option', { name: 'Option of exec' });
+    assert.deepEqual(await option.locator('mark').allInnerTexts(), ['Environment', 'variables']);
+    await option.click();
+    assert.equal(await address(tab), '/docs/commands#v1-exec.env');
   });
 
   test('finds a part of a guide by its words, and opens it', async () => {

@@ -81,32 +81,42 @@ function Header({ document: { info } }: { document: Document }) {
   );
 }
 
+interface NavPage {
+  href: string;
+  title: string;
+  parts: { id: string; title: string }[];
+  isGuide?: boolean;
+  /** Whether it is the first of the groups of operations, one of which can have the name of a guide. */
+  isFirst?: boolean;
+}
+
 /** The list of pages, with the parts of this page. */
 function Pages({ document, path, section }: Pick<LayoutProps, 'document' | 'path' | 'section'>) {
-  const pages = [
-    { href: '/docs', title: 'Overview', parts: [], isGuide: false },
-    { href: GUIDES_PATH, title: 'Guides', parts: [], isGuide: false },
+  const pages: NavPage[] = [
+    { href: '/docs', title: 'Overview', parts: [] },
+    { href: GUIDES_PATH, title: 'Guides', parts: [] },
     ...section.map(({ path, title, headings }) => ({
       href: path,
       title,
       parts: headings.filter(({ depth }) => depth === 2),
       isGuide: true,
     })),
-    ...document.tags.map(({ name }) => ({
+    ...document.tags.map(({ name }, index) => ({
       href: `/docs/${name}`,
       title: capital(name),
       parts: [
         ...routesOf(document, name).map(({ id, name }) => ({ id, title: name })),
         { id: 'types', title: 'Types' },
       ],
-      isGuide: false,
+      isFirst: index === 0,
     })),
-    { href: '/docs/errors', title: 'Errors', parts: [], isGuide: false },
+    { href: '/docs/errors', title: 'Errors', parts: [] },
   ];
   return (
     <nav aria-label="Pages">
       <ul>
-        {pages.map(({ href, title, parts, isGuide }) => (
+        {pages.map(({ href, title, parts, isGuide, isFirst }) => [
+          isFirst && <li class="nav-title">Operations</li>,
           <li key={href} class={isGuide && href !== path ? 'other-guide' : undefined}>
             <a href={href} aria-current={href === path ? 'page' : undefined}>
               {title}
@@ -120,8 +130,8 @@ function Pages({ document, path, section }: Pick<LayoutProps, 'document' | 'path
                 ))}
               </ul>
             )}
-          </li>
-        ))}
+          </li>,
+        ])}
       </ul>
     </nav>
   );

@@ -35,6 +35,7 @@ export async function pages(document: Document, read: ReadFile): Promise<Page[]>
   const examples = await examplesOf(document);
   const links = operationLinks(document);
   const guides = servedGuides(read);
+  const groups = document.tags.map(({ name }) => name);
   const page = (
     path: string,
     title: string,
@@ -67,7 +68,7 @@ export async function pages(document: Document, read: ReadFile): Promise<Page[]>
     page(GUIDES_PATH, 'Guides', <Guides guides={guides} />),
     ...guides.map((guide) => {
       const section = guides.filter((other) => other.section === guide.section);
-      return page(guide.path, guide.title, <Guide of={guide} guides={guides} />, section);
+      return page(guide.path, guide.title, <Guide of={guide} guides={guides} groups={groups} />, section);
     }),
     page(NOT_FOUND, 'Page not found', <NotFound />),
   ];

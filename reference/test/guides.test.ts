@@ -35,13 +35,21 @@ test('every operation has a guide, which is served with its heading', () => {
 test('every link of the pages leads to a page that has its anchor', () => {
   for (const [path, body] of PAGES) {
     if (!path.startsWith('/docs') || !body.startsWith('<!doctype')) continue;
-    for (const href of linksOf(body).filter((href) => !/^(https?:|\/$|\/openapi)/.test(href))) {
+    for (const href of linksOf(body).filter((href) => !/^(https?:|\/(?:#|$)|\/openapi)/.test(href))) {
       const [target = '', anchor] = href.split('#');
       const page = PAGES.get(target || path);
       assert.ok(page, `${path}: ${href}`);
       if (anchor && !anchor.includes('.')) assert.ok(page.includes(` id="${anchor}"`), `${path}: ${href}`);
     }
   }
+});
+
+test('a link of a guide to the Worker has no address, and one to the types of the client leads to the reference', () => {
+  const linked = (name: string) => linksOf(PAGES.get(`/docs/guides/${name}`) ?? '');
+  assert.ok(linked('getting-started').includes('/#/workspaces/default/notebook'));
+  for (const [path, body] of PAGES) assert.doesNotMatch(body, /href="http:\/\/127\.0\.0\.1:8787/, path);
+  assert.ok(linked('snapshots').includes('/docs/snapshots#types'));
+  assert.ok(linked('workspaces').includes('/docs/workspaces#types'));
 });
 
 test('the guides are those for users', () => {

@@ -148,10 +148,14 @@ function inline(tokens: readonly Tokens.Generic[], resolve: Resolve): ComponentC
   });
 }
 
+/** The address of the Worker in the guides. The pages that it serves have the address under which it runs. */
+const LOCAL_WORKER = 'http://127.0.0.1:8787';
+
 /** A link. In place of one to a file that is not served, the text names the file. */
 function link({ href, tokens }: Tokens.Link, key: number, resolve: Resolve) {
   const content = inline(tokens, resolve);
-  const target = /^https?:/.test(href) ? href : resolve(href);
+  const own = href.startsWith(LOCAL_WORKER) ? href.slice(LOCAL_WORKER.length) || '/' : undefined;
+  const target = own ?? (/^https?:/.test(href) ? href : resolve(href));
   if (target !== undefined)
     return (
       <a key={key} href={target}>

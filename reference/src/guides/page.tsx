@@ -3,11 +3,18 @@
 import { Markdown, type Resolve } from './markdown.tsx';
 import { GUIDES_PATH, resolveFile, type ServedGuide } from './served.ts';
 
+interface GuideProps {
+  of: ServedGuide;
+  guides: readonly ServedGuide[];
+  /** The names of the groups of operations. */
+  groups: readonly string[];
+}
+
 /** The content of the page of a guide. */
-export function Guide({ of, guides }: { of: ServedGuide; guides: readonly ServedGuide[] }) {
+export function Guide({ of, guides, groups }: GuideProps) {
   return (
     <article class="guide">
-      <Markdown tokens={of.tokens} headings={of.headings} resolve={resolverOf(of.file, guides)} />
+      <Markdown tokens={of.tokens} headings={of.headings} resolve={resolverOf(of, guides, groups)} />
     </article>
   );
 }
@@ -44,14 +51,22 @@ function headingsOf(headings: ServedGuide['headings']): string[] {
   return headings.filter(({ depth }) => depth === 2).map(({ title }) => title);
 }
 
-/** Returns where the links of a file lead. */
-export function resolverOf(file: string, guides: readonly ServedGuide[]): Resolve {
+/** Returns where the links of a guide lead. The types of the client are those of the reference. */
+function resolverOf(
+  { file, path: own }: ServedGuide,
+  guides: readonly ServedGuide[],
+  groups: readonly string[],
+): Resolve {
   return (target) => {
     if (target.startsWith('#')) return target;
     const [path = '', anchor] = target.split('#');
     const found = resolveFile(file, path);
     const hash = anchor === undefined ? '' : `#${anchor}`;
     if (found === 'docs/README.md') return GUIDES_PATH;
+    if (found === 'client/src/types.ts') {
+      const group = own.slice(GUIDES_PATH.length + 1);
+      return groups.includes(group) ? `/docs/${group}#types` : '/docs';
+    }
     const guide = guides.find((each) => each.file === found);
     return guide && guide.path + hash;
   };
