@@ -138,6 +138,21 @@ describe('the search', () => {
     await tab.page.getByRole('heading', { name: 'Fork three, keep the best' }).waitFor();
   });
 
+  test('finds an error code by words of its remediation, which it shows', async () => {
+    await using tab = await open('/docs');
+    await field(tab).fill('disk full');
+    const option = tab.page.getByRole('option', { name: /^BACKUP_FAILED/ });
+    assert.deepEqual(await option.locator('mark').allInnerTexts(), ['disk', 'full', 'disk']);
+  });
+
+  test('says which words no page has', async () => {
+    await using tab = await open('/docs');
+    await field(tab).fill('kubernetes deploy');
+    await tab.notice('No page has “kubernetes”. These have the other words: The best 30 of');
+    await tab.page.getByRole('option', { name: /^3. Deploy/ }).waitFor();
+    assert.deepEqual(await violations(tab, {}), []);
+  });
+
   test('finds an error code on a phone', async () => {
     await using tab = await open('/docs/tools', { viewport: { width: 360, height: 740 }, hasTouch: true });
     await field(tab).tap();

@@ -34,6 +34,11 @@ const OTHER_WORDS: Record<string, string> = {
   'tokens/create': 'key password login',
 };
 
+/** Returns the address of an error code. */
+export function urlOfError(code: string): string {
+  return `/docs/errors#${code}`;
+}
+
 /** Returns the words of the command that calls an operation: `snapshotter workspace start`. */
 function commandOf(operation: string): string | undefined {
   return COMMANDS[operation]?.match(/^snapshotter( [a-z-]+\b(?!\d)){1,2}/)?.[0];
@@ -63,7 +68,7 @@ export function searchIndex(document: Document): Target[] {
     kind: 'error',
     name: code,
     text: meaning,
-    url: `/docs/errors#${code}`,
+    url: urlOfError(code),
     fields: [],
   }));
   return [...operations, ...types.values(), ...errors];

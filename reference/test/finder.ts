@@ -8,12 +8,16 @@ import { textsOf } from '../src/browser/load-finder.ts';
 import { descriptionsOf } from '../src/descriptions.ts';
 import { codesOf } from '../src/document.ts';
 import { guideIndex } from '../src/guides/search.ts';
-import { servedGuides } from '../src/guides/served.ts';
+import { servedGuides, type ReadFile } from '../src/guides/served.ts';
+import { remediationsOf } from '../src/remediations.ts';
 import { searchIndex } from '../src/search-index.ts';
 import { DOCUMENT } from './document.ts';
 
+const read: ReadFile = (file) => readFileSync(at(file), 'utf8');
+const descriptions = descriptionsOf(DOCUMENT);
+
 /** The guides. */
-export const SERVED = servedGuides((file) => readFileSync(at(file), 'utf8'));
+export const SERVED = servedGuides(read);
 
 /** What the search loads about the guides. */
 export const GUIDE_INDEX = guideIndex(
@@ -25,10 +29,10 @@ export const GUIDE_INDEX = guideIndex(
 export const NAMES = searchIndex(DOCUMENT);
 
 /** The search in the API document. */
-export const API_FINDER = Finder.of(NAMES, textsOf(descriptionsOf(DOCUMENT), undefined));
+export const API_FINDER = Finder.of(NAMES, textsOf({ descriptions }));
 
 /** The search in the API document and the guides. */
 export const FINDER = Finder.of(
   [...NAMES, ...GUIDE_INDEX.targets],
-  textsOf(descriptionsOf(DOCUMENT), GUIDE_INDEX),
+  textsOf({ descriptions, remediations: remediationsOf(read('docs/errors.md')), guides: GUIDE_INDEX }),
 );

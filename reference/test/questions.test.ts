@@ -58,6 +58,7 @@ const QUESTIONS: Record<string, string[]> = {
   'snapshot a database': ['snapshots#freeze-a-database'],
   'install the cli': ['cli#install'],
   'tag a snapshot': ['snapshots#label-and-pin', '/docs/snapshots#v1-label'],
+  'disk full': ['/docs/errors#BACKUP_FAILED'],
   'clean up old snapshots': ['snapshots#expire-snapshots', 'operations#retention'],
 };
 

@@ -27,7 +27,7 @@ const BEFORE = 20;
 /** Returns the line of a text that has most of the terms, cut to the part that has most of them. */
 export function excerptOf(text: string, terms: ReadonlySet<string>): Part[] {
   let best = { line: '', start: 0, count: -1 };
-  for (const line of text.replaceAll('`', '').split('\n')) {
+  for (const line of text.replaceAll('`', '').split(/\n(?:- )?/)) {
     const window = bestWindow(matchesOf(line, terms));
     if (window.count > best.count && line !== '') best = { line, ...window };
   }
