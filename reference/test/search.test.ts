@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { excerptOf } from '../src/browser/excerpt.ts';
+import { Finder } from '../src/browser/find.ts';
 import { noteOf } from '../src/browser/results.ts';
 import { codesOf } from '../src/document.ts';
 import { DOCUMENT } from './document.ts';
@@ -101,6 +102,20 @@ describe('a word', () => {
   test('that is corrected is reported with the word that is used', () => {
     assert.equal(noteOf(FINDER.find('rollbakc'), true), 'No page has “rollbakc”. These have “rollback”:');
     assert.equal(noteOf(FINDER.find('rollback'), true), '');
+  });
+
+  test('of no page is not corrected to one that only resembles it', () => {
+    for (const query of ['helm', 'saml', 'graphql', 'terraform', 'postgres'])
+      assert.deepEqual(FINDER.find(query).results, [], query);
+  });
+
+  test('that is incomplete is found if it is the last one', () => {
+    assert.equal(FINDER.find('sn').results[0]?.name, 'snapshot');
+    assert.equal(FINDER.find('restore fi').results[0]?.name, 'files/restore');
+  });
+
+  test('that only the texts have is not corrected before they are loaded', () => {
+    assert.deepEqual(Finder.of(NAMES).find('sleep').results, []);
   });
 
   test('that a guide has is not corrected to a similar one', () => {

@@ -56,7 +56,11 @@ export class Finder {
   /** Whether it has all texts, or only names and some of them. */
   readonly isComplete: boolean;
 
+  /** Whether similar words are searched for. Without texts, most words that names do not have are not misspelled. */
+  readonly #isCorrecting: boolean;
+
   private constructor(targets: readonly Target[], texts: Texts) {
+    this.#isCorrecting = texts !== NO_TEXTS;
     this.#entries = entriesOf(targets, texts);
     this.isComplete = texts.isComplete;
     this.#index = new MiniSearch<Entry>({
@@ -94,8 +98,8 @@ export class Finder {
     const missing: string[] = [];
     const terms = new Set<string>();
     const sums = new Map<number, { score: number; weight: number; named: number }>();
-    for (const word of words) {
-      const matches = this.#matchesOf(word, corrected);
+    for (const [at, word] of words.entries()) {
+      const matches = this.#matchesOf(word, at === words.length - 1, corrected);
       if (matches.length === 0) missing.push(word);
       const weight = Math.sqrt(Math.log(1 + this.#entries.length / matches.length));
       for (const match of matches) {
@@ -127,9 +131,9 @@ export class Finder {
   }
 
   /** Returns what has a word, or if nothing has it, what has a similar one. */
-  #matchesOf(word: string, corrected: Map<string, string>) {
-    const matches = this.#index.search(queryOf(word));
-    if (matches.length > 0) return matches;
+  #matchesOf(word: string, isLast: boolean, corrected: Map<string, string>) {
+    const matches = this.#index.search(queryOf(word, isLast));
+    if (matches.length > 0 || !this.#isCorrecting) return matches;
     const similar = correctionOf(word.toLowerCase(), this.#index);
     if (similar === undefined) return [];
     corrected.set(word, similar);

@@ -73,11 +73,17 @@ export function queryWords(query: string): string[] {
   return telling.length > 0 ? telling : words;
 }
 
-/** Returns the query for what has a word: its whole name, all of its parts, another form of it, or a synonym. */
-export function queryOf(word: string): Query {
+/**
+ * Returns the query for what has a word: its whole name, all of its parts, another form of it, or a synonym. The last word of a query may
+ * be incomplete, however short it is.
+ */
+export function queryOf(word: string, isLast = false): Query {
   const [whole = '', ...parts] = termsOfWord(word);
   const synonyms = SYNONYMS.get(whole) ?? [];
-  const queries: Query[] = synonyms.length > 0 ? [{ queries: [whole], prefix: false }, ...synonyms] : [whole];
+  const queries: Query[] =
+    synonyms.length > 0
+      ? [{ queries: [whole], prefix: false }, ...synonyms]
+      : [{ queries: [whole], ...(isLast && { prefix: true }) }];
   if (parts.length > 0) queries.push({ combineWith: 'AND', queries: parts });
   else if (synonyms.length === 0 && stemOf(whole) !== whole) queries.push(stemOf(whole));
   return { combineWith: 'OR', queries };
