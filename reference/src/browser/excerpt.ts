@@ -19,7 +19,7 @@ interface Match {
 const LENGTH = 180;
 
 /** The characters that a narrow screen shows. */
-const VISIBLE = 40;
+const VISIBLE = 32;
 
 /** The characters before the first match, if these do not show it. */
 const BEFORE = 20;
