@@ -34,6 +34,8 @@ const QUESTIONS: Record<string, string[]> = {
   'upload a file': ['sandbox-files', '/docs/files#v1-files-write'],
   'compare two snapshots': ['files#compare-two-snapshots'],
   'what is a fork': ['workspaces#fork-a-workspace'],
+  'how do i restore only one file': ['files#restore-files-and-directories'],
+  'name already exists': ['/docs/errors#NAME_TAKEN'],
   'restore a single file': ['files#restore-files-and-directories'],
   'cloudflare deploy': ['getting-started#on-cloudflare', 'getting-started#3-deploy'],
   'python client': ['api#clients'],

@@ -33,7 +33,7 @@ const KINDS = { guide: 1.25, operation: 1, error: 0.9, type: 0.6, field: 0.5 };
 /** The weight of the first part of a guide, compared with its other parts. */
 const FIRST_PART = 1.2;
 
-/** The weight of the guides that have the words of all subjects: the names in other products, and the glossary. */
+/** The weight of the guides that have the words of all subjects: names in other products, the glossary, and how incremental snapshots work. */
 const OF_ALL_SUBJECTS = 0.7;
 
 /** The exponent of the score of a word: a rare word does not outweigh all others. */
@@ -143,7 +143,7 @@ export class Finder {
 
 function weightOf({ kind, url }: Result): number {
   if (kind !== 'guide') return KINDS[kind];
-  const isOfAll = /^\/docs\/guides\/(?:names|glossary)\b/.test(url);
+  const isOfAll = /^\/docs\/guides\/(?:names|glossary|incremental)\b/.test(url);
   return KINDS.guide * (url.includes('#') ? 1 : FIRST_PART) * (isOfAll ? OF_ALL_SUBJECTS : 1);
 }
 

@@ -6,7 +6,7 @@ import { termsOfWord, wordsOf } from '../search-terms.ts';
 
 /** Words of questions, which say nothing about their subject. */
 const FILLERS = new Set(
-  'a all an and any are as at be been by can could do does during each for from get happens has have how i if in into is it its list long make many me much my need new no of on or our pass same set should show single so some that the their them then there this to unit up use used using want was we what when where which while who whole why will with would you your'.split(
+  'a all an and any are as at be been by can could do does during each for from get happens has have how i if in into is it its list long make many me much my need new no of on one only or our pass same set should show single so some that the their them then there this to unit up use used using want was we what when where which while who whole why will with would you your'.split(
     ' ',
   ),
 );
@@ -31,6 +31,7 @@ const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
     dies: 'ended',
     disappeared: 'lost',
     every: 'autosave',
+    exists: 'taken',
     gdpr: 'delete user',
     gone: 'lost',
     jest: 'fake',
