@@ -34,6 +34,8 @@ export interface Outcome {
   to?: Place;
   /** Whether `to` shows a new object: a user who stays gets a link to it. Otherwise `to` replaces the page of a deleted object. */
   isNew?: boolean;
+  /** Whether the message warns, and so stays until the next action or page. */
+  isWarning?: boolean;
 }
 
 /** An action, as a view uses it. */
@@ -145,17 +147,17 @@ async function run(
     state.updateRegistration();
   }
 
-  async function finish({ message, to, isNew = false }: Outcome) {
+  async function finish({ message, to, isNew = false, isWarning }: Outcome) {
     const isUnmoved = () => href(place.peek()) === startedAt;
     const follows = state.observers.has(starter) && isUnmoved();
     for (const { onDone } of state.observers) onDone?.();
-    announce(message, isNew && !follows ? to : undefined);
+    announce(message, { isWarning, ...(follows ? { page: to } : isNew && { to }) });
     if (to && follows && !isNew) go(to);
     await refresh();
     if (token.peek() !== session) return;
     if (to && follows && isNew) {
       if (isUnmoved() && !isDialogOpen()) go(to);
-      else announce(message, to);
+      else announce(message, { to, isWarning });
     }
     recoverFocus();
   }

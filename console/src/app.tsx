@@ -13,12 +13,12 @@ import { UsageView } from './views/usage.tsx';
 import { WorkView } from './views/work.tsx';
 import { WorkspaceView } from './views/workspace.tsx';
 import { WorkspacesView } from './views/workspaces.tsx';
-import { href, place, type Place } from './routes.ts';
+import { href, pageOf, place, type Place } from './routes.ts';
 import { token } from './session.ts';
 import { ActionFailures, clearFailures } from './ui/action-failures.tsx';
 import { Boundary } from './ui/boundary.tsx';
 import { recoverFocus } from './ui/dialog-focus.ts';
-import { announce, Notice } from './ui/notice.tsx';
+import { announce, Notice, removeNoticeOfOtherPage } from './ui/notice.tsx';
 import { Outlet } from './ui/portal.tsx';
 
 /** The whole console. */
@@ -54,11 +54,14 @@ function CurrentPage() {
   const main = useRef<HTMLElement>(null);
   const title = titleOf(to);
   // A selection within a page does not move the focus.
-  const base = href(withoutDetails(to));
+  const base = href(pageOf(to));
   const previous = useRef(base);
   useEffect(() => {
     document.title = `${title} · Sandbox snapshots`;
-    if (previous.current !== base) main.current?.focus();
+    if (previous.current !== base) {
+      main.current?.focus();
+      removeNoticeOfOtherPage();
+    }
     previous.current = base;
   }, [base]);
   return (
@@ -85,25 +88,6 @@ function CurrentPage() {
       </main>
     </>
   );
-}
-
-function withoutDetails(to: Place): Place {
-  switch (to.at) {
-    case 'workspaces':
-      return { at: 'workspaces', tenant: to.tenant };
-    case 'workspace':
-      return { at: 'workspace', tenant: to.tenant, name: to.name };
-    case 'work':
-      return { at: 'work', tenant: to.tenant, name: to.name };
-    case 'sandbox':
-      return { at: 'sandbox', sandboxId: to.sandboxId };
-    case 'usage':
-    case 'tokens':
-    case 'files':
-    case 'diff':
-    case 'unknown':
-      return to;
-  }
 }
 
 function titleOf(to: Place): string {

@@ -21,7 +21,7 @@ export async function save({ sandboxId, snapshotId, path }: FilePlace, isDirecto
     : await client.files.download({ ...selection, path });
   const name = path.split('/').findLast((part) => part !== '') ?? snapshotId;
   saveAs(await new Response(body).blob(), isDirectory ? `${name}.tar` : name);
-  if (secrets && secrets.excluded > 0) announce(leftOut(secrets));
+  if (secrets && secrets.excluded > 0) announce(leftOut(secrets), { isWarning: true });
 }
 
 /** Says which files a tar leaves out. */

@@ -72,6 +72,26 @@ export function href(to: Place): string {
   return `#/${path}${query.size > 0 ? `?${query}` : ''}`;
 }
 
+/** Returns the page without its details: a selection within a page leads to no other page. */
+export function pageOf(to: Place): Place {
+  switch (to.at) {
+    case 'workspaces':
+      return { at: 'workspaces', tenant: to.tenant };
+    case 'workspace':
+      return { at: 'workspace', tenant: to.tenant, name: to.name };
+    case 'work':
+      return { at: 'work', tenant: to.tenant, name: to.name };
+    case 'sandbox':
+      return { at: 'sandbox', sandboxId: to.sandboxId };
+    case 'usage':
+    case 'tokens':
+    case 'files':
+    case 'diff':
+    case 'unknown':
+      return to;
+  }
+}
+
 const idsOf = ({ sandboxId, snapshotId }: Selected) => (snapshotId ? [sandboxId, snapshotId] : [sandboxId]);
 
 function segments(to: Exclude<Place, { at: 'unknown' }>): string[] {

@@ -14,7 +14,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
       setCopied(true);
       announce(`The ${what} was copied.`);
     } catch {
-      announce(`The browser refused to copy the ${what}.`);
+      announce(`The browser refused to copy the ${what}.`, { isWarning: true });
     }
   };
   return (

@@ -31,7 +31,7 @@ export function ForkWorkspace({ address, onClose }: { address: Address; onClose:
       const { forks } = await create('workspaces/fork', { ...address, ...options });
       hasFailures.current = forks.some(({ error }) => error);
       if (hasFailures.current) setForks(forks);
-      return { message: summarize(forks, address.tenant) };
+      return { message: summarize(forks, address.tenant), isWarning: hasFailures.current };
     },
     () => hasFailures.current || onClose(),
   );

@@ -24,12 +24,13 @@ export async function startWorkspace(
 ): Promise<Outcome> {
   onFailedHooks([]);
   const started = await client.workspaces.start({ ...address, ...settings });
-  const sentences = [
-    `${address.name} ${RESULTS[started.how]}${started.how === 'restored' ? ` from ${sourceOf(started)}` : ''}.`,
+  const source = started.how === 'restored' ? ` from ${sourceOf(started)}` : '';
+  const warnings = [
     ...(started.mayHaveLost ? [POSSIBLE_LOSS] : []),
     ...started.stale.map((reason) => `Stale: ${reason}.`),
   ];
-  return summarize(sentences, started.hookRuns, onFailedHooks);
+  const result = `${address.name} ${RESULTS[started.how]}${source}.`;
+  return summarize(result, warnings, started.hookRuns, onFailedHooks);
 }
 
 /** The report that a restore may have lost files. */
@@ -47,23 +48,28 @@ export function sourceOf({ restoredFrom }: Workspace): string {
 export async function stopWorkspace(address: Address, onFailedHooks: OnFailedHooks): Promise<Outcome> {
   onFailedHooks([]);
   const { lastSnapshot, changedDuringCapture, hadEnded, hookRuns } = await client.workspaces.stop(address);
-  const sentences = [
-    `${address.name} is stopped.`,
-    lastSnapshot
-      ? `Its last snapshot is ${lastSnapshot.id}, ${size(lastSnapshot.sizeBytes)}.`
-      : 'No snapshot was taken.',
+  const saved = lastSnapshot
+    ? `Its last snapshot is ${lastSnapshot.id}, ${size(lastSnapshot.sizeBytes)}.`
+    : 'No snapshot was taken.';
+  const warnings = [
     ...(hadEnded ? ['Its sandbox had ended before: files that were not in a snapshot are lost.'] : []),
     ...(changedDuringCapture
       ? ['Files changed during the capture: the snapshot may contain earlier versions.']
       : []),
   ];
-  return summarize(sentences, hookRuns, onFailedHooks);
+  return summarize(`${address.name} is stopped. ${saved}`, warnings, hookRuns, onFailedHooks);
 }
 
-function summarize(sentences: string[], runs: HookRun[], onFailedHooks: OnFailedHooks): Outcome {
+function summarize(
+  result: string,
+  warnings: string[],
+  runs: HookRun[],
+  onFailedHooks: OnFailedHooks,
+): Outcome {
   const failed = runs.filter(({ ok }) => !ok);
   onFailedHooks(failed);
-  return { message: [...sentences, ...failed.map(({ hook }) => `The hook ${hook} failed.`)].join(' ') };
+  const all = [...warnings, ...failed.map(({ hook }) => `The hook ${hook} failed.`)];
+  return { message: [result, ...all].join(' '), isWarning: all.length > 0 };
 }
 
 /** Whether a workspace has or had a sandbox, and can be rolled back to its snapshots. */
