@@ -97,6 +97,6 @@ function titleOf(to: Place): string {
   if (to.at === 'unknown') return 'Unknown page';
   if (to.at === 'files') return to.path || `Files of ${to.snapshotId}`;
   if (to.at === 'work') return to.path || `Files of ${to.name}`;
-  if (to.at === 'diff') return `${to.from.snapshotId} → ${to.to.snapshotId ?? to.to.sandboxId}`;
+  if (to.at === 'diff') return 'Differences';
   return to.at === 'workspace' ? to.name : to.sandboxId;
 }

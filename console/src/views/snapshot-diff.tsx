@@ -2,13 +2,12 @@
 
 import { useEffect, useState } from 'preact/hooks';
 
-import type { FileChange, Manifest } from '../../../client/src/index.ts';
+import type { FileChange } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { PART } from '../../../client/src/file-stream.ts';
-import { count, dateTime, size } from '../format.ts';
+import { count, size } from '../format.ts';
 import { sideBySide } from '../lines.ts';
 import { useOnce } from '../once.ts';
-import { href, type Place } from '../routes.ts';
 import { client } from '../session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -16,12 +15,8 @@ import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
 import { attributeOf, isOfGit } from './changes.ts';
+import { DiffHead, isSnapshot, type Sides, type Snapshot } from './diff-head.tsx';
 import { RestoreFiles } from './restore-files.tsx';
-
-/** A snapshot by its sandbox and its id; without an id, the present files of the sandbox. */
-type Snapshot = Extract<Place, { at: 'diff' }>['to'];
-
-type Sides = Pick<Extract<Place, { at: 'diff' }>, 'from' | 'to'>;
 
 /** The number of differences that one call lists. */
 const LIMIT = 200;
@@ -48,31 +43,12 @@ export function DiffView({ from, to }: Sides) {
       setComplete(page.cursor === undefined);
     },
   );
-  const { value: manifests } = useOnce(JSON.stringify(['manifests', from, to]), (options) =>
-    Promise.all([
-      client.manifest({ ...from, ...options }),
-      isSnapshot(to) && client.manifest({ ...to, ...options }),
-    ]),
-  );
   const ofGit = changes.filter(isOfGit).length;
   const shown = isGitShown ? changes : changes.filter((change) => !isOfGit(change));
   useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
   return (
     <>
-      <header class="page-head">
-        <p class="kind">Differences</p>
-        <h1>
-          <SnapshotLink of={from} manifest={manifests?.[0]} /> →{' '}
-          <SnapshotLink of={to} manifest={manifests?.[1] || undefined} />
-        </h1>
-        {isSnapshot(to) && <a href={href({ at: 'diff', from: to, to: from })}>Swap</a>}
-      </header>
-      {manifests && (
-        <p class="hint">
-          From {dateTime(manifests[0].createdAt)} to {manifests[1] ? dateTime(manifests[1].createdAt) : 'now'}
-          .
-        </p>
-      )}
+      <DiffHead from={from} to={to} />
       {changes.length > 0 && (
         <p class="hint" role="status">
           {count(changes.length, 'difference')}
@@ -109,19 +85,6 @@ export function DiffView({ from, to }: Sides) {
       )}
       <Failure of={reading.failure} retry={reading.retry} />
     </>
-  );
-}
-
-const isSnapshot = (of: Snapshot): of is Sides['from'] => of.snapshotId !== undefined;
-
-/** The label of a snapshot, with a link to the snapshot in its lineage; or the sandbox of the present files. */
-function SnapshotLink({ of, manifest }: { of: Snapshot; manifest: Manifest | undefined }) {
-  const { sandboxId, snapshotId } = of;
-  return (
-    <a title={snapshotId ?? sandboxId} href={href({ at: 'sandbox', sandboxId, selected: of })}>
-      {snapshotId === undefined && 'present files of '}
-      <Name of={manifest?.label ?? snapshotId ?? sandboxId} />
-    </a>
   );
 }
 
