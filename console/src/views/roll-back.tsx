@@ -6,17 +6,18 @@ import { SnapshotterError, type Workspace } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { href } from '../routes.ts';
 import { client } from '../session.ts';
-import type { SnapshotNode } from '../tree/nodes.ts';
+import { takenAt, type SnapshotNode } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
+import { Time } from '../ui/facts.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
-import { diffToPresent, type PresentFiles } from './compare.tsx';
+import { diffToPresent, type PresentFiles } from './compare-choices.ts';
 import { SavedBefore } from './snapshot-link.tsx';
 import { subjectOf } from './workspace-operations.ts';
 
 /** Asks the user to confirm, and rolls the workspace back. Offers a stale snapshot only after a refusal. */
 export function RollBack({
-  workspace: { tenant, name, state },
+  workspace: { tenant, name, state, sandboxId },
   node,
   present,
   onClose,
@@ -28,6 +29,7 @@ export function RollBack({
   onClose: () => void;
 }) {
   const { snapshotId = '' } = node.selected;
+  const taken = takenAt(node);
   const [acceptStale, setAcceptStale] = useState(false);
   const label = (
     <>
@@ -62,7 +64,13 @@ export function RollBack({
       }
     >
       <p>
-        {name} continues from the files of {label} in a new sandbox, which starts{' '}
+        {name} continues from the files of {label}
+        {taken && (
+          <>
+            , taken <Time at={taken} />
+          </>
+        )}
+        {node.selected.sandboxId !== sandboxId && ' in a former sandbox'}. Its new sandbox starts{' '}
         {state === 'active' ? 'now if the present one is running' : 'when you start the workspace'}.
       </p>
       <p>

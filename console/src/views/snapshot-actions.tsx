@@ -12,7 +12,8 @@ import type { SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
-import { comparable, Compare, presentFiles } from './compare.tsx';
+import { allPresentFiles, comparable, ownPresentFiles } from './compare-choices.ts';
+import { Compare } from './compare.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { refusalOf } from './deletion.ts';
 import type { DetailsProps } from './details.ts';
@@ -40,6 +41,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       ),
       to: placeFor({ selected: { sandboxId: ref.sandboxId } }),
       isNew: true,
+      isWarning: stale.length > 0,
     };
   };
   const name = <Name of={node.name} />;
@@ -70,7 +72,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
 
   const refusal = refusalOf(node, nodes, workspace);
   const others = comparable(node, nodes);
-  const present = presentFiles(node, nodes, workspace);
+  const present = allPresentFiles(node, nodes, workspace);
   const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
   const canPromote = workspace !== undefined && !canRollBack;
   const ofNewSandbox = workspace && ' to a new sandbox';
@@ -116,7 +118,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           Label…
         </Button>
         <Button onClick={() => go({ at: 'files', ...selection })}>Files</Button>
-        {(present || others.length > 0) && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
+        {present.length + others.length > 0 && <Button onClick={() => setDialog('compare')}>Compare…</Button>}
         <Button
           needs="delete"
           variant="danger"
@@ -151,13 +153,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
       {verification && !verifying.busy && <VerificationResult of={verification} />}
       {dialog === 'label' && <Relabel node={node} onClose={() => setDialog(undefined)} />}
       {dialog === 'compare' && (
-        <Compare
-          node={node}
-          others={others}
-          nodes={nodes}
-          present={present}
-          onClose={() => setDialog(undefined)}
-        />
+        <Compare {...{ node, others, present, nodes, workspace }} onClose={() => setDialog(undefined)} />
       )}
       {dialog === 'delete' && (
         <DeleteSnapshot
@@ -168,7 +164,12 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
         />
       )}
       {dialog === 'roll back' && canRollBack && (
-        <RollBack workspace={workspace} node={node} present={present} onClose={() => setDialog(undefined)} />
+        <RollBack
+          workspace={workspace}
+          node={node}
+          present={ownPresentFiles(node, nodes, workspace)}
+          onClose={() => setDialog(undefined)}
+        />
       )}
       {dialog === 'promote' && canPromote && (
         <Promote address={workspace} snapshotId={selection.snapshotId} onClose={() => setDialog(undefined)} />

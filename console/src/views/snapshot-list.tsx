@@ -57,8 +57,8 @@ function Item({ of, current, link }: { of: SnapshotNode; current: string; link: 
       <CauseBadge of={cause} />
       {pinned && <Badge icon="pin">pinned</Badge>}
       {selected.sandboxId !== current && (
-        <span class="mono hint" title={selected.sandboxId}>
-          {selected.sandboxId}
+        <span class="hint" title={selected.sandboxId}>
+          of a former sandbox
         </span>
       )}
       <span class="hint">
