@@ -20,6 +20,7 @@ import { Updated } from '../ui/updated.tsx';
 import type { DetailsProps, PlaceFor } from './details.ts';
 import { createLineageReader, isListed } from './lineage-reader.ts';
 import { SandboxDetails } from './sandbox-details.tsx';
+import { snapshotCounts } from './snapshot-counts.ts';
 import { SnapshotDetails } from './snapshot-details.tsx';
 import { SnapshotList } from './snapshot-list.tsx';
 
@@ -114,8 +115,7 @@ function LoadedLineage({
               onSelect={select}
             />
             <Legend>
-              {count(tree.sandboxes, 'sandbox', 'sandboxes')},{' '}
-              {count(nodes.size - tree.sandboxes, 'snapshot')}
+              {count(tree.sandboxes, 'sandbox', 'sandboxes')}, {snapshotCounts(nodes)}
             </Legend>
           </>
         )}
