@@ -59,7 +59,9 @@ describe('a workspace', () => {
     await using tab = await fixture.signedIn('#/workspaces/only/desk');
     await tab.node('Snapshot').click();
     await tab.details.getByText(lastSnapshot?.id ?? 'none').waitFor();
-    await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
+    await tab.details
+      .getByText('nothing would remain to restore the stopped workspace desk from: start it first')
+      .waitFor();
     assert.ok(await tab.button('Delete…').isDisabled());
   });
 
@@ -72,7 +74,9 @@ describe('a workspace', () => {
     await saved.waitFor();
     assert.equal(await tab.details.getByRole('button', { name: 'Take a snapshot…' }).count(), 0);
     await saved.click();
-    await tab.details.getByText('the only copy of the files of the stopped workspace desk').waitFor();
+    await tab.details
+      .getByText('nothing would remain to restore the stopped workspace desk from: start it first')
+      .waitFor();
   });
 
   test('begins at its top, and has a selected node below the first screen in view', async () => {

@@ -8,6 +8,7 @@ import { client } from '../session.ts';
 import { count, size } from '../format.ts';
 import type { SnapshotNode } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
+import { Time } from '../ui/facts.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
@@ -27,7 +28,7 @@ export function DeleteSnapshot({
   onClose: () => void;
 }) {
   const { sandboxId, snapshotId = '' } = node.selected;
-  const { dependents, sizeBytes } = node.snapshot;
+  const { createdAt, dependents, sizeBytes } = node.snapshot;
   const [force, setForce] = useState(false);
   const title = (
     <>
@@ -77,7 +78,12 @@ export function DeleteSnapshot({
           <Name of={node.name} />
         </strong>{' '}
         of <Name of={sandboxId} />
-        {sizeBytes !== undefined && `, ${size(sizeBytes)},`} is deleted permanently, with its objects in R2.
+        {createdAt && (
+          <>
+            , taken <Time at={createdAt} />
+          </>
+        )}
+        {sizeBytes !== undefined && `, ${size(sizeBytes)}`}, is deleted permanently, with its objects in R2.
         Running sandboxes that were created from it keep their files.
       </p>
       {refusal && <Remark>{refusal}</Remark>}

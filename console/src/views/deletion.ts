@@ -40,9 +40,12 @@ function onlyCopy(
   const { workspace, running, snapshots } = node.sandbox;
   const [newest, older] = snapshots.filter(({ state }) => state === 'ready');
   if (!workspace || newest?.snapshotId !== snapshotId) return [];
-  if (running === false)
-    return [`it has the only copy of the files of the stopped workspace ${workspace.name}: start it first`];
-  return older
-    ? []
-    : [`it is the only one that the workspace ${workspace.name} can start from: take another first`];
+  const { name } = workspace;
+  if (running !== false)
+    return older ? [] : [`it is the only one that the workspace ${name} can start from: take another first`];
+  const origin = nodes.get(node.parentId ?? '');
+  const remains = older ?? (origin?.kind === 'snapshot' && origin.snapshot.state === 'ready');
+  return remains
+    ? [`it has the only copy of the files of the stopped workspace ${name}: start it first`]
+    : [`nothing would remain to restore the stopped workspace ${name} from: start it first`];
 }
