@@ -227,6 +227,39 @@ describe('a workspace', () => {
     await tab.page.getByText('The last start restored snap-').waitFor();
   });
 
+  test('that cannot be restored is marked in the list, and shows that once on its page', async () => {
+    await fixture.createWorkspaces('unsaved', ['desk', 'bench']);
+    const desk = fixture.world.workspace('desk', 'unsaved');
+    await desk.exec('echo unsaved >file');
+    await desk.endContainer();
+    await using tab = await fixture.signedIn('#/workspaces/unsaved/desk');
+    await tab.button('Check desk').click();
+    await tab.failure('NOTHING_RESTORABLE');
+    const button = tab.button('Start empty');
+    await button.waitFor();
+    await tab.page.getByText('failed', { exact: true }).first().waitFor();
+    assert.equal(await tab.page.getByText('NOTHING_RESTORABLE', { exact: true }).count(), 1);
+    await tab.visit('#/workspaces/unsaved');
+    await row(tab, 'desk').getByText('never, changes may be lost').waitFor();
+    assert.doesNotMatch(await row(tab, 'bench').innerText(), /may be lost/);
+    await tab.visit('#/workspaces/unsaved/desk');
+    await tab.page.getByText('Press Start: the console then offers to start it without files.').waitFor();
+    assert.equal(await tab.page.getByText('NOTHING_RESTORABLE', { exact: true }).count(), 1);
+  });
+
+  test('whose container had ended before its stop shows once that nothing can be restored', async () => {
+    await fixture.createWorkspaces('ended', ['desk']);
+    const desk = fixture.world.workspace('desk', 'ended');
+    await desk.exec('echo unsaved >file');
+    await desk.endContainer();
+    await desk.stop();
+    await using tab = await fixture.signedIn('#/workspaces/ended/desk');
+    await tab.page.getByText('No snapshot has its files.').waitFor();
+    await tab.button('Start desk').click();
+    await tab.failure('NOTHING_RESTORABLE');
+    await tab.page.getByText('No snapshot has its files.').waitFor({ state: 'detached' });
+  });
+
   test('whose container ended says so on the page of its files, which starts it again', async () => {
     await fixture.createWorkspaces('lossy-files', ['bench']);
     const bench = fixture.world.workspace('bench', 'lossy-files');

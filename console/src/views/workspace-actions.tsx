@@ -192,16 +192,20 @@ const CHOICES: Record<string, [string, StartSettings | 'discard'][]> = {
   NOTHING_RESTORABLE: [['Start empty', { allowEmpty: true }]],
 };
 
+/** Returns the failure of the last start or stop. */
+export const failureOf = ({ start, stop }: WorkspaceActions): unknown => start.failure ?? stop.failure;
+
 /** The failure of the last start or stop with the choices to continue, and the failed hooks. Renders nothing without a failure. */
 export function WorkspaceFailures({
-  actions: { address, start, stop, openDialog, failedHooks },
+  actions,
   children,
 }: {
   actions: WorkspaceActions;
   /** Renders the container of the failures. */
   children: (failures: ComponentChildren) => JSX.Element;
 }) {
-  const failure = start.failure ?? stop.failure;
+  const { address, start, stop, openDialog, failedHooks } = actions;
+  const failure = failureOf(actions);
   if (failure === undefined && failedHooks.length === 0) return null;
   const choices = (failure instanceof SnapshotterError && CHOICES[failure.code]) || [];
   return children(

@@ -21,7 +21,7 @@ import { LabelAndId } from './snapshot-name.tsx';
 import { TenantHead } from './tenant-head.tsx';
 import { useWorkspace } from './use-workspace.ts';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
-import { WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
+import { failureOf, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
 
 /** A workspace and the lineage of its sandbox. */
 export function WorkspaceView({ tenant, name, ...details }: Address & DetailsParams) {
@@ -47,7 +47,7 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
       </TenantHead>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
       <Loaded of={live} loading="Loading the workspace…" onFailure={offerCreation}>
-        {(workspace) => <LoadedWorkspace of={workspace} {...details} />}
+        {(workspace) => <LoadedWorkspace of={workspace} failure={failureOf(actions)} {...details} />}
       </Loaded>
       {isCreating && (
         <CreateWorkspace tenant={tenant} initialName={name} onClose={() => setCreating(false)} />
@@ -56,12 +56,12 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
   );
 }
 
-function LoadedWorkspace({ of, ...details }: { of: Workspace } & DetailsParams) {
+function LoadedWorkspace({ of, failure, ...details }: { of: Workspace; failure: unknown } & DetailsParams) {
   const { tenant, name, sandboxId } = of;
   const lineage = useLineage(sandboxId);
   return (
     <>
-      <About of={of} tree={lineage.value.value} />
+      <About of={of} failure={failure} tree={lineage.value.value} />
       <Lineage
         current={sandboxId}
         live={lineage}
@@ -73,16 +73,18 @@ function LoadedWorkspace({ of, ...details }: { of: Workspace } & DetailsParams) 
   );
 }
 
-interface AboutProps {
+interface KnownProps {
   of: Workspace;
   /** The lineage of its sandbox; undefined until it is read. */
   tree: Tree | undefined;
 }
 
+const snapshotsOf = (tree: Tree | undefined) =>
+  tree ? [...sandboxesOf(tree.root)].flatMap(({ snapshots }) => snapshots) : [];
+
 /** A snapshot by its label in the lineage, and its id. It may be deleted, so it is not read by itself. */
-function KnownSnapshot({ of, tree, id }: AboutProps & { id: string }) {
-  const snapshots = tree ? [...sandboxesOf(tree.root)].flatMap((sandbox) => sandbox.snapshots) : [];
-  const label = snapshots.find(({ snapshotId }) => snapshotId === id)?.label;
+function KnownSnapshot({ of, tree, id }: KnownProps & { id: string }) {
+  const label = snapshotsOf(tree).find(({ snapshotId }) => snapshotId === id)?.label;
   return (
     <SnapshotLink of={of} id={id}>
       <LabelAndId label={label} snapshotId={id} />
@@ -91,7 +93,7 @@ function KnownSnapshot({ of, tree, id }: AboutProps & { id: string }) {
 }
 
 /** The snapshot that the last start restored, with a link to it in the lineage. */
-function Source({ from, ...rest }: AboutProps & { from: RestoredFrom }) {
+function Source({ from, ...rest }: KnownProps & { from: RestoredFrom }) {
   const { storage, snapshotId, ageSeconds } = from;
   return (
     <>
@@ -101,6 +103,23 @@ function Source({ from, ...rest }: AboutProps & { from: RestoredFrom }) {
   );
 }
 
+/** Names the snapshot of the last save if it is one that was or will be restored: after a rollback, later ones have former files. */
+function SavedIn({ of, tree }: KnownProps) {
+  const { state, lastSavedAt, lastSnapshot, restoredFrom } = of;
+  if (!lastSavedAt) return null;
+  if (state === 'active' && lastSavedAt === restoredFrom?.createdAt)
+    return <>, in the restored snapshot; changes since the restore are not saved yet</>;
+  const next =
+    state === 'stopped' && !lastSnapshot
+      ? snapshotsOf(tree).find(({ state, createdAt }) => state === 'ready' && createdAt === lastSavedAt)
+      : undefined;
+  return next ? (
+    <>
+      , in <KnownSnapshot {...{ of, tree }} id={next.snapshotId} />, which the next start restores
+    </>
+  ) : null;
+}
+
 /** What a stop stores, by the storage of the workspace. */
 const SAVED = {
   archive: 'a snapshot',
@@ -108,12 +127,14 @@ const SAVED = {
   platform: 'a platform snapshot',
 };
 
-function About({ of, tree }: AboutProps) {
+/** `failure` is the one of the last action, which the page shows already. */
+function About({ of, failure, tree }: KnownProps & { failure: unknown }) {
   const { lastSnapshot, platformSnapshot, problem, endsAt } = of;
+  const isShown = failure instanceof SnapshotterError && failure.code === problem?.code;
   const automatic = autosaveTimes(of.autosave);
   return (
     <>
-      {problem && (
+      {problem && !isShown && (
         <div class="failure">
           <p>
             <strong>{problem.code}</strong> <Time at={problem.at} />
@@ -126,13 +147,14 @@ function About({ of, tree }: AboutProps) {
           </p>
         </div>
       )}
-      <PossibleLoss of={of} />
+      {problem?.code !== 'NOTHING_RESTORABLE' && <PossibleLoss of={of} />}
       <Facts>
         <Fact name="Sandbox">
           <Id of={of.sandboxId} what="sandbox id" />
         </Fact>
         <Fact name="Last saved">
           {of.lastSavedAt ? <Time at={of.lastSavedAt} /> : 'never'}
+          <SavedIn {...{ of, tree }} />
           {lastSnapshot && lastSnapshot.createdAt === of.lastSavedAt && `, ${size(lastSnapshot.sizeBytes)}`}
           {of.unsavedSince && (
             <>

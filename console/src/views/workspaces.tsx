@@ -139,6 +139,7 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
     lastSavedAt,
     unsavedSince,
     containerEnded,
+    problemCode,
   } = entry;
   const actions = useWorkspaceActions({ tenant, name });
   return (
@@ -154,7 +155,9 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
           {lastSavedAt ? <Time at={lastSavedAt} /> : <span class="hint">never</span>}
           {sizeBytes !== undefined && <span class="hint"> {size(sizeBytes)}</span>}
           {unsavedSince && <span class="hint"> saves fail</span>}
-          {containerEnded && <span class="hint">, changes may be lost</span>}
+          {(containerEnded || problemCode === 'NOTHING_RESTORABLE') && (
+            <span class="hint">, changes may be lost</span>
+          )}
         </td>
         <td data-name="Created">
           <Time at={createdAt} />
