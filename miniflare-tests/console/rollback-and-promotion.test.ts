@@ -9,6 +9,9 @@ import { delayCalls } from './calls.ts';
 
 const fixture = new ConsoleFixture();
 
+/** The choice of a source that the user types. */
+const ANOTHER = 'Another workspace or a snapshot…';
+
 describe('a workspace', () => {
   test('is rolled back to a snapshot in a new sandbox', async () => {
     await fixture.createWorkspaces('rolls', ['desk']);
@@ -61,6 +64,48 @@ describe('a workspace', () => {
     assert.ok(choices.length > 0 && choices.every((choice) => !choice.startsWith('Present')), choices.join());
   });
 
+  test('compares a snapshot with the present files of its fork, and names both workspaces', async () => {
+    await fixture.createWorkspaces('forked', ['desk']);
+    const desk = fixture.world.workspace('desk', 'forked');
+    await desk.exec('echo before >file');
+    await fixture.world.snapshot(await desk.sandboxId(), { label: 'before' });
+    await desk.fork({ newName: 'attempt' });
+    await fixture.world.workspace('attempt', 'forked').exec('echo much better >file');
+    await using tab = await fixture.signedIn('#/workspaces/forked/desk');
+    await tab.node('Snapshot before').click();
+    await tab.button('Compare…').click();
+    const choices = await tab.dialog.getByLabel('With').locator('option').allInnerTexts();
+    assert.deepEqual(choices.slice(0, 2), ['Present files of desk', 'Present files of attempt']);
+    await tab.dialog.getByLabel('With').selectOption({ label: 'Present files of attempt' });
+    await tab.button('Compare').click();
+    await tab.page.getByText('1 difference').waitFor();
+    await tab.page.getByText('Differences between the workspace desk and the workspace attempt').waitFor();
+    await tab.page.getByRole('heading', { name: 'before → present files of attempt' }).waitFor();
+    await tab.link('attempt').waitFor();
+    await tab.link('before').click();
+    await tab.page.getByRole('heading', { name: 'desk', exact: true }).waitFor();
+    await tab.details.getByRole('heading', { name: 'before' }).waitFor();
+  });
+
+  test('says that the last save is the restored snapshot after a rollback, running or stopped', async () => {
+    await fixture.createWorkspaces('saves', ['desk']);
+    const desk = fixture.world.workspace('desk', 'saves');
+    await desk.exec('echo before >file');
+    const { snapshotId } = (await fixture.world.snapshot(await desk.sandboxId(), { label: 'before' })).ref;
+    await desk.exec('echo after >file');
+    await desk.update({ currentSnapshotId: snapshotId });
+    await using tab = await fixture.signedIn('#/workspaces/saves/desk');
+    const saved = tab.page.locator('dl > div').filter({ hasText: 'Last saved' });
+    await saved.getByText('in the restored snapshot; changes since the restore are not saved yet').waitFor();
+    await fixture.world.snapshot(await desk.sandboxId(), { label: 'later' });
+    await tab.node('Snapshot later').waitFor();
+    await saved.getByText('in the restored snapshot').waitFor({ state: 'detached' });
+    await desk.stop();
+    await desk.update({ currentSnapshotId: snapshotId });
+    await saved.getByText('which the next start restores').waitFor();
+    await saved.getByRole('link', { name: `before (${snapshotId})` }).waitFor();
+  });
+
   test('names the snapshot that it continues from, also if that was deleted, without a failed request', async () => {
     await fixture.createWorkspaces('deletes', ['desk']);
     const desk = fixture.world.workspace('desk', 'deletes');
@@ -90,9 +135,13 @@ describe('a workspace', () => {
     await attempt.exec('echo better >file');
     await using tab = await fixture.signedIn('#/workspaces/promotes/desk');
     await tab.button('Promote to desk…').click();
-    await tab.dialog.getByText('One of attempt, or a snapshot').waitFor();
-    assert.equal(await tab.field('Workspace or snapshot').inputValue(), '', 'nothing is preselected');
-    await tab.field('Workspace or snapshot').fill('attempt');
+    const source = tab.field('Promote from');
+    await source.getByRole('option', { name: 'attempt' }).waitFor({ state: 'attached' });
+    assert.equal(await source.inputValue(), '', 'nothing is preselected');
+    await tab.button('Promote').click();
+    assert.ok(await source.evaluate((at) => at.matches(':invalid')), 'a choice is required');
+    await source.selectOption('attempt');
+    assert.equal(await tab.field('Workspace or snapshot').count(), 0);
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of attempt now').waitFor();
     const { formerSnapshotId = '' } = await fixture.world.rpc('workspaces/getByName', {
@@ -131,11 +180,21 @@ describe('a workspace', () => {
     await promote.waitFor();
     const answer = await delayCalls(tab, 'workspaces/getByName');
     await promote.click();
+    await tab.field('Promote from').selectOption(ANOTHER);
     await tab.field('Workspace or snapshot').fill('attempt-2');
     answer();
-    await tab.dialog.getByText('One of attempt-1, attempt-2').waitFor();
+    await tab.dialog.getByRole('option', { name: 'attempt-1' }).waitFor({ state: 'attached' });
+    assert.equal(await tab.field('Workspace or snapshot').inputValue(), 'attempt-2');
     await tab.button('Promote').click();
     await tab.page.getByText('desk has the files of attempt-2 now').waitFor();
+  });
+
+  test('without another workspace in its lineage is promoted from what the user types', async () => {
+    await fixture.createWorkspaces('alone', ['desk']);
+    await using tab = await fixture.signedIn('#/workspaces/alone/desk');
+    await tab.button('Promote to desk…').click();
+    await tab.field('Workspace or snapshot').waitFor();
+    assert.deepEqual(await tab.dialog.getByRole('option').allInnerTexts(), [ANOTHER]);
   });
 
   test('is promoted from a workspace that is named as on the command line, and from a label of its own', async () => {
@@ -147,6 +206,7 @@ describe('a workspace', () => {
     await using tab = await fixture.signedIn('#/workspaces/at/desk');
     await tab.button('Promote to desk…').click();
     const source = tab.field('Workspace or snapshot');
+    await tab.field('Promote from').selectOption(ANOTHER);
     for (const [text, code] of [
       ['before import', 'SNAPSHOT_NOT_FOUND'],
       ['missing', 'WORKSPACE_NOT_FOUND'],
@@ -165,6 +225,7 @@ describe('a workspace', () => {
       await tab.button('Promote').click();
       await tab.notice(`desk has the files of ${from} now`);
       await tab.button('Promote to desk…').click();
+      await tab.field('Promote from').selectOption(ANOTHER);
     }
   });
 });

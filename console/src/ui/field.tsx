@@ -21,20 +21,10 @@ interface TextProps extends FieldProps {
   /** The pattern of a valid value. The browser shows `title` for another one. */
   pattern?: string;
   title?: string;
-  /** Values that the browser suggests. */
-  suggestions?: readonly string[];
 }
 
 /** A line of text. */
-export function TextField({
-  label,
-  hint,
-  value,
-  onValue,
-  type = 'text',
-  suggestions = [],
-  ...rest
-}: TextProps) {
+export function TextField({ label, hint, value, onValue, type = 'text', ...rest }: TextProps) {
   const id = useId();
   return (
     <div class="field">
@@ -46,17 +36,9 @@ export function TextField({
         autocomplete="off"
         spellcheck={false}
         aria-describedby={hint ? `${id}-hint` : undefined}
-        list={suggestions.length > 0 ? `${id}-suggestions` : undefined}
         onInput={(event) => onValue(event.currentTarget.value)}
         {...rest}
       />
-      {suggestions.length > 0 && (
-        <datalist id={`${id}-suggestions`}>
-          {suggestions.map((suggestion) => (
-            <option key={suggestion} value={suggestion} />
-          ))}
-        </datalist>
-      )}
       <Hint id={id} text={hint} />
     </div>
   );
@@ -123,8 +105,15 @@ export function ChoiceField<V extends string>({
   hint,
   value,
   choices,
+  required,
   onValue,
-}: FieldProps & { value: V; choices: readonly (readonly [V, string])[]; onValue: (value: V) => void }) {
+}: FieldProps & {
+  value: V;
+  choices: readonly (readonly [V, string])[];
+  /** Whether the user must select a choice that is not empty. */
+  required?: boolean;
+  onValue: (value: V) => void;
+}) {
   const id = useId();
   return (
     <div class="field">
@@ -132,6 +121,7 @@ export function ChoiceField<V extends string>({
       <select
         id={id}
         value={value}
+        required={required}
         aria-describedby={hint ? `${id}-hint` : undefined}
         onChange={(event) => {
           const chosen = choices.find(([name]) => name === event.currentTarget.value);

@@ -1,15 +1,16 @@
 // Promotes another workspace, or a snapshot, to a named workspace.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 
 import { SnapshotterError } from '../../../client/src/index.ts';
 import { useAction } from '../action.ts';
 import { create } from '../idempotency.ts';
 import type { ReadOptions } from '../live.ts';
+import { useOnce } from '../once.ts';
 import { placeOf, type Address } from '../routes.ts';
 import { client } from '../session.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
-import { TextField, TickField } from '../ui/field.tsx';
+import { ChoiceField, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
 import { SavedBefore } from './snapshot-link.tsx';
@@ -41,7 +42,7 @@ export function Promote({
           <SavedBefore of={promoted} />
         </>
       );
-      return { message, to: { at: 'workspace', tenant, name } };
+      return { message, to: { at: 'workspace', tenant, name }, isWarning: promoted.mayHaveLost === true };
     },
     onClose,
   );
@@ -82,7 +83,10 @@ function withoutTenant(text: string, tenant: string): string {
   return place.at === 'workspace' && place.tenant === tenant ? place.name : text;
 }
 
-/** The field for the source. It suggests the other workspaces of the lineage, as soon as they are known. */
+/** The choice of a source that the list does not contain. No workspace has this name. */
+const ANOTHER = '@';
+
+/** The source: one of the other workspaces of the lineage, none of them preselected, or what the user types. */
 function SourceField({
   address,
   value,
@@ -92,37 +96,41 @@ function SourceField({
   value: string;
   onValue: (value: string) => void;
 }) {
-  const [others, setOthers] = useState<string[]>([]);
-  useEffect(() => {
-    const aborter = new AbortController();
-    // Without the others, the field takes every name nevertheless.
-    othersOf(address, { signal: aborter.signal, retry: false }).then(setOthers, () => {});
-    return () => aborter.abort();
-  }, []);
+  const [choice, setChoice] = useState('');
+  const { value: others, failure } = useOnce(JSON.stringify(['others', address]), (options) =>
+    othersOf(address, { ...options, retry: false }),
+  );
+  const isAlone = others?.length === 0 || failure !== undefined;
+  const chosen = choice === '' && isAlone ? ANOTHER : choice;
+  const choose = (next: string) => {
+    setChoice(next);
+    onValue(next === ANOTHER ? '' : next);
+  };
   return (
-    <TextField
-      label="Workspace or snapshot"
-      hint={
-        others.length > 0 ? (
-          <>
-            One of {others.slice(0, MAX_NAMED).join(', ')}
-            {others.length > MAX_NAMED && ' …'}, or a snapshot: the id of one of the lineage, or the label of
-            one of {address.name}.
-          </>
-        ) : (
-          `Enter ${sourcesOf(address.name)}`
-        )
-      }
-      required
-      suggestions={others}
-      value={value}
-      onValue={onValue}
-    />
+    <>
+      <ChoiceField
+        label="Promote from"
+        required
+        value={chosen}
+        choices={[
+          ...(isAlone ? [] : [['', others ? 'Choose a workspace' : 'Looking for workspaces…'] as const]),
+          ...(others ?? []).map((other) => [other, other] as const),
+          [ANOTHER, 'Another workspace or a snapshot…'],
+        ]}
+        onValue={choose}
+      />
+      {chosen === ANOTHER && (
+        <TextField
+          label="Workspace or snapshot"
+          hint={`Enter ${sourcesOf(address.name)}`}
+          required
+          value={value}
+          onValue={onValue}
+        />
+      )}
+    </>
   );
 }
-
-/** The number of workspaces that the hint names. */
-const MAX_NAMED = 8;
 
 /** Returns the names of the tenant's other workspaces in the lineage of a workspace. */
 async function othersOf({ tenant, name }: Address, options: ReadOptions): Promise<string[]> {
