@@ -34,7 +34,7 @@ async function bundled(/** @type {string} */ entry) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     legalComments: 'none',
-    plugins: [pureMemo, withoutHandles, withoutChecks],
+    plugins: [pureMemo, withoutHandles, withoutChecks, withoutCodes],
   });
   return outputFiles[0]?.text ?? '';
 }
@@ -69,6 +69,21 @@ const withoutChecks = {
       contents: ['requireOptions', 'requireOptionsOf', 'requireTransport']
         .map((name) => `export function ${name}() {}`)
         .join('\n'),
+    }));
+  },
+};
+
+/**
+ * Leaves out the kinds of all codes: over HTTP, every error has its kind.
+ *
+ * @type {import('esbuild').Plugin}
+ */
+const withoutCodes = {
+  name: 'without-codes',
+  setup({ onLoad }) {
+    onLoad({ filter: /client.src.codes\.ts$/ }, () => ({
+      contents: `export const isKnown = () => false;
+        export const kindOf = () => 'permanent';`,
     }));
   },
 };
