@@ -10,7 +10,7 @@ import { delayCalls } from './calls.ts';
 const fixture = new ConsoleFixture();
 
 /** The choice of a source that the user types. */
-const ANOTHER = 'Another workspace or a snapshot…';
+const ANOTHER = 'Another, or a snapshot…';
 
 describe('a workspace', () => {
   test('is rolled back to a snapshot in a new sandbox', async () => {
@@ -116,7 +116,7 @@ describe('a workspace', () => {
     await tab.link(`source (${snapshotId})`).waitFor();
     await fixture.world.rpc('delete', { ref: taken, force: true });
     await using later = await fixture.signedIn('#/workspaces/deletes/desk');
-    await later.link(new RegExp(snapshotId)).waitFor();
+    await later.link(new RegExp(snapshotId)).first().waitFor();
     await later.page.getByRole('treeitem').first().waitFor();
     const read = [...tab.requests, ...later.requests].filter((url) => url.endsWith('/v1/get'));
     assert.deepEqual(read, []);

@@ -94,7 +94,11 @@ describe('a workspace', () => {
     const links = await list.getByRole('link').allInnerTexts();
     assert.deepEqual([links[0], links.at(-1)], ['second', 'first']);
     assert.deepEqual(await violations(tab, {}), []);
-    await list.getByRole('listitem').filter({ hasText: 'first' }).getByText(former).waitFor();
+    const origin = list.getByText('of a former sandbox').last();
+    assert.equal(await origin.getAttribute('title'), former);
+    await list.getByRole('listitem').filter({ hasText: 'first' }).getByText('of a former sandbox').waitFor();
+    const second = list.getByRole('listitem').filter({ hasText: 'second' });
+    assert.doesNotMatch(await second.innerText(), /former/);
     await tab.link('first').click();
     await tab.details.getByText(ref.snapshotId).waitFor();
     await tab.button('Show as a tree').click();

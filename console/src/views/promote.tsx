@@ -115,7 +115,7 @@ function SourceField({
         choices={[
           ...(isAlone ? [] : [['', others ? 'Choose a workspace' : 'Looking for workspaces…'] as const]),
           ...(others ?? []).map((other) => [other, other] as const),
-          [ANOTHER, 'Another workspace or a snapshot…'],
+          [ANOTHER, 'Another, or a snapshot…'],
         ]}
         onValue={choose}
       />
