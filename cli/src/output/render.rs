@@ -229,6 +229,8 @@ mod tests {
 
     #[test]
     fn remediations_of_the_server_name_commands() {
+        use sandbox_snapshotter_client::model::named::Address;
+
         let id = SandboxId::parse("agent-42").unwrap();
         let snapshot = SnapshotId::parse("snap-9rbk8d2dduhnwf6u").unwrap();
         for (error, expected) in [
@@ -247,7 +249,7 @@ mod tests {
             ),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
             (
-                Error::nothing_restorable(&id),
+                Error::nothing_restorable(&Address::parse("notebook").unwrap()),
                 "has one: `snapshotter workspace rollback NAME ID`. Otherwise use `snapshotter",
             ),
             (

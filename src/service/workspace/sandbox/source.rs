@@ -135,10 +135,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 platform: None,
             });
         }
-        let nothing_restorable = if is_named { Error::nothing_restorable } else { Error::nothing_to_revive };
+        let nothing_restorable = || match &sandbox.binding {
+            Some(binding) => Error::nothing_restorable(&binding.address),
+            None => Error::nothing_to_revive(&self.id),
+        };
         let Some(parent) = sandbox.parent else {
             let is_new = is_named && self.start_state()?.first_started_at.is_none();
-            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable(&self.id)) };
+            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable()) };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(RestoreSource { stored, dependencies, format, platform_snapshot }) => {
@@ -152,7 +155,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
             Err(_) if allow_empty => Ok(StartSource::Empty),
-            Err(error) => Err(nothing_restorable(&self.id).with_note(error.message())),
+            Err(error) => Err(nothing_restorable().with_note(error.message())),
         }
     }
 

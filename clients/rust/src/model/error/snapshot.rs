@@ -258,7 +258,7 @@ impl Error {
                 workspace.name.as_str()
             ),
             format!(
-                "Start the workspace {:?} first, or revert it to another snapshot. `force: true` deletes the snapshot anyway: \
+                "Start the workspace {:?} first, or roll it back to another snapshot. `force: true` deletes the snapshot anyway: \
                  the next start then restores an older one, if there is one.",
                 workspace.short()
             ),

@@ -239,11 +239,14 @@ impl Error {
         )
     }
 
-    /// [`Code::NothingRestorable`], for a start of a sandbox that has lost its files and has no snapshot.
-    pub fn nothing_restorable(id: &SandboxId) -> Self {
+    /// [`Code::NothingRestorable`], for a start of a workspace that has lost its files and has no snapshot.
+    pub fn nothing_restorable(workspace: &Address) -> Self {
         Self::new(
             Code::NothingRestorable,
-            format!("The sandbox {:?} has lost its files, and there is no snapshot to restore them from.", id.as_str()),
+            format!(
+                "The workspace {:?} has lost its files, and there is no snapshot to restore them from.",
+                workspace.name.as_str()
+            ),
             "Roll back to a snapshot of a former sandbox, if `list` by the name of the workspace has one: pass its id as \
              `currentSnapshotId` to `workspaces/update`. Otherwise pass `allowEmpty: true` to `workspaces/start` to start without \
              files.",
