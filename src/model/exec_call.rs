@@ -50,6 +50,9 @@ pub struct PreparedExec {
     pub runtime: Option<Runtime>,
     /// The directory of the sandbox.
     pub dir: Directory,
+    /// Whether a start created the directory, as it does for a workspace. If it is missing, it was deleted or moved.
+    #[serde(default)]
+    pub has_dir: bool,
     /// The observation of the container, if its age decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<ObservedForExec>,

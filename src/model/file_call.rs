@@ -12,6 +12,8 @@ pub struct FileCall {
     pub id: String,
     /// The directory that the paths are relative to.
     pub dir: Directory,
+    /// Whether the call is refused, rather than creates the directory, if that is missing.
+    pub has_dir: bool,
     /// The path, without empty names and `.`: empty for the directory itself.
     pub path: FilePath,
     /// What to do there.
@@ -152,6 +154,8 @@ pub enum FileOutcome {
 pub enum FileRefusal {
     /// The command that carries out the call was refused.
     Command(CommandRefusal),
+    /// The directory that the paths are relative to is missing, and must not be created.
+    NoDirectory,
     /// Nothing is at the path.
     NotFound,
     /// The path is not that of a directory, or leads through something other than a directory.

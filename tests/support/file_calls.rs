@@ -44,6 +44,10 @@ impl<S: Scheduler> Container<S> {
         let dir = call.dir.as_str();
         let place = |path: &str| if path.is_empty() { dir.to_owned() } else { format!("{dir}/{path}") };
         let path = place(call.path.as_str());
+        let creates = matches!(call.action, FileAction::Write { if_match: None, .. } | FileAction::MakeDirectory);
+        if creates && call.has_dir && self.kind_of(dir).is_none() {
+            return Err(FileRefusal::NoDirectory);
+        }
         self.check_above(dir, &path)?;
         let entry = |this: &Self, path: &str| this.kind_of(path).map(|kind| this.attributes(path, kind, now));
         match &call.action {

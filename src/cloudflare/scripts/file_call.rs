@@ -40,7 +40,7 @@ step() {
   { [ -d "./$1" ] && cd -P -- "./$1" 2>/dev/null; } || no "${at}directory"
 }
 enter() {
-  if [ -n "$create" ] && ! exists "$d"; then mkdir -p -- "$d" 2>/dev/null; fi
+  if [ -n "$create" ] && ! exists "$d"; then [ -z "$has_dir" ] || no gone; mkdir -p -- "$d" 2>/dev/null; fi
   exists "$d" || no missing
   { [ -d "$d" ] && cd -L -- "$d" 2>/dev/null; } || no directory
   named=$PWD; cd -P .; [ "$named" = "$PWD" ] || no directory
@@ -108,9 +108,10 @@ fn file_script(call: &FileCall) -> String {
         FileAction::Hash { paths, limit } => file_walk::hash(paths, *limit),
     };
     format!(
-        "{PRELUDE}{FILE_NAMES}{dir} at= sum= create={create}\n{FUNCTIONS}enter; go {path}\n{work}",
+        "{PRELUDE}{FILE_NAMES}{dir} at= sum= create={create} has_dir={has_dir}\n{FUNCTIONS}enter; go {path}\n{work}",
         dir = dir_vars(&call.dir),
         create = if creates { "1" } else { "" },
+        has_dir = if call.has_dir { "1" } else { "" },
         path = shell_quote(call.path.as_str()),
     )
 }

@@ -30,7 +30,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             observed = Some(ObservedForExec { last_change, observed_at, number, runs: false });
         }
         let dir = this.directory(None)?;
-        Ok(PreparedExec { container, runtime: this.runtime()?, dir, observed })
+        let has_dir = this.sandbox_record()?.binding.is_some();
+        Ok(PreparedExec { container, runtime: this.runtime()?, dir, has_dir, observed })
     }
 
     /// Verifies that the container that runs now was started before it was observed for a command. If the command runs, and no

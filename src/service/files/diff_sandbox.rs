@@ -158,7 +158,8 @@ impl<'a, P: Ports> Running<'a, P> {
         let Self { ports, id, prepared, dir } = self;
         let sandboxes = ports.sandboxes(prepared.runtime)?;
         let call_id = draw_random(&***ports, ShortId::from_random)?.as_str().to_owned();
-        let call = FileCall { id: call_id, dir: dir.clone(), path: FilePath::root().normalized(), action };
+        let call =
+            FileCall { id: call_id, dir: dir.clone(), has_dir: true, path: FilePath::root().normalized(), action };
         let attempt = async |required: &RequiredContainer| {
             let outcome = sandboxes.call_files(id, required, &call).await;
             outcome.map_err(|failure| from_sandbox(failure, id, During::Files))

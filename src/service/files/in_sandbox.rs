@@ -181,7 +181,9 @@ async fn call_in<P: Ports>(
         sandboxes.write_input(&id, &file, input).await.map_err(failed)?;
         *content = FileInput::File(file);
     }
-    let call = FileCall { id: call_id, dir: dir.clone(), path: resolved, action };
+    // Files that were moved away would be missing in the next snapshot.
+    let has_dir = prepared.has_dir && dir.is_same(&prepared.dir);
+    let call = FileCall { id: call_id, dir: dir.clone(), has_dir, path: resolved, action };
     let attempt = async |required: &RequiredContainer| sandboxes.call_files(&id, required, &call).await.map_err(failed);
     match in_container(ports, &id, &prepared, attempt).await? {
         Ok(outcome) => Ok((FileLocation { snapshot_id: None, sandbox_id: Some(id), started }, outcome)),
@@ -200,6 +202,7 @@ pub(super) fn error_of(
     let to = if let FileAction::Move { to, .. } = action { to } else { path };
     match refusal {
         FileRefusal::Command(refusal) => refusal_error(&refusal, id, None, dir.as_str()),
+        FileRefusal::NoDirectory => Error::directory_missing(dir),
         FileRefusal::NotFound => Error::sandbox_file_not_found(id, dir, path),
         FileRefusal::NotADirectory => Error::sandbox_file_not_a_directory(id, dir, path),
         FileRefusal::NewPathBlocked => Error::sandbox_file_not_a_directory(id, dir, to),

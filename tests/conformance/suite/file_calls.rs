@@ -28,7 +28,7 @@ async fn call(
     action: FileAction,
 ) -> Result<FileOutcome, Refusal<FileRefusal>> {
     let path = FilePath::parse(path).unwrap();
-    let call = FileCall { id: "call".into(), dir: work_dir(), path, action };
+    let call = FileCall { id: "call".into(), dir: work_dir(), has_dir: false, path, action };
     world.sandboxes().call_files(id, ANY_CONTAINER, &call).await.unwrap()
 }
 
@@ -112,7 +112,8 @@ async fn call_is_refused_in_another_container(world: &impl World) {
     world.write_file(&id, "/workspace/file", "newer").await;
     let content = FileInput::Bytes(b"old".to_vec());
     let action = FileAction::Write { content, mode: None, if_match: None };
-    let call = FileCall { id: "call".into(), dir: work_dir(), path: FilePath::parse("file").unwrap(), action };
+    let call =
+        FileCall { id: "call".into(), dir: work_dir(), has_dir: false, path: FilePath::parse("file").unwrap(), action };
     for container in [RequiredContainer::Ready, RequiredContainer::OlderThan { millis: 1_000_000_000_000 }] {
         let refused = world.sandboxes().call_files(&id, &container, &call).await.unwrap();
         assert!(matches!(refused, Err(Refusal::Container(_))), "{refused:?}");

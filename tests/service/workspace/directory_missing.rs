@@ -4,7 +4,7 @@ use sandbox_snapshotter::api::operations::Operation;
 use sandbox_snapshotter::model::Code;
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, HOUR, Method, WORKSPACE};
+use crate::support::{ExpectError, Fixture, HOUR, Method, WORKSPACE};
 
 /// The active workspace `work`, which stops after 600 idle seconds and whose directory was deleted.
 fn without_directory() -> Fixture {
@@ -55,4 +55,24 @@ fn list_names_the_problem_of_a_workspace_that_cannot_be_stopped() {
     fixture.advance_with_alarms(HOUR);
     assert_eq!(fixture.state(WORKSPACE), "active");
     assert_eq!(entry(&fixture)["problemCode"], json!(Code::InvalidDirectory));
+}
+
+#[test]
+fn writes_do_not_create_the_directory_again() {
+    let fixture = without_directory();
+    for (operation, options) in [
+        (Operation::WriteFile, json!({ "name": WORKSPACE, "path": "b.txt", "content": "second" })),
+        (Operation::MakeDirectory, json!({ "name": WORKSPACE, "path": "src" })),
+    ] {
+        let error = fixture.run(operation, &options).expect_code(Code::InvalidDirectory);
+        assert!(error.remediation().contains("move it back"), "{error}");
+    }
+    fixture.stop_workspace(WORKSPACE).expect_code(Code::InvalidDirectory);
+}
+
+#[test]
+fn writes_create_another_directory_that_the_caller_names() {
+    let fixture = without_directory();
+    let options = json!({ "name": WORKSPACE, "dir": "/workspace/other", "path": "b.txt", "content": "second" });
+    fixture.run(Operation::WriteFile, &options).unwrap();
 }

@@ -16,7 +16,11 @@ use crate::model::file_call::{FileOutcome, FileRefusal};
 use crate::model::files::FilePath;
 
 /// A directory with files, which is removed at the end.
-pub(in crate::cloudflare::scripts) struct Place(pub TempDir, pub Option<(&'static str, &'static str)>);
+pub(in crate::cloudflare::scripts) struct Place {
+    pub dir: TempDir,
+    pub replaced: Option<(&'static str, &'static str)>,
+    pub has_dir: bool,
+}
 
 impl Place {
     pub fn new() -> Self {
@@ -25,31 +29,32 @@ impl Place {
         fs::create_dir_all(path.join("work/src")).unwrap();
         fs::write(path.join("work/notes.txt"), "first\n").unwrap();
         fs::write(path.join("secret"), "outside").unwrap();
-        Self(dir, None)
+        Self { dir, replaced: None, has_dir: false }
     }
 
     /// Replaces a text of each script.
     pub fn with_replaced(mut self, text: Option<(&'static str, &'static str)>) -> Self {
-        self.1 = text;
+        self.replaced = text;
         self
     }
 
     pub fn at(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.0.path().join("work").join(path)
+        self.dir.path().join("work").join(path)
     }
 
     pub fn call(&self, path: &str, action: FileAction) -> Result<FileOutcome, FileRefusal> {
         let call = FileCall {
             id: "c1".into(),
             dir: Directory::parse(self.at("").to_str().unwrap()).unwrap(),
+            has_dir: self.has_dir,
             path: FilePath::parse(path).unwrap().normalized(),
             action,
         };
         let command = file_command(&call);
         let Program::Shell(script) = &command.program else { panic!("a script") };
         // The locks of the script are in a directory that exists everywhere.
-        let script = script.replace("run=/run/", &format!("run={}/", self.0.path().display()));
-        let script = self.1.map_or_else(|| script.clone(), |(from, to)| script.replace(from, to));
+        let script = script.replace("run=/run/", &format!("run={}/", self.dir.path().display()));
+        let script = self.replaced.map_or_else(|| script.clone(), |(from, to)| script.replace(from, to));
         let mut bash = Command::new("bash");
         bash.args(["-c", "--", &script]).current_dir("/");
         if let CommandInput::File(path) = &command.stdin {
@@ -196,7 +201,7 @@ fn no_path_leads_through_a_symbolic_link() {
         for path in ["up/secret", "inner/file", "up/new/file"] {
             assert_eq!(place.call(path, action.clone()), Err(FileRefusal::NotADirectory), "{path} {action:?}");
         }
-        assert_eq!(fs::read_to_string(place.0.path().join("secret")).unwrap(), "outside");
+        assert_eq!(fs::read_to_string(place.dir.path().join("secret")).unwrap(), "outside");
         assert_eq!(place.names(), ["inner", "notes.txt", "src", "up"]);
         assert_eq!(fs::read_dir(place.at("src")).unwrap().count(), 0);
     }
@@ -218,14 +223,14 @@ fn links_themselves_are_neither_read_nor_replaced() {
     place.call("link", move_to("moved", false)).unwrap();
     assert_eq!(fs::read_link(place.at("moved")).unwrap(), Path::new("../secret"));
     assert_eq!(place.call("moved", FileAction::Remove { recursive: true }), Ok(FileOutcome::Removed(true)));
-    assert_eq!(fs::read_to_string(place.0.path().join("secret")).unwrap(), "outside");
+    assert_eq!(fs::read_to_string(place.dir.path().join("secret")).unwrap(), "outside");
 }
 
 #[test]
 fn directory_that_is_reached_through_a_link_is_refused() {
     let place = Place::new();
-    fs::rename(place.at(""), place.0.path().join("real")).unwrap();
-    symlink("real", place.0.path().join("work")).unwrap();
+    fs::rename(place.at(""), place.dir.path().join("real")).unwrap();
+    symlink("real", place.dir.path().join("work")).unwrap();
     for action in actions() {
         assert_eq!(place.call("notes.txt", action), Err(FileRefusal::NotADirectory));
     }
@@ -298,8 +303,8 @@ fn write_with_another_etag_changes_nothing() {
 fn write_takes_its_content_from_a_file() {
     let place = Place::new();
     let content = vec![7; 3_000_000];
-    fs::write(place.0.path().join("input"), &content).unwrap();
-    let input = FileInput::File(place.0.path().join("input").to_str().unwrap().to_owned());
+    fs::write(place.dir.path().join("input"), &content).unwrap();
+    let input = FileInput::File(place.dir.path().join("input").to_str().unwrap().to_owned());
     place.call("data", FileAction::Write { content: input, mode: None, if_match: None }).unwrap();
     assert_eq!(fs::read(place.at("data")).unwrap(), content);
 }
@@ -360,12 +365,25 @@ fn directory_is_removed_with_its_files_only_on_request() {
     symlink("../..", place.at("src/up")).unwrap();
     assert_eq!(place.call("src", FileAction::Remove { recursive: false }), Err(FileRefusal::NotEmpty));
     assert_eq!(place.call("src", FileAction::Remove { recursive: true }), Ok(FileOutcome::Removed(true)));
-    assert!(place.0.path().join("secret").exists(), "links in it are not followed");
+    assert!(place.dir.path().join("secret").exists(), "links in it are not followed");
     fs::create_dir(place.at("empty")).unwrap();
     for path in ["empty", "notes.txt"] {
         assert_eq!(place.call(path, FileAction::Remove { recursive: false }), Ok(FileOutcome::Removed(true)));
     }
     assert!(place.names().is_empty());
+}
+
+#[test]
+fn missing_directory_is_created_only_if_no_start_created_it() {
+    let mut place = Place::new();
+    fs::rename(place.at(""), place.dir.path().join("moved")).unwrap();
+    place.has_dir = true;
+    assert_eq!(place.write("new", b"", None), Err(FileRefusal::NoDirectory));
+    assert_eq!(place.call("new", FileAction::MakeDirectory), Err(FileRefusal::NoDirectory));
+    assert!(!place.at("").exists());
+    place.has_dir = false;
+    place.write("new", b"", None).unwrap();
+    assert_eq!(place.names(), ["new"]);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl Place {
 
     /// Returns an archive of the files.
     fn capture(&self, options: &[&str]) -> Bytes {
-        let archive = self.0.path().join("archive");
+        let archive = self.dir.path().join("archive");
         let mut command = Command::new("mksquashfs");
         command
             .arg(self.at(""))

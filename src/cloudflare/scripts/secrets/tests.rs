@@ -28,8 +28,8 @@ impl Place {
     fn search_with(&self, omitted: Omitted, (from, to): (&str, &str)) -> Result<FoundSecrets, Failure> {
         let dir = Directory::parse(self.at("").to_str().unwrap()).unwrap();
         let script = find_secrets(&SecretSearch { dir, omitted, lists_namesakes: true });
-        let mut script = script.replace("run=/run/", &format!("run={}/", self.0.path().display()));
-        for (from, to) in self.1.into_iter().chain((!from.is_empty()).then_some((from, to))) {
+        let mut script = script.replace("run=/run/", &format!("run={}/", self.dir.path().display()));
+        for (from, to) in self.replaced.into_iter().chain((!from.is_empty()).then_some((from, to))) {
             assert!(script.contains(from), "{from}");
             script = script.replace(from, to);
         }
@@ -208,7 +208,7 @@ fn nothing_is_found_in_a_missing_directory() {
     assert_eq!(place.found(), FoundSecrets { is_complete: true, ..FoundSecrets::default() });
     let ignored = Omitted { excludes: Vec::new(), ignored: true };
     assert_eq!(place.search(ignored).unwrap().count, 0);
-    let left: Vec<_> = fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["secret"], "the search leaves no files of its own");
 }
 

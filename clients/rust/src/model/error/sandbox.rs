@@ -152,9 +152,9 @@ impl Error {
         Self::new(
             Code::InvalidDirectory,
             format!("In the sandbox, {:?} {problem}.", dir.as_str()),
-            "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was \
-             deleted, go back to one of its snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), \
-             or create the directory again with a command in `/`.",
+            "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was moved, \
+             move it back with a command in `/`. If it was deleted, go back to one of the workspace's snapshots with \
+             `rollback` (`workspaces/update` with `currentSnapshotId`), or create the directory again with a command in `/`.",
         )
     }
 
