@@ -16,6 +16,7 @@ use crate::cloudflare::directory_store::SqlDirectoryStore;
 use crate::cloudflare::named_workspaces::{DirectoryMessage, NamedMessage};
 use crate::cloudflare::workspace_store::SqlWorkspaceStore;
 use crate::model::named::Address;
+use crate::model::request::CreateRequest;
 use crate::model::{Error, Result, json};
 use crate::ports::WorkspaceStore;
 use crate::service::workspace::{NamedWorkspace as Service, directory};
@@ -66,6 +67,9 @@ impl ObjectService for Service<WorkerPorts> {
             NamedMessage::SourceOf { of } => to_json(&self.creation_source(of.as_ref())?),
             NamedMessage::Usage { instance } => to_json(&self.usage(instance).await?),
             NamedMessage::OriginOf { id } => to_json(&self.origin_of(&id).await?),
+            NamedMessage::CreateFork { options, may_have_lost } => {
+                to_json(&self.create_fork(CreateRequest::decode(&options)?, may_have_lost).await?)
+            }
             NamedMessage::FindLabel { label, key } => to_json(&self.find_label(&label, key.as_deref()).await?),
             NamedMessage::ActiveSandbox => to_json(&self.active_sandbox()?),
             NamedMessage::SandboxIds => to_json(&self.sandbox_ids()?),

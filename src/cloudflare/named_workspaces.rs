@@ -7,14 +7,12 @@ use js_sys::Array;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wasm_bindgen::JsValue;
 use worker::Env;
 
 use super::objects::{Objects, Outcome};
 use crate::model::named::answer::WorkspaceEntry;
 use crate::model::named::messages::{ForkSource, ResumedWorkspace, SnapshotKey};
 use crate::model::named::{Address, Tenant};
-use crate::model::operation::Operation;
 use crate::model::prices::InstanceType;
 use crate::model::request::{CreateRequest, ListWorkspacesRequest};
 use crate::model::token_record::TokenMessage;
@@ -63,6 +61,13 @@ pub enum NamedMessage {
     OriginOf {
         /// The snapshot.
         id: SnapshotId,
+    },
+    /// [`NamedWorkspaceClient::create_fork`]
+    CreateFork {
+        /// The options of `workspaces/create`.
+        options: Value,
+        /// Whether files of the workspace that it is forked from may be lost.
+        may_have_lost: bool,
     },
     /// [`NamedWorkspaceClient::find_label`]
     FindLabel {
@@ -155,10 +160,9 @@ impl NamedWorkspaceClient for NamedWorkspaceObjects {
         outcome.map_err(Error::tokens_unavailable)?.answer()?.parse().map_err(Error::message_unreadable)
     }
 
-    async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
-        let arguments = json::to_value(request).map_err(Error::message_unreadable)?;
-        let (name, operation) = (request.address.to_string(), Operation::CreateWorkspace);
-        let answer = self.named.run(&name, operation, &arguments, &JsValue::UNDEFINED).await?;
-        answer.parse().map_err(Error::message_unreadable)
+    async fn create_fork(&self, request: &CreateRequest, may_have_lost: bool) -> Result<Value> {
+        let options = json::to_value(request).map_err(Error::message_unreadable)?;
+        let message = NamedMessage::CreateFork { options, may_have_lost };
+        self.named.call(&request.address.to_string(), &message).await
     }
 }

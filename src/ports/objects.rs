@@ -220,6 +220,7 @@ pub trait NamedWorkspaceClient {
         message: &TokenMessage,
     ) -> impl Future<Output = Result<T>>;
 
-    /// Creates another workspace. Returns JSON: [`StartedWorkspace`](crate::model::named::answer::StartedWorkspace).
-    fn create_workspace(&self, request: &CreateRequest) -> impl Future<Output = Result<Value>>;
+    /// Creates a fork. `may_have_lost` says whether files of the workspace that it is forked from may be lost. Returns JSON:
+    /// [`StartedWorkspace`](crate::model::named::answer::StartedWorkspace).
+    fn create_fork(&self, request: &CreateRequest, may_have_lost: bool) -> impl Future<Output = Result<Value>>;
 }

@@ -93,7 +93,7 @@ pub enum Method {
     OriginOf,
     FindLabel,
     WorkspaceUsage,
-    CreateWorkspace,
+    CreateFork,
     UpdateDirectory,
     ListWorkspaces,
     CallTokens,
@@ -124,7 +124,7 @@ impl Method {
         match self {
             _ if self <= Self::RunCheckpoint => Service::Sandboxes,
             _ if self <= Self::Delete => Service::Bucket,
-            _ if self <= Self::CreateWorkspace => Service::Workspaces,
+            _ if self <= Self::CreateFork => Service::Workspaces,
             _ => Service::Directory,
         }
     }

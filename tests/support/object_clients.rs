@@ -298,11 +298,10 @@ impl<S: Scheduler> NamedWorkspaceClient for ObjectPorts<S> {
         Ok(serde_json::from_value(answer.map_err(Error::tokens_unavailable)??).unwrap())
     }
 
-    async fn create_workspace(&self, request: &CreateRequest) -> Result<Value> {
+    async fn create_fork(&self, request: &CreateRequest, may_have_lost: bool) -> Result<Value> {
         let arguments = json!(request);
-        self.ask_named(Method::CreateWorkspace, &request.address, arguments, |own, arguments| async move {
-            let request = Request::decode(Operation::CreateWorkspace, &arguments)?;
-            run_named(&own, request, CancellationToken::never()).await
+        self.ask_named(Method::CreateFork, &request.address, arguments, move |own, arguments| async move {
+            own.create_fork(CreateRequest::decode(&arguments)?, may_have_lost).await.map(|created| json!(created))
         })
         .await
     }

@@ -32,8 +32,23 @@ impl<P: Ports> NamedWorkspace<P> {
     /// further report of a restore, because a call is repeated if its answer was lost. Nor does a fork pass the answer on before
     /// all other forks are created.
     pub async fn create(&self, request: CreateRequest, abort: CancellationToken) -> Result<StartedWorkspace> {
+        self.create_with(request, false, abort).await
+    }
+
+    /// Creates the workspace as a fork. `may_have_lost` says whether files of the other workspace may be lost that were newer than
+    /// the snapshot.
+    pub async fn create_fork(&self, request: CreateRequest, may_have_lost: bool) -> Result<StartedWorkspace> {
+        self.create_with(request, may_have_lost, CancellationToken::never()).await
+    }
+
+    async fn create_with(
+        &self,
+        request: CreateRequest,
+        may_have_lost: bool,
+        abort: CancellationToken,
+    ) -> Result<StartedWorkspace> {
         let permit = self.acquire_permit(Some(CoalesceKey::Create(request.clone())))?;
-        let operation = |this: Self, abort| async move { this.run_create(request, &abort).await };
+        let operation = |this: Self, abort| async move { this.run_create(request, may_have_lost, &abort).await };
         self.run_to_completion(permit, abort, operation).await
     }
 
@@ -48,7 +63,12 @@ impl<P: Ports> NamedWorkspace<P> {
         self.report(self.run_to_completion(permit, abort, operation).await?)
     }
 
-    async fn run_create(&self, request: CreateRequest, abort: &CancellationToken) -> Result<StartedWorkspace> {
+    async fn run_create(
+        &self,
+        request: CreateRequest,
+        may_have_lost: bool,
+        abort: &CancellationToken,
+    ) -> Result<StartedWorkspace> {
         let creation = creation(&request)?;
         let _source_lock = self.in_process.source_lock.lock().await;
         loop {
@@ -60,7 +80,10 @@ impl<P: Ports> NamedWorkspace<P> {
             let _lock = self.lock_operation(abort).await?;
             match (self.find_record()?, origin) {
                 (Some(known), _) => return self.repeat_create(&known, creation.as_ref()).await,
-                (None, Some(origin)) => {
+                (None, Some(mut origin)) => {
+                    if let Some(origin) = &mut origin {
+                        origin.may_have_lost |= may_have_lost;
+                    }
                     return self.create_workspace(request, origin, creation, &StartSettings::default()).await;
                 }
                 // The workspace was deleted in the meantime.

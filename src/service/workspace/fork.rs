@@ -67,7 +67,7 @@ impl<P: Ports> NamedWorkspace<P> {
         let SnapshotKey { origin_id, snapshot_id } = key;
         let make = async |name: WorkspaceName| {
             let create = self.child_request(&name, (&origin_id, &snapshot_id), &settings, &request);
-            let created = async { self.ports.named_workspaces()?.create_workspace(&create).await };
+            let created = async { self.ports.named_workspaces()?.create_fork(&create, may_have_lost).await };
             let (value, error) = match created.await {
                 Ok(value) => (Some(value), None),
                 Err(error) => (None, Some(self.problem(&error))),
@@ -118,8 +118,9 @@ impl<P: Ports> NamedWorkspace<P> {
             Some(ForkFrom::Latest) => {
                 let newest = self.newest_snapshot(&record).await?;
                 let newest = newest.ok_or_else(|| Error::no_snapshot_to_fork(&self.address.name))?;
-                // The newer files of an active workspace are not lost: they stay there.
-                ForkSource { may_have_lost: newest.may_have_lost && record.state != State::Active, ..newest }
+                // The newer files of a running workspace are not lost: they stay there.
+                let may_have_lost = newest.may_have_lost && !self.is_running(&record).await.unwrap_or(false);
+                ForkSource { may_have_lost, ..newest }
             }
             Some(ForkFrom::Snapshot(snapshot)) => {
                 ForkSource::known(self.find_selected(&record, snapshot).await?, false)

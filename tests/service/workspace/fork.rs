@@ -53,11 +53,11 @@ fn fork_creates_at_most_four_workspaces_at_once() {
     let fixture = Fixture::with_workspace();
     let (open, max_open) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let (begins, ends, peak) = (Rc::clone(&open), Rc::clone(&open), Rc::clone(&max_open));
-    fixture.world.before(Method::CreateWorkspace).run(move |_| {
+    fixture.world.before(Method::CreateFork).run(move |_| {
         begins.set(begins.get() + 1);
         peak.set(peak.get().max(begins.get()));
     });
-    fixture.world.after(Method::CreateWorkspace).run(move |_| ends.set(ends.get() - 1));
+    fixture.world.after(Method::CreateFork).run(move |_| ends.set(ends.get() - 1));
     // The gate blocks one restore, so that the maximum number of forks begins.
     let gate = fixture.world.before(Method::RestoreBackup).nth(1).block();
     let fork =
@@ -367,7 +367,7 @@ fn fork_from_the_latest_snapshot_fails_without_a_snapshot() {
     let error = fixture
         .fork_workspace(WORKSPACE, &json!({ "newName": "fork", "from": "latest" }))
         .expect_code(Code::NothingRestorable);
-    assert_eq!(error.message(), "The workspace \"work\" has no snapshot.");
+    assert_eq!(error.message(), "The workspace \"work\" has no snapshot of all of its files.");
     fixture.get_workspace("fork").expect_code(Code::WorkspaceNotFound);
 }
 
@@ -405,4 +405,22 @@ fn repeated_fork_from_another_source_is_an_idempotency_conflict() {
     let again = fork(&json!({ "newName": "fork", "from": "latest", "idempotencyKey": "k" })).unwrap();
     assert_eq!(again["forks"][0]["value"]["sandboxId"], first["forks"][0]["value"]["sandboxId"]);
     fork(&json!({ "newName": "fork", "idempotencyKey": "k" })).expect_code(Code::IdempotencyConflict);
+}
+
+#[test]
+fn fork_of_a_workspace_whose_files_may_be_lost_says_so_itself() {
+    for from in [json!(null), json!("latest")] {
+        let fixture = Fixture::with_workspace();
+        fixture.stop_workspace(WORKSPACE).unwrap();
+        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+        let mut options = json!({ "newName": "fork" });
+        if !from.is_null() {
+            options["from"] = from;
+        }
+        let forked = fixture.fork_workspace(WORKSPACE, &options).unwrap();
+        let fork = &forked["forks"][0]["value"];
+        assert_eq!((&forked["mayHaveLost"], &fork["mayHaveLost"]), (&json!(true), &json!(true)), "{options}");
+        assert_eq!(fixture.get_workspace("fork").unwrap()["mayHaveLost"], json!(true), "{options}");
+    }
 }
