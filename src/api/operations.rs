@@ -90,7 +90,7 @@ pub async fn run_named<P: Ports>(
         Call::StopWorkspace(request) => to_json(&named.stop(request, abort).await?),
         Call::ForkWorkspace(request) => to_json(&named.fork(request, abort).await?),
         Call::UpdateWorkspace(request) => to_json(&named.update(request, abort).await?),
-        Call::TurnEnded(_) => to_json(&named.turn_ended()?),
+        Call::TurnEnded(_) => to_json(&named.turn_ended().await?),
         Call::PromoteWorkspace(request) => to_json(&named.promote(request, abort).await?),
         Call::MigrateWorkspace(request) => to_json(&named.migrate(request, abort).await?),
         Call::DeleteWorkspace(_) => to_json(&named.delete(abort).await?),

@@ -13,7 +13,7 @@ use crate::ports::{Ports, SandboxLedgerClient};
 impl<P: Ports> NamedWorkspace<P> {
     /// Notes that an agent's turn has ended, so that its files are saved soon. Calls before that save share it. Announces no
     /// save where turns are not saved: the save of an earlier turn may not have the files of this one.
-    pub fn turn_ended(&self) -> Result<TurnEnded> {
+    pub async fn turn_ended(&self) -> Result<TurnEnded> {
         self.ensure_configured()?;
         let mut record = self.existing()?;
         // A save that has begun may not have all files of the turn.
@@ -24,9 +24,13 @@ impl<P: Ports> NamedWorkspace<P> {
             let now = self.now();
             record = self.update_record(|record| record.turn_ended_at = Some(now))?;
         }
+        // Without an answer, the check of the save finds out.
+        let container_ended = self.has_container_ended(&record).await.unwrap_or(false);
+        let save_due_at = save_due(&record, self.in_process.checked_at.get()).filter(|_| saves_turns);
         Ok(TurnEnded {
             state: record.state,
-            save_due_at: save_due(&record, self.in_process.checked_at.get()).filter(|_| saves_turns),
+            container_ended,
+            save_due_at: save_due_at.filter(|_| !container_ended),
             last_saved_at: record.last_saved_at,
             unsaved_since: record.unsaved_since,
         })

@@ -349,7 +349,7 @@ pub async fn turn_ended(world: Rc<World>) {
 async fn end_turn(world: &Rc<World>, address: &Address) {
     let requested_at = world.now();
     world.trace(&format_args!("a turn ends in {address}"));
-    match world.call_named(address, |named: NamedService| async move { named.turn_ended() }).await {
+    match world.call_named(address, |named: NamedService| async move { named.turn_ended().await }).await {
         Ok(Ok(answer)) if answer.save_due_at.is_some() => autosaves::note_turn(world, address, requested_at),
         Ok(Err(error)) => check_failure(world, address, "the end of a turn", &error),
         Ok(Ok(_)) | Err(AnswerLost) => {}

@@ -80,8 +80,11 @@ impl Autosave {
 pub struct TurnEnded {
     /// The state of the workspace.
     pub state: State,
-    /// When the Worker checks whether files have changed, and saves them; absent if the workspace is not active, or does
-    /// not save after turns.
+    /// Whether the container has ended by itself: what is in no snapshot may be lost, and nothing can be saved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub container_ended: bool,
+    /// When the Worker checks whether files have changed, and saves them; absent if the workspace is not active, if its
+    /// container has ended, or if it does not save after turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save_due_at: Option<Timestamp>,
     /// When the newest snapshot of the workspace's files was taken, as far as the workspace knows.
