@@ -754,6 +754,12 @@ export interface RestoredFrom {
   /** The age of the snapshot when it was restored, in seconds. */
   ageSeconds: number;
   /**
+   * The newest partial snapshot, if files may be lost that it has: it was taken after the restored one,
+   * and leaves out files by `excludes`, `gitignore` or `secrets`. A start does not restore it, because a
+   * sandbox cannot know what it lacks.
+   */
+  newerPartialId?: string;
+  /**
    * The id of the snapshot: the archive with the same files if the storage is `platform`; absent if
    * there is none.
    */
@@ -867,6 +873,11 @@ export interface Summary {
   fullReason?: FullReason;
   /** The bytes in R2 that only it uses: its deletion frees them. Absent while it is being taken. */
   ownBytes?: number;
+  /**
+   * Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace
+   * restores such a snapshot only on request.
+   */
+  partial?: boolean;
   /** What its container ran on. Absent if that is not known, as for snapshots of earlier releases. */
   provenance?: Provenance;
   /** Its ref; absent while it is being taken. */
@@ -1433,7 +1444,7 @@ export interface TreeSnapshot {
   pinned: boolean;
   /** The workspaces that depend on it. */
   dependents: string[];
-  /** The sandboxes that were made from it. */
+  /** The sandboxes that were made from it, newest first. */
   derived: TreeSandbox[];
   /** Whether an automatic save took it. */
   autosave?: boolean;
@@ -1466,6 +1477,11 @@ export interface TreeSnapshot {
   format?: 'squashfs' | 'tar' | 'tar+gzip' | 'tar+zstd' | 'tar+zstd/1' | 'unknown';
   /** Its label. */
   label?: string;
+  /**
+   * Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace
+   * restores such a snapshot only on request.
+   */
+  partial?: boolean;
   /** What its container ran on. */
   provenance?: Provenance;
   /** The size of its archive, in bytes. */
@@ -2102,7 +2118,8 @@ export interface DependsOn {
 /** The time limits after which a workspace stops automatically. */
 export interface Expiry {
   /**
-   * Seconds without a start, fork or update of the workspace, and without a changed file. 0 means never.
+   * Seconds without a start, fork or update of the workspace, without a command, and without a changed
+   * file. 0 means never.
    * @default 600
    */
   idleSeconds?: number;
@@ -2572,11 +2589,16 @@ export interface UpdateWorkspaceOptions extends WorkspaceAddress, WorkspaceSetti
 export interface TurnEnded {
   /** The state of the workspace. */
   state: WorkspaceState;
+  /**
+   * Whether the container has ended by itself: what is in no snapshot may be lost, and nothing can be
+   * saved.
+   */
+  containerEnded?: boolean;
   /** When the newest snapshot of the workspace's files was taken, as far as the workspace knows. */
   lastSavedAt?: string;
   /**
    * When the Worker checks whether files have changed, and saves them; absent if the workspace is not
-   * active, or does not save after turns.
+   * active, if its container has ended, or if it does not save after turns.
    */
   saveDueAt?: string;
   /** Since when changes may be unsaved, because an automatic save failed; absent once a save succeeds. */

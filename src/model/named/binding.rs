@@ -89,6 +89,9 @@ pub struct LastRestore {
     /// restore lost them, and no answer has certainly reported that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_since: Option<Timestamp>,
+    /// The newest partial snapshot that is newer than `created_at`, if files may be lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer_partial_id: Option<SnapshotId>,
     /// The nonce of the marker that the container carries.
     pub nonce: String,
 }
@@ -174,6 +177,7 @@ impl From<&LastRestore> for RestoredFrom {
             snapshot_id: restore.snapshot_id.clone(),
             created_at: restore.created_at,
             age_seconds: u64::try_from(age_millis / 1000).unwrap_or_default(),
+            newer_partial_id: restore.newer_partial_id.clone(),
         }
     }
 }

@@ -262,8 +262,12 @@ impl SnapshotRecord {
 
     /// Returns whether a workspace whose files are in `dir` can be started from the snapshot.
     pub fn is_whole(&self, dir: &Directory) -> bool {
-        let has_all_files = self.excludes.is_empty() && self.gitignore != Some(true);
-        self.dir == *dir && has_all_files && !self.foreign
+        self.dir == *dir && !self.is_partial() && !self.foreign
+    }
+
+    /// Returns whether the snapshot leaves out files, by the options of its capture.
+    pub fn is_partial(&self) -> bool {
+        !self.excludes.is_empty() || self.gitignore == Some(true)
     }
 
     /// Returns why the snapshot was taken; `None` if that is not known.

@@ -14,6 +14,8 @@ mod scope;
 pub mod selection;
 mod tree;
 
+use std::cmp::Reverse;
+
 use super::CloudflareSandboxSnapshotter;
 use super::snapshot::manifest::{to_ancestor, to_derived};
 use crate::model::answer::{SandboxParent, SnapshotNode, WorkspaceLineage};
@@ -51,7 +53,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let truncated = rows.len() > MAX_SNAPSHOTS as usize;
         rows.truncate(MAX_SNAPSHOTS as usize);
         let derivations = self.ledger.derived_sandboxes()?;
-        let derived = derivations.iter().filter(|row| row.task().is_none());
+        let mut derived: Vec<_> = derivations.iter().filter(|row| row.task().is_none()).collect();
+        derived.sort_by_key(|row| Reverse(row.began_at));
         let now = self.now();
         Ok(WorkspaceLineage {
             root_id: sandbox.root_id,
@@ -59,7 +62,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             workspace: sandbox.binding.map(|binding| binding.address),
             runtime: self.runtime()?,
             snapshots: rows.iter().map(|row| snapshot_node(row, &derivations, now)).collect(),
-            derived: derived.map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
+            derived: derived.into_iter().map(|row| (row.snapshot_id.clone(), to_derived(row))).collect(),
             truncated,
         })
     }
@@ -89,6 +92,7 @@ fn snapshot_node(row: &SnapshotRecord, derivations: &[Derivation], now: Timestam
         base: row.base_id().cloned(),
         total_bytes: row.stored().and_then(StoredBackup::restored_bytes),
         pinned: row.pinned,
+        partial: row.is_partial(),
         cause: row.known_cause(),
         autosave: row.autosave,
         expires_at: row.expires_after(now),

@@ -183,6 +183,7 @@ fn deleted_node(snapshot_id: SnapshotId) -> SnapshotNode {
         base: None,
         total_bytes: None,
         pinned: false,
+        partial: false,
         cause: None,
         autosave: false,
         expires_at: None,

@@ -134,6 +134,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             last_used_at: snapshot.last_used_at,
             expires_at: snapshot.expires_after(now),
             pinned: snapshot.pinned,
+            partial: snapshot.is_partial(),
             rescue: snapshot.rescue,
             cause: snapshot.known_cause(),
             autosave: snapshot.autosave,

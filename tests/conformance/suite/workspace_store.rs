@@ -188,6 +188,7 @@ pub fn full_record() -> NamedRecord {
             at: minute_after_start(5),
             may_have_lost: true,
             lost_since: Some(minute_after_start(3)),
+            newer_partial_id: None,
             nonce: "k3f9x2ab".into(),
         }),
         restore_report: RestoreReport::Again,

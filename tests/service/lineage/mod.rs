@@ -182,6 +182,40 @@ fn lineage_with_check_starts_no_sandbox() {
 }
 
 #[test]
+fn sandboxes_of_one_snapshot_are_in_the_tree_newest_first() {
+    let (fixture, snapshot) = Fixture::with_snapshot();
+    let mut made: Vec<_> = (0..8)
+        .map(|_| {
+            fixture.world.advance_clock(1000);
+            fixture.branch(&snapshot).unwrap().sandbox_id().to_string()
+        })
+        .collect();
+    made.reverse();
+    let tree = lineage(&fixture, "agent-42");
+    let derived = tree["root"]["snapshots"][0]["derived"].as_array().unwrap();
+    assert_eq!(derived.iter().map(|sandbox| sandbox["sandboxId"].as_str().unwrap()).collect::<Vec<_>>(), made);
+}
+
+#[test]
+fn partial_snapshot_is_marked_in_the_tree_and_in_lists() {
+    let fixture = Fixture::with_sandbox();
+    for options in [json!({ "excludes": ["*.log"] }), json!({ "gitignore": true }), json!({})] {
+        fixture.world.advance_clock(1000);
+        let mut options = options;
+        options["sandboxId"] = json!("agent-42");
+        fixture.run(Operation::Snapshot, &options).unwrap();
+    }
+    let flags = |snapshots: &Value| {
+        let of = |snapshot: &Value| snapshot.get("partial").cloned();
+        snapshots.as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    let expected = [None, Some(json!(true)), Some(json!(true))];
+    assert_eq!(flags(&lineage(&fixture, "agent-42")["root"]["snapshots"]), expected);
+    let list = fixture.run(Operation::List, &json!({ "sandboxId": "agent-42" })).unwrap();
+    assert_eq!(flags(&list["snapshots"]), expected);
+}
+
+#[test]
 fn tree_names_workspace_of_its_sandbox() {
     let fixture = Fixture::with_workspace();
     let id = fixture.get_workspace("work").unwrap()["sandboxId"].as_str().unwrap().to_owned();

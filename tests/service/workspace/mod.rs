@@ -23,6 +23,7 @@ mod loss_elsewhere;
 mod loss_in_calls;
 mod migrate;
 mod own_directory;
+mod partial;
 mod platform;
 mod platform_loss;
 mod platform_moves;

@@ -20,6 +20,7 @@ pub use super::lineage::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[allow(clippy::struct_excessive_bools)] // They are independent.
 pub struct Summary {
     /// The id of the snapshot.
     pub snapshot_id: SnapshotId,
@@ -68,6 +69,10 @@ pub struct Summary {
     pub expires_at: Option<Timestamp>,
     /// Whether it is pinned: the retention policy never removes it.
     pub pinned: bool,
+    /// Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace restores such a
+    /// snapshot only on request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// Whether it is a rescue snapshot: one of a container that was not the sandbox's own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rescue: bool,

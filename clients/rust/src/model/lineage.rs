@@ -54,7 +54,7 @@ pub struct TreeSnapshot {
     /// The snapshot; only its id if it was removed.
     #[serde(flatten)]
     pub snapshot: SnapshotNode,
-    /// The sandboxes that were made from it.
+    /// The sandboxes that were made from it, newest first.
     pub derived: Vec<TreeSandbox>,
 }
 
@@ -95,6 +95,10 @@ pub struct SnapshotNode {
     /// Why it was taken. Absent if that is not known, as for most snapshots of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<SnapshotCause>,
+    /// Whether it leaves out files, by `excludes`, `gitignore` or `secrets`. A start of a named workspace restores such a
+    /// snapshot only on request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// Whether an automatic save took it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub autosave: bool,
@@ -128,7 +132,7 @@ pub struct WorkspaceLineage {
     pub runtime: Option<Runtime>,
     /// Its snapshots, newest first.
     pub snapshots: Vec<SnapshotNode>,
-    /// The sandboxes that were made from them, each with the id of its snapshot.
+    /// The sandboxes that were made from them, newest first, each with the id of its snapshot.
     pub derived: Vec<(SnapshotId, DerivedSandbox)>,
     /// Whether there are more snapshots than these.
     pub truncated: bool,

@@ -248,7 +248,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         let restoring = ContainerMarker::Restoring(nonce.clone());
         let populated = Self::populated_marker(request, &nonce);
         let restore = source.restore(self.now(), may_have_lost, &nonce);
-        let restore = restore.map(|restore| self.with_lost_since(restore, request)).transpose()?;
+        let restore = restore.map(|restore| self.with_loss(restore, request)).transpose()?;
         self.update_start(|start| {
             (start.saved, start.saved_state) = (None, None);
             start.last_restore.clone_from(&restore);

@@ -147,9 +147,10 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             at: self.now(),
             may_have_lost,
             lost_since: None,
+            newer_partial_id: None,
             nonce,
         };
-        let restore = self.with_lost_since(restore, request)?;
+        let restore = self.with_loss(restore, request)?;
         self.or_destroy(self.complete_platform_start(request, snapshot, restore, hashes).await).await.map(Ok)
     }
 

@@ -47,12 +47,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     }
 
     /// Adds to a restore since when changes may be lost: since its snapshot was taken, or since an earlier time if an earlier
-    /// restore lost files and no answer has certainly reported that.
-    pub(super) fn with_lost_since(&self, restore: LastRestore, request: &EnsureRunningRequest) -> Result<LastRestore> {
+    /// restore lost files and no answer has certainly reported that. And the partial snapshot that may have some of them.
+    pub(super) fn with_loss(&self, restore: LastRestore, request: &EnsureRunningRequest) -> Result<LastRestore> {
         let is_known = restore.may_have_lost && (!request.may_have_lost || request.lost_since.is_some());
         let earlier = self.start_state()?.unreported_since.into_iter().chain(request.lost_since);
         let lost_since = earlier.chain([restore.created_at]).min().filter(|_| is_known);
-        Ok(LastRestore { lost_since, ..restore })
+        let partial = if restore.may_have_lost {
+            self.newest_partial(&request.settings.dir, Some(restore.created_at))?
+        } else {
+            None
+        };
+        Ok(LastRestore { lost_since, newer_partial_id: partial.map(|partial| partial.snapshot_id), ..restore })
     }
 
     /// Returns the restore into the container that carries `marker`, if there was one.

@@ -61,7 +61,8 @@ impl StartSource {
         let Self::Snapshot { snapshot_id, stored, .. } = self else { return None };
         let (storage, snapshot_id, nonce) = (Storage::Archive, Some(snapshot_id.clone()), nonce.to_owned());
         let created_at = stored.created_at;
-        Some(LastRestore { storage, snapshot_id, created_at, at, may_have_lost, lost_since: None, nonce })
+        let (lost_since, newer_partial_id) = (None, None);
+        Some(LastRestore { storage, snapshot_id, created_at, at, may_have_lost, lost_since, newer_partial_id, nonce })
     }
 }
 
@@ -135,13 +136,17 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
                 platform: None,
             });
         }
-        let nothing_restorable = || match &sandbox.binding {
-            Some(binding) => Error::nothing_restorable(&binding.address),
-            None => Error::nothing_to_revive(&self.id),
+        let nothing_restorable = || {
+            let Some(binding) = &sandbox.binding else { return Ok(Error::nothing_to_revive(&self.id)) };
+            let partial = self.newest_partial(dir, None)?;
+            Ok(match partial {
+                Some(partial) => Error::only_partial_restorable(&binding.address, &partial.snapshot_id, &partial.label),
+                None => Error::nothing_restorable(&binding.address),
+            })
         };
         let Some(parent) = sandbox.parent else {
             let is_new = is_named && self.start_state()?.first_started_at.is_none();
-            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable()) };
+            return if is_new || allow_empty { Ok(StartSource::Empty) } else { Err(nothing_restorable()?) };
         };
         match self.sandbox_ledgers()?.get_for_restore(&parent.origin_id, &parent.snapshot_id, &self.id).await {
             Ok(RestoreSource { stored, dependencies, format, platform_snapshot }) => {
@@ -155,7 +160,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             }
             Err(error) if error.code() != Code::SnapshotNotFound => Err(error),
             Err(_) if allow_empty => Ok(StartSource::Empty),
-            Err(error) => Err(nothing_restorable().with_note(error.message())),
+            Err(error) => Err(nothing_restorable()?.with_note(error.message())),
         }
     }
 
@@ -165,6 +170,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         Ok(start.first_started_at.is_some()
             && self.sandbox_record()?.parent.is_none()
             && self.newest_restorable(&start.dir)?.is_none()
+            && self.newest_partial(&start.dir, None)?.is_none()
             && self.current_platform_snapshot(&start.dir)?.is_none())
     }
 
@@ -237,6 +243,14 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     /// Returns the newest snapshot of this sandbox from which a sandbox with its files in `dir` can start.
     pub(in crate::service) fn newest_restorable(&self, dir: &Directory) -> Result<Option<SnapshotRecord>> {
         self.newest_where(PAGE_SIZE, |row| matches!(row.stage, Stage::Ready { .. }) && row.is_whole(dir))
+    }
+
+    /// Returns the newest snapshot of `dir` that leaves out files, if it was taken after a time.
+    pub(super) fn newest_partial(&self, dir: &Directory, after: Option<Timestamp>) -> Result<Option<SnapshotRecord>> {
+        let is_partial =
+            |row: &SnapshotRecord| matches!(row.stage, Stage::Ready { .. }) && row.dir == *dir && row.is_partial();
+        let newest = self.newest_where(PAGE_SIZE, |row| is_partial(row) && !row.foreign)?;
+        Ok(newest.filter(|row| after.is_none_or(|after| row.created_at() > after)))
     }
 
     /// Returns whether this sandbox, with its files in `dir`, can start without these snapshots: from another one of its own.

@@ -121,6 +121,7 @@ pub fn start_state() -> StartState {
             at: minute_after_start(1),
             may_have_lost: true,
             lost_since: Some(minute_after_start(-2)),
+            newer_partial_id: None,
             nonce: "k3f9x2ab".to_owned(),
         }),
         image: Some("0.12.10 0123456789abcdef".into()),

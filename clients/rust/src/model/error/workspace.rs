@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::model::named::{Address, WorkspaceName};
-use crate::model::{Code, Directory, Error, SandboxId, SnapshotId, Timestamp};
+use crate::model::{Code, Directory, Error, Label, SandboxId, SnapshotId, Timestamp};
 
 impl Error {
     /// [`Code::WorkspaceNotFound`], for an address without a workspace.
@@ -150,10 +150,13 @@ impl Error {
     pub fn nothing_to_fork(address: &Address) -> Self {
         Self::new(
             Code::NothingRestorable,
-            format!("The workspace {:?} is not running and has no snapshot.", address.name.as_str()),
             format!(
-                "Start the workspace {:?} with `allowEmpty: true`, which starts it without files if they are lost, and \
-                 fork it while it is active.",
+                "The workspace {:?} is not running and has no snapshot of all of its files.",
+                address.name.as_str()
+            ),
+            format!(
+                "To fork it from a snapshot that leaves out files, pass the id of that snapshot as `from`. Or start the workspace \
+                 {:?}, with `allowEmpty: true` if no snapshot is left, and fork it while it is active.",
                 address.short()
             ),
         )
@@ -163,8 +166,9 @@ impl Error {
     pub fn no_snapshot_to_fork(name: &WorkspaceName) -> Self {
         Self::new(
             Code::NothingRestorable,
-            format!("The workspace {:?} has no snapshot.", name.as_str()),
-            "Omit `from` while the workspace is active: the fork takes a snapshot of the present files.",
+            format!("The workspace {:?} has no snapshot of all of its files.", name.as_str()),
+            "Omit `from` while the workspace is active: the fork takes a snapshot of the present files. To fork it from a snapshot \
+             that leaves out files, pass the id of that snapshot as `from`.",
         )
     }
 
@@ -250,6 +254,23 @@ impl Error {
             "Roll back to a snapshot of a former sandbox, if `list` by the name of the workspace has one: pass its id as \
              `currentSnapshotId` to `workspaces/update`. Otherwise pass `allowEmpty: true` to `workspaces/start` to start without \
              files.",
+        )
+    }
+
+    /// [`Code::NothingRestorable`], for a start of a workspace that has lost its files and has only partial snapshots.
+    pub fn only_partial_restorable(workspace: &Address, newest: &SnapshotId, label: &Label) -> Self {
+        Self::new(
+            Code::NothingRestorable,
+            format!(
+                "The workspace {:?} has lost its files, and each of its snapshots leaves out files, by `excludes`, `gitignore` or \
+                 `secrets`. The newest one is {newest} ({:?}).",
+                workspace.name.as_str(),
+                label.as_str()
+            ),
+            format!(
+                "To continue without the files that it leaves out, pass `currentSnapshotId: \"{newest}\"` to `workspaces/update`. \
+                 `allowEmpty: true` of `workspaces/start` starts without any files."
+            ),
         )
     }
 }

@@ -351,6 +351,10 @@ pub struct RestoredFrom {
     pub created_at: Timestamp,
     /// The age of the snapshot when it was restored, in seconds.
     pub age_seconds: u64,
+    /// The newest partial snapshot, if files may be lost that it has: it was taken after the restored one, and leaves out files by
+    /// `excludes`, `gitignore` or `secrets`. A start does not restore it, because a sandbox cannot know what it lacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newer_partial_id: Option<SnapshotId>,
 }
 
 /// A snapshot that is kept because other sandboxes need it, or because it is pinned.

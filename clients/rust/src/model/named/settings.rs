@@ -124,7 +124,7 @@ pub enum OnFailure {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expiry {
-    /// Seconds without a start, fork or update of the workspace, and without a changed file. 0 means never.
+    /// Seconds without a start, fork or update of the workspace, without a command, and without a changed file. 0 means never.
     #[cfg_attr(feature = "schema", schemars(range(max = MAX_EXPIRY_SECONDS)))]
     pub idle_seconds: u64,
     /// Seconds after the last start, regardless of activity. 0 means never.
