@@ -193,6 +193,26 @@ impl Failure {
         if ids.is_empty() { self } else { self.with_sentence(&format!("Ids in the answer: {}.", ids.join(", "))) }
     }
 
+    /// Returns how the workspace was started for the call before it failed.
+    pub fn started(&self) -> Option<&StartedForExec> {
+        match self {
+            Self::Reported(report) => report.started.as_ref(),
+            Self::OutputClosed => None,
+        }
+    }
+
+    /// Replaces how the workspace was started with the start for an earlier call of the command.
+    #[must_use]
+    pub fn with_first_start(mut self, first: &StartedForExec) -> Self {
+        if let Self::Reported(report) = &mut self
+            && let Some(started) = report.started.replace(first.clone())
+            && let (Some(note), Some(of_first)) = (started.loss_note(), first.loss_note())
+        {
+            report.message = report.message.replace(note, of_first);
+        }
+        self
+    }
+
     /// Sets the sandbox of the call, or its workspace as `@name`.
     #[must_use]
     pub fn of_target(mut self, target: Option<String>) -> Self {

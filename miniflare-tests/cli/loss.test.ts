@@ -80,6 +80,41 @@ test('a file that is lost is not found, and the error says that the workspace wa
   );
 });
 
+const PLACE = /already in place|earlier start/;
+
+for (const command of [
+  ['cat', `@${NAME}:missing.txt`],
+  ['ls', `@${NAME}:missing`],
+  ['cp', `@${NAME}:missing`, '.'],
+])
+  test(`\`${command.slice(0, 2).join(' ')}\` reports the start once, in the error`, async () => {
+    const { status, stderr } = await cli.run(command);
+    assert.equal(status, 3);
+    assert.match(stderr, /^error\[FILE_NOT_FOUND\].* The sandbox was started for this call/);
+    assert.doesNotMatch(stderr, PLACE);
+  });
+
+test('a copy reports the start for its first call, whose failure it does not report', async () => {
+  const copy = ['cp', import.meta.filename, `@${NAME}:zz`, '--force'];
+  const { status, stderr } = await cli.run(copy);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, RESTORED);
+});
+
+test('the document of a copy has the start for its first call', async () => {
+  const { started } = await cli.json('cp', import.meta.filename, `@${NAME}:zz`, '--force');
+  assert.deepEqual([started.how, started.mayHaveLost], ['restored', true]);
+});
+
+test('a copy of a directory reports the start for its first call', async () => {
+  await cli.run(['exec', `@${NAME}`, 'mkdir -p d && touch d/a']);
+  for (const verb of ['stop', 'start']) await cli.run(['workspace', verb, NAME]);
+  await world.kill(await cli.id('workspace', 'start', NAME));
+  const { status, stderr } = await cli.run(['cp', `@${NAME}:d`, '-']);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, RESTORED);
+});
+
 test('one further command repeats the warning, in case the first answer was lost', async () => {
   await cli.run(['workspace', 'start', NAME]);
   const warn = async () => (await cli.run(['exec', `@${NAME}`, 'true'])).stderr;

@@ -35,6 +35,14 @@ pub struct Context {
     pub(super) snapshot_search: RefCell<Option<SnapshotSearch>>,
     /// The workspaces that the command selects, with their present sandboxes.
     pub(super) selected: RefCell<Vec<(SandboxId, Address)>>,
+    /// The start of the workspace for the first call of the command that started it.
+    first_start: RefCell<Option<FirstStart>>,
+}
+
+/// The start of a workspace for a call. The answers of further calls repeat it as an earlier one.
+struct FirstStart {
+    started: StartedForExec,
+    is_reported: bool,
 }
 
 impl Context {
@@ -47,6 +55,7 @@ impl Context {
             output,
             snapshot_search: RefCell::new(None),
             selected: RefCell::default(),
+            first_start: RefCell::default(),
         })
     }
 
@@ -82,7 +91,8 @@ impl Context {
         let key = key_of(options);
         let _tracker = interrupt::track_call(effect, key);
         let _spinner = Spinner::start(format!("{operation}…"));
-        let answer = self.server.call(operation, options.clone()).and_then(Answer::of)?;
+        let answer = self.server.call(operation, options.clone()).and_then(Answer::of);
+        let answer = answer.map_err(|failure| self.remember_start_of(failure))?;
         self.warn_of_loss_in(&answer.raw);
         Ok(Answer { key: key.map(str::to_owned), ..answer })
     }
@@ -101,7 +111,7 @@ impl Context {
     pub fn exec_stream(&self, request: &ExecRequest, input: Option<impl Read>) -> Result<BodyReader<'static>> {
         let options = request.to_json();
         let stream = self.server.exec_stream(&options, input);
-        stream.map_err(|failure| self.explain_target(failure, &options))
+        stream.map_err(|failure| self.explain_target(self.remember_start_of(failure), &options))
     }
 
     /// Writes a file of a running sandbox, whose content is the input.
@@ -113,7 +123,7 @@ impl Context {
         }
         let _tracker = interrupt::track_call(Effect::Changes, None);
         let written = self.server.write_file(&options, content).and_then(Answer::of);
-        let written = written.map_err(|failure| self.explain_target(failure, &options))?;
+        let written = written.map_err(|failure| self.explain_target(self.remember_start_of(failure), &options))?;
         self.warn_of_loss_in(&written.raw);
         Ok(written)
     }
@@ -123,9 +133,45 @@ impl Context {
         self.suggest_workspace(failure, options).of_target(self.target_of(options))
     }
 
-    /// Warns of the start of a workspace or a sandbox for a call if files may be lost. In JSON mode, the answer has it.
+    /// Warns of the start of a workspace or a sandbox for a call if files may be lost, unless an earlier call of the command started
+    /// it. In JSON mode, the answer has it.
     pub fn warn_of_loss(&self, started: Option<&StartedForExec>) {
-        self.warn_except_in_json(started.and_then(loss_warning));
+        if started.is_some_and(|started| self.remember_start(started)) && !self.output.json {
+            self.warn_of_unreported_start();
+        }
+    }
+
+    /// Warns of the start for a call whose failure was not reported.
+    pub(super) fn warn_of_unreported_start(&self) {
+        self.warn_except_in_json(self.take_unreported_start().as_ref().and_then(loss_warning));
+    }
+
+    /// Returns the first start if nothing has reported it, which the caller does.
+    pub(super) fn take_unreported_start(&self) -> Option<StartedForExec> {
+        let mut first = self.first_start.borrow_mut();
+        let first = first.as_mut().filter(|first| !first.is_reported)?;
+        first.is_reported = true;
+        Some(first.started.clone())
+    }
+
+    /// Remembers the start of the workspace in a failure, which the command may not report.
+    fn remember_start_of(&self, failure: Failure) -> Failure {
+        if let Some(started) = failure.started() {
+            self.remember_start(started);
+        }
+        failure
+    }
+
+    /// Remembers a start, and returns whether it is the first one, or the first one that may have lost files.
+    fn remember_start(&self, started: &StartedForExec) -> bool {
+        let mut first = self.first_start.borrow_mut();
+        let is_first = first.as_ref().is_none_or(|FirstStart { started: first, .. }| {
+            first.may_have_lost != Some(true) && started.may_have_lost == Some(true)
+        });
+        if is_first {
+            *first = Some(FirstStart { started: started.clone(), is_reported: false });
+        }
+        is_first
     }
 
     /// Prints warnings of lost files. In JSON mode, the answer has what they say.

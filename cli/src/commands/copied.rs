@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sandbox_snapshotter_client::model::exec::StartedForExec;
 use sandbox_snapshotter_client::model::files::FileDescription;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -85,6 +86,14 @@ impl Copied {
         let Answer { raw, value: FileDescription { path, .. }, .. } = answer;
         let text = totals.text(&format!("{operand}:{path}"));
         Self { document: with(raw, [("copied", json!(totals))]), text, path }
+    }
+
+    /// Adds how the workspace was started for the command to the document.
+    pub fn after_start(self, started: Option<StartedForExec>) -> Self {
+        match started {
+            Some(started) => Self { document: with(self.document, [("started", json!(started))]), ..self },
+            None => self,
+        }
     }
 
     /// Prints it.

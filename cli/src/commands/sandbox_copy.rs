@@ -25,7 +25,21 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 
 /// Copies a file or a directory between this machine and a running sandbox or a workspace. Returns `None` for the standard output.
-pub fn copy(context: &Context, command: &Cp, (target, path, copy): Between<'_>) -> Result<Option<Copied>> {
+pub fn copy(context: &Context, command: &Cp, between: Between<'_>) -> Result<Option<Copied>> {
+    match copy_between(context, command, between) {
+        Ok(Some(copied)) if context.output.json => Ok(Some(copied.after_start(context.take_unreported_start()))),
+        Err(failure) if failure.started().is_some() => {
+            let first = context.take_unreported_start();
+            Err(first.iter().fold(failure, Failure::with_first_start))
+        }
+        copied => {
+            context.warn_of_unreported_start();
+            copied
+        }
+    }
+}
+
+fn copy_between(context: &Context, command: &Cp, (target, path, copy): Between<'_>) -> Result<Option<Copied>> {
     let files = sandbox_files(context, target, &command.lineage_scope)?;
     let path = parse_path(path)?;
     match copy {

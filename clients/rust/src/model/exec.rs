@@ -59,6 +59,16 @@ pub struct StartedForExec {
     pub lost_since: Option<Timestamp>,
 }
 
+impl StartedForExec {
+    /// Returns the sentence about lost files in the message of an error; `None` if no files may be lost.
+    pub fn loss_note(&self) -> Option<&'static str> {
+        (self.may_have_lost == Some(true)).then_some(match self.how {
+            StartOutcome::Running => "An earlier start may have lost changes that are in no snapshot.",
+            _ => "The sandbox was started for this call, and changes that are in no snapshot may be lost.",
+        })
+    }
+}
+
 /// The outputs of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -34,7 +34,6 @@ mod workspace;
 use serde::{Deserialize, Serialize};
 
 use super::exec::StartedForExec;
-use super::named::answer::StartOutcome;
 use super::{Code, Failure, Kind};
 
 /// The result of every fallible function of the model and of the Worker.
@@ -150,11 +149,8 @@ impl Error {
     #[must_use]
     pub fn after_start(mut self, started: Option<StartedForExec>) -> Self {
         let Some(started) = started else { return self };
-        if started.may_have_lost == Some(true) {
-            self = self.with_note(match started.how {
-                StartOutcome::Running => "An earlier start may have lost changes that are in no snapshot.",
-                _ => "The sandbox was started for this call, and changes that are in no snapshot may be lost.",
-            });
+        if let Some(note) = started.loss_note() {
+            self = self.with_note(note);
         }
         self.started = Some(Box::new(started));
         self
