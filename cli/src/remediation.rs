@@ -95,6 +95,9 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use sandbox_snapshotter_client::model;
 
     use super::*;
@@ -110,6 +113,29 @@ mod tests {
                 assert!(!remediation.contains(word), "{remediation}");
             }
         }
+    }
+
+    #[test]
+    fn texts_of_the_server_name_the_operations_of_the_api() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/rust/src/model/error");
+        let files = fs::read_dir(folder).unwrap();
+        let sources: Vec<_> = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+        let lines = sources.iter().flat_map(|source| source.lines()).map(str::trim_start);
+        let texts: Vec<_> = lines
+            .filter(|line| !line.starts_with("//"))
+            .map(|line| line.replace("\\\"", "'"))
+            // A line without quotes continues a text.
+            .flat_map(|line| {
+                let parts: Vec<_> = line.split('"').map(str::to_owned).collect();
+                let is_whole = parts.len() < 2 && line.ends_with('\\');
+                parts.into_iter().enumerate().filter(move |(index, _)| is_whole || index % 2 == 1).map(|(_, part)| part)
+            })
+            .collect();
+        assert!(texts.iter().any(|text| text.contains("`tokens/create`")));
+        // Functions of the platform and of its SDK.
+        let is_of_platform = |text: &str| ["createBackup()", "getSandbox()"].iter().any(|name| text.contains(name));
+        let calls: Vec<_> = texts.iter().filter(|text| text.contains("()") && !is_of_platform(text)).collect();
+        assert!(calls.is_empty(), "{calls:?}");
     }
 
     #[test]

@@ -227,7 +227,8 @@ fn delete(context: &Context, command: &Delete) -> Result<Exit> {
     let explain = |failure: Failure| match &command.selector {
         SnapshotSelector { target: Some(target), snapshot: Some(snapshot), .. } => {
             let selected = shell_words([target.as_str(), snapshot]);
-            failure.with_term("unpin()", &format!("`snapshotter snapshot unpin {selected}`"))
+            let unpin = format!("`snapshotter snapshot unpin {selected}`");
+            failure.with_term("`unpin`", &unpin).with_term("unpin()", &unpin)
         }
         _ => failure,
     };

@@ -73,12 +73,16 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 22] = [
+const COMMANDS: [(&str, &str); 26] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
     ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
     ("with start() or getOrCreate()", "with `snapshotter workspace start`"),
+    ("with `workspaces/start` or `workspaces/getOrCreate`", "with `snapshotter workspace start`"),
+    ("a cursor that `list` returned", "a cursor that `snapshotter snapshot list` printed"),
+    ("Unpin it with `unpin`", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
     ("Unpin it with unpin()", "Unpin it with `snapshotter snapshot unpin SANDBOX|@NAME ID`"),
+    ("Pass an id that `tokens/list` returns", "Pass an id that `snapshotter tokens list` prints"),
     ("Pass an id that tokens.list() returns", "Pass an id that `snapshotter tokens list` prints"),
     ("`image: null`", "`--default-image`"),
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
@@ -249,7 +253,7 @@ mod tests {
             ),
             (Error::token_id_invalid("nope"), "Pass an id that `snapshotter tokens list` prints."),
             (
-                Error::nothing_restorable(&Address::parse("notebook").unwrap()),
+                Error::nothing_restorable(&Address::parse("default/notebook").unwrap()),
                 "has one: `snapshotter workspace rollback NAME ID`. Otherwise use `snapshotter",
             ),
             (

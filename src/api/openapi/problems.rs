@@ -89,7 +89,7 @@ fn example_text(code: Code) -> Option<(&'static str, &'static str)> {
         ),
         Code::SnapshotNotFound => (
             "There is no snapshot snap-abcdefghij012345 of \"agent-42\".",
-            "Use another snapshot: list() returns the existing ones.",
+            "Use another snapshot: `list` returns the existing ones.",
         ),
         Code::WorkspaceNotFound => (
             "The tenant \"acme\" has no workspace \"project\".",

@@ -32,7 +32,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         }
         let cursor = cursor.unwrap_or(DiffCursor { path: Vec::new(), listing: None });
         if cursor.listing.is_some() {
-            return Err(Error::invalid_cursor("diff()"));
+            return Err(Error::invalid_cursor("diff"));
         }
         let after = Name::from(&cursor.path[..]);
         let request = archive::DiffRequest { after, limit: limit as usize, listing: None };
@@ -80,7 +80,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
 pub(super) fn failure_of(snapshot: &LocatedSnapshot, outcome: Outcome) -> Error {
     let id = snapshot.location.id();
     match outcome {
-        Outcome::InvalidPath(_) => Error::invalid_cursor("diff()"),
+        Outcome::InvalidPath(_) => Error::invalid_cursor("diff"),
         Outcome::NotFound | Outcome::NotADirectory | Outcome::NotAFile => {
             Error::backup_damaged(id, "an entry can't be read at its path")
         }

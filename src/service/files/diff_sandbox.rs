@@ -39,7 +39,7 @@ pub async fn diff<P: Ports>(ports: &Rc<P>, request: DiffRequest) -> Result<Snaps
     let FileSource::Sandbox(files) = *to else { return Err(Error::internal()) };
     let (after, position) = match cursor {
         Some(DiffCursor { path, listing: Some(position) }) => (path, Some(position)),
-        Some(_) => return Err(Error::invalid_cursor("diff()")),
+        Some(_) => return Err(Error::invalid_cursor("diff")),
         None => (Vec::new(), None),
     };
     let snapshot = ports.sandbox_ledgers()?.locate_snapshot(&from).await?;

@@ -88,7 +88,7 @@ fn delete_of_pinned_snapshot_is_refused_until_unpin() {
     fixture.run(Operation::Pin, &by_ref(&snapshot)).unwrap();
     let error = delete(&fixture, &snapshot).expect_code(Code::SnapshotHasDependents);
     assert!(error.message().contains("is pinned"), "{error}");
-    assert!(error.remediation().starts_with("Unpin it with unpin(), or pass"), "{}", error.remediation());
+    assert!(error.remediation().starts_with("Unpin it with `unpin`, or pass"), "{}", error.remediation());
     fixture.run(Operation::Unpin, &by_ref(&snapshot)).unwrap();
     delete(&fixture, &snapshot).unwrap();
 }

@@ -34,7 +34,7 @@ impl DiffCursor {
         let listing = listing.map(|listing| ListingPosition::parse(listing).ok_or(()));
         match (path, listing.transpose()) {
             (Some(path), Ok(listing)) => Ok(Self { path, listing }),
-            _ => Err(Error::invalid_cursor("diff()")),
+            _ => Err(Error::invalid_cursor("diff")),
         }
     }
 }

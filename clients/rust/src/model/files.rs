@@ -89,7 +89,7 @@ pub struct FileCursor(pub Vec<u8>);
 impl FileCursor {
     /// Parses a cursor that a list returned.
     pub fn parse(text: &str) -> Result<Self> {
-        Base64UrlUnpadded::decode_vec(text).map(Self).map_err(|_| Error::invalid_cursor("files.list()"))
+        Base64UrlUnpadded::decode_vec(text).map(Self).map_err(|_| Error::invalid_cursor("files/list"))
     }
 }
 

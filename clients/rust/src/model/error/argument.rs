@@ -53,7 +53,7 @@ impl Error {
     /// [`Code::InvalidArgument`], for a cursor that the operation `list` did not return.
     pub fn invalid_cursor(list: &str) -> Self {
         Self::invalid_argument(
-            format!("`cursor` is not a cursor that {list} returned"),
+            format!("`cursor` is not a cursor that `{list}` returned"),
             "Start again without a cursor.",
         )
     }

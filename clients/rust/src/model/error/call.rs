@@ -40,7 +40,7 @@ impl Error {
         Self::new(
             Code::Aborted,
             "The caller's AbortSignal fired. The operation continues if it had begun; otherwise it does not run.",
-            "Call getByName() to see the outcome.",
+            "Call `workspaces/getByName` to see the outcome.",
         )
     }
 

@@ -4,7 +4,7 @@ use crate::model::{Code, Error};
 
 const SEND_TOKEN: &str = "Send the header `Authorization: Bearer <token>`, with the API_TOKEN or an access token.";
 
-const ASK_FOR_TOKEN: &str = "Ask the application for another token from tools.grant().";
+const ASK_FOR_TOKEN: &str = "Ask the application for another token from `tools/grant`.";
 
 impl Error {
     /// [`Code::R2BindingMissing`], when no R2 bucket is bound as `binding`.
@@ -121,7 +121,7 @@ impl Error {
         )
     }
 
-    /// [`Code::ApiTokenMissing`], for `tools.grant()`.
+    /// [`Code::ApiTokenMissing`], for ``tools/grant``.
     pub fn grants_closed() -> Self {
         Self::new(
             Code::ApiTokenMissing,

@@ -12,7 +12,8 @@ impl Error {
                 id.as_str()
             ),
             "Omit `image`, or pass `image: null`. To choose images, use the runtime `container` with a class of \
-             sandbox-snapshotter-client/container: create() takes `runtime`, and migrate() moves a workspace.",
+             sandbox-snapshotter-client/container: `workspaces/create` takes `runtime`, and `workspaces/migrate` moves a \
+             workspace.",
         )
     }
 

@@ -7,7 +7,7 @@ use crate::model::{
     BackupId, Code, DirectoryBackup, Error, PROVIDER_ID, SCHEMA_VERSION, SandboxId, ShortRef, SnapshotRef,
 };
 
-const PASS_UNCHANGED: &str = "Pass the ref back exactly as snapshot() returned it.";
+const PASS_UNCHANGED: &str = "Pass the ref back exactly as `snapshot` returned it.";
 
 impl Error {
     /// [`Code::InvalidRef`], for a value that is not a snapshot ref.
@@ -37,7 +37,7 @@ impl Error {
         Self::new(
             Code::InvalidRef,
             "The snapshot ref has no signature: an earlier version created it, or part of it is missing.",
-            "Pass the ref back exactly as snapshot() returned it. Import a backup of an earlier version with import().",
+            "Pass the ref back exactly as `snapshot` returned it. Import a backup of an earlier version with `import`.",
         )
     }
 
@@ -46,7 +46,7 @@ impl Error {
         Self::new(
             Code::InvalidRef,
             format!("The workspace ref cannot be read: {why}"),
-            "Pass the ref back exactly as restore() or branch() returned it.",
+            "Pass the ref back exactly as `restore` or `branch` returned it.",
         )
     }
 
@@ -135,7 +135,7 @@ impl Error {
                 r#ref.snapshot_id(),
                 r#ref.origin_id().as_str()
             ),
-            "Pass the ref exactly as snapshot() returned it. After key rotations, get() returns a ref with a new \
+            "Pass the ref exactly as `snapshot` returned it. After key rotations, `get` returns a ref with a new \
              signature.",
         )
     }
@@ -150,7 +150,7 @@ impl Error {
                 short.snapshot_id(),
                 short.origin_id().as_str()
             ),
-            "Pass the `shortRef` exactly as it was returned. After key rotations, get() returns one with a new signature.",
+            "Pass the `shortRef` exactly as it was returned. After key rotations, `get` returns one with a new signature.",
         )
     }
 
@@ -159,7 +159,7 @@ impl Error {
         Self::new(
             Code::RefMismatch,
             format!("The snapshot ref of {} does not match the ledger.", r#ref.snapshot_id()),
-            "Use the ref that get() returns.",
+            "Use the ref that `get` returns.",
         )
     }
 

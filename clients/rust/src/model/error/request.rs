@@ -96,7 +96,7 @@ impl Error {
         Self::invalid_argument(
             message,
             "Select the workspaces in the URL, such as /mcp?sandbox=agent-42 or /mcp?workspace=project, or use a token that \
-             tools.grant() returned.",
+             `tools/grant` returned.",
         )
     }
 

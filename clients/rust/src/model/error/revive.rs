@@ -12,7 +12,7 @@ impl Error {
                 id.as_str(),
                 address.name.as_str()
             ),
-            format!("Start the workspace {:?} with start() or getOrCreate().", address.short()),
+            format!("Start the workspace {:?} with `workspaces/start` or `workspaces/getOrCreate`.", address.short()),
         )
     }
 

@@ -9,7 +9,7 @@ use crate::model::named::{Address, WorkspaceName};
 use crate::model::similar::most_similar;
 use crate::model::{Code, Directory, Error, Label, SandboxId, Selector, SnapshotId, Timestamp};
 
-const USE_ANOTHER: &str = "Use another snapshot: list() returns the existing ones.";
+const USE_ANOTHER: &str = "Use another snapshot: `list` returns the existing ones.";
 
 /// The number of labels that the error of an unknown label names.
 const MAX_LABELS: usize = 5;
@@ -235,14 +235,14 @@ impl Error {
     pub fn snapshot_has_dependents(id: &SnapshotId, pinned: bool, dependents: &[SandboxId]) -> Self {
         let names: Vec<_> = dependents.iter().map(|dependent| format!("{:?}", dependent.as_str())).collect();
         let (reason, remediation) = match (pinned, names.as_slice()) {
-            (true, []) => ("is pinned".to_owned(), "Unpin it with unpin(), or pass `force: true` to delete it anyway."),
+            (true, []) => ("is pinned".to_owned(), "Unpin it with `unpin`, or pass `force: true` to delete it anyway."),
             (false, names) => (
                 format!("is needed by {}", names.join(", ")),
                 "Take a snapshot of each of these sandboxes that is still used, or pass `force: true` to delete it anyway.",
             ),
             (true, names) => (
                 format!("is pinned and needed by {}", names.join(", ")),
-                "Unpin it with unpin(), and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
+                "Unpin it with `unpin`, and take a snapshot of each sandbox that depends on it; or pass `force: true` to \
                  delete it anyway.",
             ),
         };

@@ -6,7 +6,7 @@ use crate::model::operation::Operation;
 use crate::model::token::Permission;
 use crate::model::{Code, Error, Failure};
 
-const ASK_FOR_TOKEN: &str = "Use another token, which an administrator creates with tokens.create().";
+const ASK_FOR_TOKEN: &str = "Use another token, which an administrator creates with `tokens/create`.";
 
 impl Error {
     /// [`Code::Unauthorized`], for a token that does not exist: it was revoked, or never created, or its secret is wrong.
@@ -153,7 +153,7 @@ impl Error {
     pub fn token_id_invalid(text: &str) -> Self {
         Self::invalid_argument(
             format!("`id` is {}, which is not the id of a token", quoted(text)),
-            "Pass an id that tokens.list() returns. It is also the part of a token before its secret.",
+            "Pass an id that `tokens/list` returns. It is also the part of a token before its secret.",
         )
     }
 }

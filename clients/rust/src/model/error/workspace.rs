@@ -21,8 +21,8 @@ impl Error {
             Code::SandboxNotRunning,
             format!("The workspace {:?} is not running: it has no container.", address.name.as_str()),
             format!(
-                "Start the workspace {:?} with start() or getOrCreate(), which restores its newest snapshot, then try \
-                 again.",
+                "Start the workspace {:?} with `workspaces/start` or `workspaces/getOrCreate`, which restores its newest \
+                 snapshot, then try again.",
                 address.short()
             ),
         )

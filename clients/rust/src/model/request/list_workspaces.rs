@@ -39,5 +39,5 @@ impl ListWorkspacesRequest {
 }
 
 fn check_cursor(cursor: Option<&str>) -> Result<Option<WorkspaceName>> {
-    cursor.map(WorkspaceName::parse).transpose().map_err(|_| Error::invalid_cursor("list()"))
+    cursor.map(WorkspaceName::parse).transpose().map_err(|_| Error::invalid_cursor("workspaces/list"))
 }

@@ -22,7 +22,7 @@ request! {
         pub instance_type: InstanceType = |text| text.as_deref().map_or(Ok(InstanceType::default()), InstanceType::parse),
         /// The cursor of the previous page: the page begins after this name.
         pub cursor: Option<WorkspaceName> = |cursor| {
-            cursor.as_deref().map(WorkspaceName::parse).transpose().map_err(|_| Error::invalid_cursor("usage()"))
+            cursor.as_deref().map(WorkspaceName::parse).transpose().map_err(|_| Error::invalid_cursor("usage"))
         },
         /// The maximum number of workspaces on the page.
         #[cfg_attr(feature = "schema", schemars(range(min = 1, max = Self::MAX_LIMIT), extend("default" = Self::DEFAULT_LIMIT)))]

@@ -176,7 +176,7 @@ impl SnapshotCursor {
                 snapshot_id: SnapshotId::parse(id).ok()?,
             })
         };
-        decode().ok_or_else(|| Error::invalid_cursor("list()"))
+        decode().ok_or_else(|| Error::invalid_cursor("list"))
     }
 }
 
