@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 import { EMPTY, Cli, fakeServer, start, withServer } from './cli.ts';
 import { TOKEN, type World } from '../world.ts';
@@ -31,8 +32,8 @@ const closedAddress = () => withServer(createTcpServer(), (address) => Promise.r
 test('a list with many workspaces without a known save is one call', async () => {
   const at = '2026-11-20T05:00:00.000Z';
   for (const [count, calls] of [
-    [30, 31],
-    [31, 1],
+    [100, 101],
+    [101, 1],
   ] as const) {
     const entry = (_: unknown, index: number) => ({
       ...{
@@ -46,8 +47,12 @@ test('a list with many workspaces without a known save is one call', async () =>
     });
     const workspaces = Array.from({ length: count }, entry);
     const paths: (string | undefined)[] = [];
-    const listen: RequestListener = (request, response) => {
+    let [current, most] = [0, 0];
+    const listen: RequestListener = async (request, response) => {
       paths.push(request.url);
+      most = Math.max(most, ++current);
+      await setTimeout(10);
+      current--;
       response.end(JSON.stringify(request.url?.endsWith('/list') ? { workspaces } : {}));
     };
     const { status, stdout, stderr } = await withServer(fakeServer(listen), (server) =>
@@ -59,6 +64,7 @@ test('a list with many workspaces without a known save is one call', async () =>
       [saved, /`\?` means unknown/.test(stderr)],
       calls === 1 ? ['?', true] : ['never', false],
     );
+    assert.equal(most, Math.min(calls, 8));
   }
 });
 

@@ -79,6 +79,19 @@ impl Context {
         self.send(operation, &options.to_json(), Effect::Reads)
     }
 
+    /// As [`call_without_suggestions`](Self::call_without_suggestions), for several options, a few at the same time. Returns the results
+    /// in the order of the options.
+    pub fn call_each<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        options: impl IntoIterator<Item = impl Options>,
+    ) -> Vec<Result<Answer<T>>> {
+        let options: Vec<_> = options.into_iter().map(|options| options.to_json()).collect();
+        let _tracker = interrupt::track_call(Effect::Reads, None);
+        let _spinner = Spinner::start(format!("{operation}…"));
+        self.server.call_each(operation, &options).into_iter().map(|answer| answer.and_then(Answer::of)).collect()
+    }
+
     fn call<T: DeserializeOwned>(&self, operation: &str, options: &impl Options, effect: Effect) -> Result<Answer<T>> {
         let options = options.to_json();
         self.send(operation, &options, effect).map_err(|failure| {

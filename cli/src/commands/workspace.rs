@@ -291,10 +291,11 @@ fn add_last_saves(context: &Context, tenant: &Tenant, page: &mut Answer<Workspac
         return;
     }
     let entries = value.workspaces.iter_mut().enumerate();
-    for (index, entry) in entries.filter(|(_, entry)| last_snapshot::may_be_newer(entry)) {
-        let address = Address { tenant: tenant.clone(), name: entry.name.clone() };
+    let entries: Vec<_> = entries.filter(|(_, entry)| last_snapshot::may_be_newer(entry)).collect();
+    let addresses = entries.iter().map(|(_, entry)| Address { tenant: tenant.clone(), name: entry.name.clone() });
+    let described = context.call_each::<WorkspaceDescription>("workspaces/getByName", addresses);
+    for ((index, entry), described) in entries.into_iter().zip(described) {
         // The workspace may be deleted by now.
-        let described = context.call_without_suggestions::<WorkspaceDescription>("workspaces/getByName", &address);
         let Ok(Answer { value: described, .. }) = described else { continue };
         let row = raw.get_mut(<WorkspacePage as lists::Page>::ROWS);
         let Some(row) = row.and_then(|rows| rows.get_mut(index)?.as_object_mut()) else { continue };

@@ -23,7 +23,7 @@ pub fn rows(
 }
 
 /// The largest number of workspaces of a page whose newest snapshots are read: each one is a call.
-const MAX_READ: usize = 30;
+const MAX_READ: usize = 100;
 
 /// Returns whether a workspace may have a newer snapshot than the list knows: it has none of those that callers take.
 pub fn may_be_newer(entry: &WorkspaceEntry) -> bool {

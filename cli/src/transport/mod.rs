@@ -3,7 +3,9 @@
 mod connection;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Read;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_executor::block_on;
@@ -27,6 +29,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum size of an answer, in bytes. The longest diff has 4 MiB, and its JSON encoding may be six times as long.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
+
+/// The maximum number of calls at the same time.
+const MAX_CONCURRENT_CALLS: usize = 8;
 
 /// The server of one address.
 #[derive(Clone)]
@@ -62,6 +67,28 @@ impl Server {
         let foreign_answer = call.foreign_answer.clone();
         block_on(Client::new(call).call(operation, options))
             .map_err(|error| self.to_failure(error, foreign_answer.borrow().as_deref()))
+    }
+
+    /// Calls an operation with each of several options, a few at the same time. Returns the results in the order of the options.
+    pub fn call_each(&self, operation: &str, options: &[Value]) -> Vec<Result<Value>> {
+        let count = options.len().min(MAX_CONCURRENT_CALLS);
+        let results = thread::scope(|scope| {
+            let call_part = |first: usize| {
+                // A connection records whether the request of one call was sent.
+                let server = Self::of(self.settings());
+                let part = options.iter().enumerate().skip(first).step_by(count);
+                scope.spawn(move || {
+                    part.map(|(index, options)| (index, server.call(operation, options.clone()))).collect::<Vec<_>>()
+                })
+            };
+            let threads: Vec<_> = (0..count).map(call_part).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect::<BTreeMap<_, _>>()
+        });
+        results.into_values().collect()
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { address: self.address.clone(), token: self.token.clone(), timeout: self.timeout }
     }
 
     /// Downloads a file of a snapshot. The time limit is that of the begin of the response.
@@ -292,7 +319,7 @@ impl Transport for Call<'_> {
     }
 
     async fn sleep(&self, duration: Duration) {
-        std::thread::sleep(duration);
+        thread::sleep(duration);
     }
 
     fn random(&self) -> Result<[u8; 16], TransportError> {
