@@ -14,8 +14,8 @@ use crate::args::workspace::Delete;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
+use crate::output::deleted::Deleted;
 use crate::output::render::count;
-use crate::output::workspaces::Deleted;
 use crate::output::{print_failure, print_json};
 
 /// Runs the command. Of several workspaces, each is deleted in order, also after another one failed. The exit status is that of

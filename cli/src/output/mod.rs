@@ -3,13 +3,14 @@
 //! - [`answer`]: the answers of the server
 //! - [`stream`]: writing to the standard output
 //! - [`render`], [`named`], [`times`], [`sanitize`], [`style`], [`table`], [`spinner`]: sizes and times, escaping, colors, tables, progress
-//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`patch`], [`tree`], [`tools`],
+//! - [`snapshots`], [`files`], [`changes`], [`workspaces`], [`deleted`], [`stopped`], [`switched`], [`retention`], [`checkpoints`], [`diff`], [`patch`], [`tree`], [`tools`],
 //!   [`tokens`], [`health`], [`exec`], [`commands`], [`revive`], [`hooks`], [`loss`], [`last_snapshot`]: the text output of each answer
 
 pub mod answer;
 pub mod changes;
 pub mod checkpoints;
 mod commands;
+pub mod deleted;
 pub mod diff;
 pub mod exec;
 pub mod files;

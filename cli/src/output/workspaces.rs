@@ -1,20 +1,16 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter_client::model::named::answer::{
-    DeletedWorkspace, ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription,
-    WorkspaceEntry, WorkspacePage, WorkspaceProblem,
+    ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription, WorkspaceEntry,
+    WorkspacePage, WorkspaceProblem,
 };
 use sandbox_snapshotter_client::model::named::{Address, Autosave, State, Storage, StoragePolicy, TurnEnded};
-use sandbox_snapshotter_client::model::{Policy, Runtime, SnapshotId, Timestamp};
-
-use serde::Deserialize;
+use sandbox_snapshotter_client::model::{Policy, Runtime, SandboxId, SnapshotId, Timestamp};
 
 use super::hooks::{hook, hooks};
 use super::loss::{UNSAVED, loss_of};
 use super::named::with_target;
-use super::render::{
-    count, duration, exact_time, lines, relative_time, rounded_duration, size, time_limit, with_flags,
-};
+use super::render::{duration, exact_time, relative_time, rounded_duration, size, time_limit, with_flags};
 use super::sanitize::sanitize_for_terminal;
 use super::secrets::secrets_text;
 use super::snapshots::{names, next_page_hint};
@@ -59,7 +55,7 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
         ("container", container(described)),
         ("sandbox", described.sandbox_id.to_string()),
         ("runtime", runtime(described.runtime)),
-        ("former sandboxes", names(&described.former_sandbox_ids)),
+        ("former sandboxes", former(&described.former_sandbox_ids)),
         ("directory", described.dir.to_string()),
         ("persistent", if described.persistent { "yes" } else { "no" }.to_owned()),
         ("storage", storage(described.storage).to_owned()),
@@ -90,6 +86,17 @@ pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'s
         ("", problem.map_or_else(String::new, |problem| remediation_of(described, problem))),
     ]
 }
+
+/// Returns the former sandboxes of a workspace: the newest ones, and how many there are.
+fn former(sandboxes: &[SandboxId]) -> String {
+    match sandboxes.get(..MAX_FORMER) {
+        Some(newest) if newest.len() < sandboxes.len() => format!("{}, the newest: {}", sandboxes.len(), names(newest)),
+        _ => names(sandboxes),
+    }
+}
+
+/// The maximum number of former sandboxes in the details of a workspace.
+const MAX_FORMER: usize = 3;
 
 /// Returns what became of a container that ended without a stop.
 fn container(of: &WorkspaceDescription) -> String {
@@ -253,51 +260,6 @@ impl Show for TurnEnded {
     }
 }
 
-/// A deleted workspace, with the tenant in its name.
-#[derive(Debug, Deserialize)]
-pub struct Deleted {
-    /// The result.
-    #[serde(flatten)]
-    pub workspace: DeletedWorkspace,
-    /// The name, with the tenant unless it is the default one.
-    #[serde(skip)]
-    pub name: String,
-}
-
-impl Show for Deleted {
-    fn ids(&self) -> Vec<String> {
-        vec![self.workspace.name.to_string()]
-    }
-
-    fn text(&self, now: Timestamp) -> String {
-        let DeletedWorkspace { removed, deleted_at, removed_snapshots, kept, platform_data_until, pending, .. } =
-            &self.workspace;
-        let snapshots = count(*removed_snapshots, "snapshot", "snapshots");
-        let with = if *removed || *removed_snapshots > 0 { format!(", with {snapshots}") } else { String::new() };
-        let mut text = if *removed {
-            format!("Deleted {}{with}.\n", self.name)
-        } else {
-            let earlier = deleted_at.map_or_else(String::new, |at| format!(" at {}", exact_time(at, now)));
-            format!("{} was deleted before{earlier}{with}.\n", self.name)
-        };
-        if !kept.is_empty() {
-            let rows = kept.iter().map(|kept| {
-                let pinned = if kept.pinned { "pinned" } else { "" };
-                [kept.snapshot_id.to_string(), kept.origin_id.to_string(), names(&kept.dependents), pinned.to_owned()]
-            });
-            text += &table(["KEPT SNAPSHOT", "SANDBOX", "NEEDED BY", ""], rows);
-        }
-        if let Some(until) = platform_data_until {
-            let until = exact_time(*until, now);
-            text += &lines([format!("The platform may keep snapshots of its disk until {until}.")]);
-        }
-        if !pending.is_empty() {
-            text += &lines([format!("The snapshots of {} are deleted later.", sanitize_for_terminal(&names(pending)))]);
-        }
-        text
-    }
-}
-
 /// Formats a policy on one line.
 pub fn policy(policy: &Policy) -> String {
     let mut rules = vec![format!("expires {}", after(policy.expiration_seconds))];
@@ -376,6 +338,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn many_former_sandboxes_are_a_number_and_the_newest_ones() {
+        let ids = |count| (0..count).map(|number| SandboxId::parse(&format!("s{number}")).unwrap()).collect::<Vec<_>>();
+        assert_eq!(former(&ids(3)), "s0, s1, s2");
+        assert_eq!(former(&ids(40)), "40, the newest: s0, s1, s2");
+    }
 
     #[test]
     fn forks_that_failed_do_not_start_from_the_snapshot() {
