@@ -53,6 +53,13 @@ test('the command needs no `--`, and one argument with a space is a command line
   assert.equal(unknown.status, 2, unknown.stderr);
 });
 
+test('a refused time limit is what the user typed', async () => {
+  for (const limit of [['--timeout', '99h'], ['--timeout=99h']]) {
+    const { stderr } = await cli.run(['exec', ...limit, `@${NAME}`, 'true']);
+    assert.match(stderr, /^error\[INVALID_ARGUMENT\]: `--timeout` must be 1s–1h, got 99h\./);
+  }
+});
+
 test('the input is that of the program', async () => {
   const input = 'first\nzweite äöü\n'.repeat(20_000);
   const ran = await exec(['sha256sum'], input);

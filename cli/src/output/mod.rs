@@ -200,7 +200,13 @@ pub fn message(report: &FailureReport) -> String {
 
 /// Replaces numbers of seconds in a text of a failure with times, if an option takes a time.
 fn in_times(report: &FailureReport, text: &str) -> String {
-    if times::refuses_time(&report.message) { times::with_times(text) } else { text.to_owned() }
+    if times::refuses_time(&report.message) { times::with_times(text, &as_typed) } else { text.to_owned() }
+}
+
+/// Returns an argument of this program, or the value of one, that is this number of seconds.
+fn as_typed(seconds: u64) -> Option<String> {
+    let arguments = std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok());
+    times::as_typed(seconds, arguments)
 }
 
 /// Returns the time of this machine.
