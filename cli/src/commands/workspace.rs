@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use sandbox_snapshotter_client::model::answer::Summary;
 use sandbox_snapshotter_client::model::named::answer::{
-    Fork as ForkResult, ForkedWorkspaces, StartedWorkspace, WorkspaceDescription, WorkspacePage,
+    Fork as ForkResult, ForkedWorkspaces, LastSnapshot, StartedWorkspace, WorkspaceDescription, WorkspacePage,
 };
 use sandbox_snapshotter_client::model::named::settings::StartSettings;
 use sandbox_snapshotter_client::model::named::{Address, State, Tenant, TurnEnded, WorkspaceName};
 use sandbox_snapshotter_client::model::request::{
-    CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, LineageScope, ListWorkspacesRequest, MigrateRequest,
-    SnapshotText, Source as SourceRequest, StartRequest, StopRequest, StopSnapshot,
+    CreateRequest, ForkFrom, ForkRequest, GetOrCreateRequest, InWorkspace, InWorkspaceBy, LineageScope,
+    ListWorkspacesRequest, MigrateRequest, SnapshotText, Source as SourceRequest, StartRequest, StopRequest,
+    StopSnapshot,
 };
-use sandbox_snapshotter_client::model::{Code, Directory, Selection};
+use sandbox_snapshotter_client::model::{Code, Directory, Selection, SnapshotRef, Timestamp};
 use sandbox_snapshotter_client::{ErrorCode, Options};
 use serde_json::json;
 
@@ -25,7 +27,7 @@ use crate::args::workspace::{Create, Fork, List, Source, Start, StartOptions, St
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::output::answer::Answer;
-use crate::output::last_snapshot;
+use crate::output::last_snapshot::{self, Described};
 use crate::output::loss::{UNSAVED, loss_warning_of, stop_warning};
 use crate::output::stopped::Stopped;
 use crate::output::switched::StartedFrom;
@@ -38,9 +40,7 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
     match command {
         Workspace::Create(command) => create(context, command),
         Workspace::List(command) => list(context, &command),
-        Workspace::Show(command) => context.show::<WorkspaceDescription>(
-            &context.call_read_only("workspaces/getByName", &parse_address(&command.name)?)?,
-        ),
+        Workspace::Show(command) => show(context, parse_address(&command.name)?),
         Workspace::Start(command) => start(context, command),
         Workspace::Stop(command) => stop(context, &command),
         Workspace::TurnEnded(command) => {
@@ -58,6 +58,25 @@ pub fn run(context: &Context, command: Workspace) -> Result<Exit> {
         }
         Workspace::Delete(command) => deletion::run(context, &command),
     }
+}
+
+fn show(context: &Context, address: Address) -> Result<Exit> {
+    let mut answer = context.call_read_only::<Described>("workspaces/getByName", &address)?;
+    let WorkspaceDescription { last_snapshot, last_saved_at, .. } = &answer.value.workspace;
+    let is_other = last_snapshot.as_ref().map(|last| last.created_at) < *last_saved_at;
+    if is_other && !context.output.json && !context.output.quiet {
+        answer.value.newest = newest_snapshot(context, address, *last_saved_at);
+    }
+    context.show(&answer)
+}
+
+/// Returns the newest snapshot of the present files of a workspace, if it was taken at this time.
+fn newest_snapshot(context: &Context, address: Address, taken_at: Option<Timestamp>) -> Option<LastSnapshot> {
+    let selection = InWorkspace { address, by: InWorkspaceBy::Label(parse_label(ForkFrom::LATEST).ok()?) };
+    let found = context.call_without_suggestions::<Summary>("get", &selection).ok()?.value;
+    let Summary { snapshot_id: id, dir, size_bytes, created_at, snapshot, .. } = found;
+    let origin_id = snapshot.as_ref().map(SnapshotRef::origin_id)?.clone();
+    (Some(created_at) == taken_at).then_some(LastSnapshot { id, origin_id, dir, size_bytes: size_bytes?, created_at })
 }
 
 fn create(context: &Context, command: Create) -> Result<Exit> {

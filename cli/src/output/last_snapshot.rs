@@ -1,15 +1,28 @@
 //! The last snapshot of a workspace in its details, and in the list of workspaces.
 
 use sandbox_snapshotter_client::model::named::State;
-use sandbox_snapshotter_client::model::named::answer::{LastSnapshot, WorkspaceEntry};
+use sandbox_snapshotter_client::model::named::answer::{LastSnapshot, WorkspaceDescription, WorkspaceEntry};
 use sandbox_snapshotter_client::model::{Code, Timestamp};
+use serde::Deserialize;
 
 use super::render::{exact_time, relative_time, size};
 
+/// A workspace with its newest snapshot, if that is not the one of its last stop.
+#[derive(Debug, Deserialize)]
+pub struct Described {
+    /// The workspace.
+    #[serde(flatten)]
+    pub workspace: WorkspaceDescription,
+    /// The snapshot of the time [`WorkspaceDescription::last_saved_at`].
+    #[serde(skip)]
+    pub newest: Option<LastSnapshot>,
+}
+
 /// Returns the details of the last snapshot, and of that of the last stop if it is an earlier one. `saved_at` is the time of the
-/// last snapshot of any kind.
+/// last snapshot of any kind, and `newest` that snapshot if it is known.
 pub fn rows(
     of_stop: Option<&LastSnapshot>,
+    newest: Option<&LastSnapshot>,
     saved_at: Option<Timestamp>,
     now: Timestamp,
 ) -> [(&'static str, String); 2] {
@@ -17,7 +30,7 @@ pub fn rows(
         |last: &LastSnapshot| format!("{}, {}, {}", last.id, size(last.size_bytes), exact_time(last.created_at, now));
     let stop = of_stop.map(text).unwrap_or_default();
     match saved_at.filter(|saved| of_stop.is_none_or(|last| last.created_at < *saved)) {
-        Some(saved) => [("last snapshot", exact_time(saved, now)), ("at last stop", stop)],
+        Some(saved) => [("last snapshot", newest.map_or_else(|| exact_time(saved, now), text)), ("at last stop", stop)],
         None => [("last snapshot", stop), ("at last stop", String::new())],
     }
 }
@@ -64,12 +77,14 @@ mod tests {
             "createdAt": "2026-11-20T05:00:02.000Z",
         });
         let of_stop: LastSnapshot = json::from_value(&of_stop).unwrap();
-        let text = |of_stop, saved_at| rows(of_stop, saved_at, time(4)).map(|(_, text)| text);
+        let text = |of_stop, saved_at| rows(of_stop, None, saved_at, time(4)).map(|(_, text)| text);
         let stop = "snap-aaaaaaaaaaaaaaaa, 5 B, 2026-11-20T05:00:02.000Z (2 s ago)";
         assert_eq!(text(Some(&of_stop), Some(time(1))), [stop, ""]);
         assert_eq!(text(Some(&of_stop), Some(time(2))), [stop, ""]);
         assert_eq!(text(Some(&of_stop), Some(time(3))), ["2026-11-20T05:00:03.000Z (1 s ago)", stop]);
         assert_eq!(text(None, Some(time(3))), ["2026-11-20T05:00:03.000Z (1 s ago)", ""]);
         assert_eq!(text(None, None), ["", ""]);
+        let of_rollback = rows(None, Some(&of_stop), Some(time(2)), time(4));
+        assert_eq!(of_rollback.map(|(_, text)| text), [stop, ""]);
     }
 }

@@ -86,7 +86,7 @@ impl Show for UpdatedWorkspace {
         if changed.is_empty() {
             return self.description.text(now);
         }
-        let rows = rows(&self.description, now).into_iter().filter_map(|(name, text)| match name {
+        let rows = rows(&self.description, None, now).into_iter().filter_map(|(name, text)| match name {
             _ if changed.contains(&name) => Some((name, if text.is_empty() { "none".to_owned() } else { text })),
             "workspace" | "state" | "problem" | "" => Some((name, text)),
             _ => None,

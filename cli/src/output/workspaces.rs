@@ -1,13 +1,14 @@
 //! The text output of named workspaces.
 
 use sandbox_snapshotter_client::model::named::answer::{
-    ForkedWorkspaces, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription, WorkspaceEntry,
+    ForkedWorkspaces, LastSnapshot, RestoredFrom, StartOutcome, StartedWorkspace, WorkspaceDescription, WorkspaceEntry,
     WorkspacePage, WorkspaceProblem,
 };
 use sandbox_snapshotter_client::model::named::{Address, Autosave, State, Storage, StoragePolicy, TurnEnded};
 use sandbox_snapshotter_client::model::{Policy, Runtime, SandboxId, SnapshotId, Timestamp};
 
 use super::hooks::{hook, hooks};
+use super::last_snapshot::Described;
 use super::loss::{UNSAVED, loss_of};
 use super::named::with_target;
 use super::render::{duration, exact_time, relative_time, rounded_duration, size, time_limit, with_flags};
@@ -37,16 +38,34 @@ impl Show for WorkspaceDescription {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let transitions = self.history.iter();
-        let transitions =
-            transitions.map(|change| [relative_time(change.at, now), change.to.to_string(), change.cause.clone()]);
-        format!("{}\n{}", details(rows(self, now)), table(["WHEN", "STATE", "CAUSE"], transitions))
+        text_of(self, None, now)
     }
 }
 
-/// Returns the details of a workspace.
-pub(super) fn rows(described: &WorkspaceDescription, now: Timestamp) -> Vec<(&'static str, String)> {
-    let [last, of_stop] = last_snapshot::rows(described.last_snapshot.as_ref(), described.last_saved_at, now);
+impl Show for Described {
+    fn ids(&self) -> Vec<String> {
+        self.workspace.ids()
+    }
+
+    fn text(&self, now: Timestamp) -> String {
+        text_of(&self.workspace, self.newest.as_ref(), now)
+    }
+}
+
+fn text_of(described: &WorkspaceDescription, newest: Option<&LastSnapshot>, now: Timestamp) -> String {
+    let transitions = described.history.iter();
+    let transitions =
+        transitions.map(|change| [relative_time(change.at, now), change.to.to_string(), change.cause.clone()]);
+    format!("{}\n{}", details(rows(described, newest, now)), table(["WHEN", "STATE", "CAUSE"], transitions))
+}
+
+/// Returns the details of a workspace. `newest` is its newest snapshot, if that is known.
+pub(super) fn rows(
+    described: &WorkspaceDescription,
+    newest: Option<&LastSnapshot>,
+    now: Timestamp,
+) -> Vec<(&'static str, String)> {
+    let [last, of_stop] = last_snapshot::rows(described.last_snapshot.as_ref(), newest, described.last_saved_at, now);
     let problem = described.problem.as_ref();
     vec![
         ("workspace", described.name.to_string()),
