@@ -5,7 +5,7 @@ use sandbox_snapshotter_client::model::checkpoint::CheckpointPage;
 use sandbox_snapshotter_client::model::named::Address;
 use sandbox_snapshotter_client::model::request::{
     CheckpointLocation, ForkFrom, InWorkspace, InWorkspaceBy, LineageRequest, LineageScope, ListCheckpointsRequest,
-    ListRequest,
+    ListRequest, SandboxTarget,
 };
 use sandbox_snapshotter_client::model::similar::most_similar;
 use sandbox_snapshotter_client::model::{Code, Label, SandboxId, Selector, SnapshotRef};
@@ -61,6 +61,9 @@ impl Context {
         let search = Search { selection, lineage_scope: lineage_scope.clone() };
         match self.call_without_suggestions::<Summary>("get", &search) {
             Ok(answer) => {
+                if let Selector::Label { label, .. } = &present {
+                    self.warn_of_other_labels(&search, label, &answer.value);
+                }
                 let Summary { snapshot_id, snapshot, .. } = answer.value;
                 // A capture in progress has no ref.
                 let origin_id = snapshot.as_ref().map_or(present.origin_id(), SnapshotRef::origin_id);
@@ -71,6 +74,34 @@ impl Context {
                 Ok(present)
             }
             Err(failure) => Err(failure.of_target(Some(target))),
+        }
+    }
+
+    /// Warns if other snapshots of the workspace have the label that selected `found`.
+    fn warn_of_other_labels(&self, search: &Search, label: &Label, found: &Summary) {
+        let has_former = self.snapshot_search.borrow().as_ref().is_some_and(|search| search.sandboxes.len() > 1);
+        if !has_former || found.label != *label {
+            return;
+        }
+        let request = ListRequest {
+            limit: ListRequest::MAX_LIMIT,
+            label_prefix: Some(label.to_string()),
+            check: false,
+            lineage_scope: search.lineage_scope.clone(),
+            ..ListRequest::of(SandboxTarget::Named(search.selection.address.clone()))
+        };
+        let Ok(page) = self.call_without_suggestions::<Page>("list", &request) else { return };
+        let others = page.value.snapshots.into_iter().filter(|other| {
+            other.snapshot_id != found.snapshot_id && other.label == *label && other.state == SnapshotState::Ready
+        });
+        let others: Vec<_> = others.map(|other| taken(&other)).collect();
+        if !others.is_empty() {
+            self.warn_except_in_json(Some(format!(
+                "several snapshots have the label {:?}: {} is used. Select another one by its id: {}",
+                label.as_str(),
+                taken(found),
+                others.join(", ")
+            )));
         }
     }
 
@@ -258,6 +289,11 @@ fn of_position(target: &str, text: &str, labels: &[String]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns the id of a snapshot, and when it was taken.
+fn taken(snapshot: &Summary) -> String {
+    format!("{} of {}", snapshot.snapshot_id, snapshot.created_at)
 }
 
 /// Returns the remediation for a workspace without snapshots.

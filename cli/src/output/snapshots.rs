@@ -91,7 +91,7 @@ impl Show for Page {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        SnapshotList::text_of(self, |snapshot| snapshot.label.to_string(), now)
+        SnapshotList::text_of(self, |_| "", now)
     }
 }
 
@@ -111,7 +111,7 @@ impl Show for SnapshotList {
         self.page.ids()
     }
 
-    /// Marks the labels that select another snapshot of the list.
+    /// Marks the snapshots whose labels select another one of the list.
     fn text(&self, now: Timestamp) -> String {
         let mut selected = HashMap::<&Label, &Summary>::new();
         // The newest one is first. A capture in progress gets the label once it is complete.
@@ -121,33 +121,32 @@ impl Show for SnapshotList {
                 selected.insert(&snapshot.label, snapshot);
             }
         }
-        let label = |snapshot: &Summary| {
+        let note = |snapshot: &Summary| {
             let is_selected = selected.get(&snapshot.label).is_none_or(|it| it.snapshot_id == snapshot.snapshot_id);
-            let mark = match self.former.contains(&snapshot.snapshot_id) {
+            match self.former.contains(&snapshot.snapshot_id) {
                 _ if is_selected => "",
-                true => " (former sandbox)",
-                false => " (older)",
-            };
-            format!("{}{mark}", snapshot.label)
+                true => "former sandbox",
+                false => "older",
+            }
         };
-        Self::text_of(&self.page, label, now)
+        Self::text_of(&self.page, note, now)
     }
 }
 
 impl SnapshotList {
-    fn text_of(page: &Page, label: impl Fn(&Summary) -> String, now: Timestamp) -> String {
+    fn text_of(page: &Page, note: impl Fn(&Summary) -> &'static str, now: Timestamp) -> String {
         if page.snapshots.is_empty() {
             return "There are no snapshots.\n".to_owned();
         }
         let row = |snapshot: &Summary| {
             [
                 snapshot.snapshot_id.to_string(),
-                label(snapshot),
+                snapshot.label.to_string(),
                 snapshot.size_bytes.map_or_else(String::new, size),
                 relative_time(snapshot.created_at, now),
                 snapshot.cause.map_or("", SnapshotCause::words).to_owned(),
                 expiration(snapshot, now),
-                summary_state(snapshot),
+                summary_state(snapshot, note(snapshot)),
             ]
         };
         let image = |snapshot: &Summary| snapshot.provenance.as_ref().map_or_else(String::new, Provenance::summary);
@@ -352,8 +351,8 @@ fn join(ids: &[SnapshotId]) -> String {
     ids.iter().map(SnapshotId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the text in the state column of a list.
-fn summary_state(snapshot: &Summary) -> String {
+/// Returns the text in the state column of a list, with a note about the label.
+fn summary_state(snapshot: &Summary, note: &str) -> String {
     let restorable = match snapshot.restorable.restorable {
         Restorability::Yes => "",
         Restorability::No => "not restorable",
@@ -365,7 +364,7 @@ fn summary_state(snapshot: &Summary) -> String {
     };
     let pinned = if snapshot.pinned { "pinned" } else { "" };
     let delta = if snapshot.form == SnapshotForm::Delta { "delta" } else { "" };
-    let words = [snapshot.state.as_str(), delta, restorable, pinned, &needed];
+    let words = [snapshot.state.as_str(), note, delta, restorable, pinned, &needed];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
