@@ -148,7 +148,12 @@ impl Failure {
 
     /// Returns whether the server says when and why a snapshot was removed.
     pub fn is_about_removal(&self) -> bool {
-        matches!(self, Self::Reported(report) if report.message.contains(" was removed at "))
+        self.is_about(" was removed at ")
+    }
+
+    /// Returns whether the message contains a text.
+    pub fn is_about(&self, text: &str) -> bool {
+        matches!(self, Self::Reported(report) if report.message.contains(text))
     }
 
     /// Replaces the message.

@@ -1,6 +1,7 @@
 //! The commands that download files of snapshots.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use sandbox_snapshotter_client::Download;
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePath, FileType};
@@ -39,7 +40,8 @@ pub fn copy(context: &Context, command: Cp) -> Result<Exit> {
     let path = FilePath::parse(&path)?;
     let request = FileRequest { selection: selection.clone(), path: path.clone() };
     let stat = StatFileRequest { source: selection.clone().into(), path: path.clone() };
-    let found = context.call_read_only::<FileDescription>("files/stat", &stat)?.value;
+    let found = context.call_read_only::<FileDescription>("files/stat", &stat);
+    let found = found.map_err(|failure| context.explain_omitted(failure, &selection, slice::from_ref(&path)))?.value;
     let is_directory = found.attributes.r#type == FileType::Directory;
     if local == STDOUT {
         let download =

@@ -1,5 +1,7 @@
 //! The remediations for paths that name something else than the user expected: the command that does.
 
+use std::slice;
+
 use sandbox_snapshotter_client::model::Code;
 use sandbox_snapshotter_client::model::files::{FileDescription, FilePage, FilePath, FileType};
 use sandbox_snapshotter_client::model::request::{FileSource, ListFilesRequest, StatFileRequest};
@@ -97,17 +99,25 @@ pub(super) fn explain(
     let Some(code) = failure.code().map(str::to_owned) else { return failure };
     let is_of_other_type = [Code::NotAFile, Code::NotADirectory].iter().any(|other| other.as_str() == code);
     let similar = (code == Code::FileNotFound.as_str()).then(|| similar_path(context, &source, path)).flatten();
+    let snapshot = match &source {
+        FileSource::Snapshot(selection) => Some(selection.clone()),
+        FileSource::Sandbox(_) => None,
+    };
     let found = is_of_other_type.then(|| {
         let request = StatFileRequest { source, path: path.clone() };
         context.call_without_suggestions::<FileDescription>("files/stat", &request).ok()
     });
     let found = found.flatten().map(|answer| answer.value);
-    match (place.remediation(&code, path, found.as_ref()), similar) {
+    let failure = match (place.remediation(&code, path, found.as_ref()), similar) {
         (Some(remediation), Some(similar)) => {
             failure.with_remediation(format!("Did you mean {similar:?}? {remediation}"))
         }
         (Some(remediation), None) => failure.with_remediation(remediation),
         (None, _) => failure,
+    };
+    match snapshot {
+        Some(selection) => context.explain_omitted(failure, &selection, slice::from_ref(path)),
+        None => failure,
     }
 }
 

@@ -130,9 +130,11 @@ pub fn restore(context: &Context, command: RestoreFiles) -> Result<Exit> {
     };
     let paths: Vec<_> = paths.iter().map(|path| FilePath::parse(path)).collect::<Result<_, _>>()?;
     let dir = dir.as_deref().map(Directory::parse).transpose()?;
-    let request = RestoreFilesRequest::of(Selection { selector, lineage_scope }, paths);
+    let selection = Selection { selector, lineage_scope };
+    let request = RestoreFilesRequest::of(selection.clone(), paths.clone());
     let request = RestoreFilesRequest { to: Some(to), dir, overwrite, ..request };
-    let restored = context.call_mutating("files/restore", &request)?;
+    let restored = context.call_mutating("files/restore", &request);
+    let restored = restored.map_err(|failure| context.explain_omitted(failure, &selection, &paths))?;
     context.output.show::<RestoredFiles>(&restored)?;
     let has_restored = !restored.value.restored.is_empty();
     Ok(if has_restored || restored.value.skipped.is_empty() { Exit::Done } else { Exit::Conflict })

@@ -21,6 +21,7 @@ mod lineage;
 mod lists;
 mod local_files;
 mod maintenance;
+mod omitted;
 mod patch;
 mod retention;
 mod revive;
