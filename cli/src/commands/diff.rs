@@ -84,7 +84,8 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
         Ok(Selection { selector, lineage_scope: lineage_scope.clone() })
     };
     let to_target = to_sandbox.as_deref().unwrap_or(&target);
-    let from = select(&target, &from)?;
+    let words = [target.as_str(), from.as_str()];
+    let selected = select(&target, &from)?;
     let to: FileSource = if let Some(to) = to {
         select(to_target, &to)?.into()
     } else {
@@ -93,14 +94,15 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
     };
     let limit = if paging.is_all() { DiffRequest::MAX_LIMIT } else { DiffRequest::DEFAULT_LIMIT };
     let selections = match &to {
-        FileSource::Snapshot(to) => Some((from.clone(), to.clone())),
+        FileSource::Snapshot(to) => Some((selected.clone(), to.clone())),
         FileSource::Sandbox(_) => None,
     };
-    let sources = [from.clone().into(), to.clone()];
-    let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(from, to) };
+    let sources = [selected.clone().into(), to.clone()];
+    let request = DiffRequest { limit: paging.limit.unwrap_or(limit), ..DiffRequest::of(selected, to) };
     let mut fetch = |cursor: Option<&str>| {
         let cursor = cursor.map(DiffCursor::parse).transpose().map_err(|_| lists::invalid_cursor())?;
-        context.call_read_only::<SnapshotDiff>("diff", &DiffRequest { cursor, ..request.clone() })
+        let page = context.call_read_only::<SnapshotDiff>("diff", &DiffRequest { cursor, ..request.clone() });
+        page.map_err(|failure| explain_not_running(failure, to_target, words))
     };
     if context.output.json || !paging.is_all() {
         return context.show(&whole(&paging, fetch)?);
@@ -119,6 +121,22 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     lists::show(context, &paging, None, &mut fetch)
+}
+
+/// Adds the commands to the failure of a sandbox or a workspace that has no present files, because it is not running. `words` select
+/// the other snapshot.
+fn explain_not_running(failure: Failure, to: &str, words: [&str; 2]) -> Failure {
+    if failure.code() != Some(Code::SandboxNotRunning.as_str()) || !failure.remediation().starts_with("Start it first")
+    {
+        return failure;
+    }
+    let start = match to.strip_prefix('@') {
+        Some(name) => format!("Start it first: `snapshotter workspace start {}`.", shell_words([name])),
+        None => format!("Restore its files first: `snapshotter revive {}`.", shell_words([to])),
+    };
+    let of_other = ["--to-sandbox", to].into_iter().filter(|_| words.first() != Some(&to));
+    let diff = shell_words(words.into_iter().chain(["latest"]).chain(of_other));
+    failure.with_remediation(format!("{start} Or compare with its newest snapshot: `snapshotter diff {diff}`."))
 }
 
 /// Warns if a snapshot leaves out files by their names: these are not compared.
@@ -170,6 +188,7 @@ fn whole(
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use sandbox_snapshotter_client::model::{Error, SandboxId};
 
     use super::*;
 
@@ -181,6 +200,25 @@ mod tests {
 
     fn usage(arguments: &[&str]) -> Option<String> {
         right_usage(&Command::parse_from([&["diff"], arguments].concat()).diff)
+    }
+
+    #[test]
+    fn a_comparison_with_files_that_are_not_running_names_the_start() {
+        let advice = |to: &str| {
+            let id = SandboxId::parse("s").unwrap();
+            let failure = explain_not_running(Error::diff_not_running(&id).into(), to, ["@work", "base"]);
+            failure.remediation().to_owned()
+        };
+        assert_eq!(
+            advice("@work"),
+            "Start it first: `snapshotter workspace start work`. Or compare with its newest snapshot: `snapshotter diff \
+             @work base latest`."
+        );
+        assert_eq!(
+            advice("agent-42"),
+            "Restore its files first: `snapshotter revive agent-42`. Or compare with its newest snapshot: `snapshotter \
+             diff @work base latest --to-sandbox agent-42`."
+        );
     }
 
     #[test]
