@@ -78,7 +78,7 @@ describe('`workspace list`', () => {
         json.workspaces.map(({ lastSavedAt }: { lastSavedAt: string }) => lastSavedAt),
         [described.lastSavedAt, described.lastSavedAt, workspaces[2]!.lastSavedAt],
       );
-      assert.deepEqual(asked, ['w0', 'w1', 'w0', 'w1']);
+      assert.deepEqual(asked.sort(), ['w0', 'w0', 'w1', 'w1']);
     });
   });
 });
@@ -93,9 +93,14 @@ test('`snapshot list` marks a label that selects a newer snapshot', async () => 
   assert.match(rowOf(await list(), old)!, /^snap-\w+ +keep  /);
   const present = await cli.id('snapshot', 'create', `@${name}`, '--label', 'keep', '--fresh', '--replace');
   const rows = await list();
-  assert.match(rowOf(rows, old)!, /^snap-\w+ +keep \(former sandbox\)  /);
+  assert.match(rowOf(rows, old)!, /^snap-\w+ +keep  .* ready, former sandbox/);
   assert.match(rowOf(rows, present)!, /^snap-\w+ +keep  /);
   assert.equal((await cli.json('snapshot', 'show', `@${name}`, 'keep')).snapshotId, present);
+  const { status, stderr } = await cli.run(['diff', `@${name}`, 'keep']);
+  const of = (id: string) => `${id} of [-0-9TZ:.]+`;
+  const text = `^warning: several snapshots have the label "keep": ${of(present)} is used\\. Select another one by its id: ${of(old)}\n$`;
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, new RegExp(text));
   const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
   const labels = snapshots.map(({ label }: { label: string }) => label);
   assert.equal(labels.filter((label: string) => label === 'keep').length, 2, labels.join());
@@ -173,6 +178,66 @@ test('an error has the same texts in both output modes', async () => {
   }
 });
 
+test('a workspace shows its last snapshot with id and size also after a rollback', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'echo x > file');
+  const taken = await cli.id('snapshot', 'create', `@${name}`, '--label', 'base');
+  const expected = new RegExp(`^last snapshot +${taken}, [\\d.]+ k?B, \\d{4}-`, 'm');
+  assert.match(await cli.print('workspace', 'show', name), expected);
+  await cli.print('workspace', 'rollback', name, 'base');
+  assert.match(await cli.print('workspace', 'show', name), expected);
+});
+
+test('a snapshot of a workspace that leaves out files says that no start uses it by itself', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'mkdir cache; echo x | tee cache/a > file');
+  const create = ['snapshot', 'create'];
+  const { status, stderr } = await cli.run([...create, `@${name}`, '--exclude', 'cache', '--label', 'part']);
+  assert.equal(status, 0, stderr);
+  assert.match(
+    stderr,
+    /^warning: the snapshot leaves out files: a start of the workspace does not [^\n]+\n$/,
+  );
+  await cli.print(...create, sandbox, '--exclude', 'cache', '--label', 'of-id', '--fresh');
+  const { error } = await cli.failure('restore-files', `@${name}`, 'part', 'cache');
+  assert.match(
+    error.message,
+    /contains no "cache"\. The snapshot was taken without it, because `--exclude` or /,
+  );
+});
+
+test('a path that a snapshot left out as a secret is reported as that', async () => {
+  await world.exec(
+    name,
+    'echo "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzzzzzzz" > .env; echo x > f',
+  );
+  await cli.print('snapshot', 'create', name, '--label', 'noenv', '--secrets', 'exclude');
+  for (const command of [
+    ['restore-files', name, 'noenv', '.env'],
+    ['cat', name, 'noenv', '.env'],
+    ['cp', name, 'noenv', '.env', '.'],
+  ]) {
+    const { error } = await cli.failure(...command);
+    assert.match(
+      error.message,
+      /contains no "\.env"\. .* without it, because a search found secrets in it\.$/,
+    );
+  }
+  const { error } = await cli.failure('restore-files', name, 'noenv', 'missing');
+  assert.doesNotMatch(error.message, /taken without/);
+});
+
+test('a comparison with a workspace that is not running names the command that starts it', async () => {
+  const sandbox = await cli.id('workspace', 'create', name);
+  await world.exec(sandbox, 'echo x > file');
+  await cli.print('snapshot', 'create', `@${name}`, '--label', 'base');
+  await world.kill(sandbox);
+  const { error } = await cli.failure('diff', `@${name}`, 'base');
+  const commands = [`workspace start ${name}`, `diff @${name} base latest`];
+  for (const command of commands)
+    assert.ok(error.remediation.includes(`\`snapshotter ${command}\``), error.remediation);
+});
+
 test('what exists no longer is not shown as if it existed', async () => {
   const sandbox = await cli.id('workspace', 'create', name);
   await world.exec(sandbox, 'echo x > file');
@@ -240,7 +305,9 @@ test('`snapshot import` says that a known backup keeps its label', async () => {
 test('a restore of a workspace says which files a snapshot left out', async () => {
   const sandbox = await cli.id('workspace', 'create', name);
   await world.exec(sandbox, 'echo KEY=x > .env; echo y > file');
-  await cli.print('snapshot', 'create', `@${name}`, '--label', 'shared', '--secrets', 'exclude');
+  const labels = ['--label', 'shared', '--secrets', 'exclude'];
+  const taken = await cli.run(['snapshot', 'create', `@${name}`, ...labels]);
+  assert.match(taken.stderr, /^warning: the snapshot leaves out files: a start of the workspace does not /);
   const missing =
     /^warning: files with secrets are missing, because snap-\w+ was taken without them: 1 \(\.env\)\n$/;
   for (const command of [

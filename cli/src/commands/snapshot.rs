@@ -11,7 +11,8 @@ use sandbox_snapshotter_client::model::request::{
 };
 use sandbox_snapshotter_client::model::{
     self, Code, Compression as Compressed, CompressionFormat, Consistency, Directory, Error, Label, RestoreRequest,
-    SandboxId, Selection, Selector, SnapshotId, SnapshotRequest, TakenSnapshot, WorkspaceRef,
+    SandboxId, SecretsMode, SecretsReport, Selection, Selector, SnapshotId, SnapshotRequest, TakenSnapshot,
+    WorkspaceRef,
 };
 use serde_json::Value;
 
@@ -107,10 +108,25 @@ fn create(context: &Context, command: Create) -> Result<Exit> {
     };
     let taken = context.call_mutating("snapshot", &request)?;
     context.show::<TakenSnapshot>(&taken)?;
+    let is_of_workspace = command.target.starts_with('@');
+    if is_of_workspace && leaves_out_files(&request, taken.value.capture.secrets.as_ref()) {
+        context.warn_except_in_json(Some(PARTIAL.to_owned()));
+    }
     if request.gitignore == Some(true) && !context.output.json {
         warn_outside_of_repository(context, &request.sandbox_id, taken.value.snapshot.backup().dir());
     }
     Ok(Exit::Done)
+}
+
+/// The note about a snapshot of a workspace that leaves out files.
+const PARTIAL: &str = "the snapshot leaves out files: a start of the workspace does not restore it by itself, only \
+                       `snapshotter workspace rollback` or `start --from` does";
+
+/// Returns whether a snapshot leaves out files that its directory had.
+fn leaves_out_files(request: &SnapshotRequest, secrets: Option<&SecretsReport>) -> bool {
+    !request.excludes.is_empty()
+        || request.gitignore == Some(true)
+        || secrets.is_some_and(|report| report.mode == SecretsMode::Exclude && report.excluded > 0)
 }
 
 /// Warns if the directory has no `.git`: outside of a repository, git ignores nothing.
