@@ -42,10 +42,14 @@ export class CommandOutput {
     this.#add('stderr', this.#texts.stderr.end());
   }
 
-  #add(stream: OutputPart['stream'], text: string): void {
-    if (text === '') return;
+  /** Adds a text. One that follows a line of the other stream begins a new line. */
+  #add(stream: OutputPart['stream'], added: string): void {
+    if (added === '') return;
     const last = this.#parts.at(-1);
-    if (last?.stream === stream) last.text += text;
+    const isSame = last?.stream === stream;
+    const isWithin = last && !isSame && !last.text.endsWith('\n') && !added.startsWith('\n');
+    const text = isWithin ? `\n${added}` : added;
+    if (isSame) last.text += text;
     else this.#parts.push({ stream, text });
     this.#length += text.length;
     while (this.#length > MAX_CHARACTERS || this.#parts.length > MAX_PARTS) this.#cut();

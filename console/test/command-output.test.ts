@@ -16,10 +16,18 @@ test('the streams of an output are distinguished, in their order', () => {
   assert.deepEqual(output.parts, [
     { stream: 'stdout', text: 'ab\n' },
     { stream: 'stderr', text: 'warning' },
-    { stream: 'stdout', text: 'c' },
+    { stream: 'stdout', text: '\nc' },
     { stream: 'stderr', text: '\n' },
   ]);
   assert.equal(output.isCut, false);
+});
+
+test('a text after an unfinished line of the other stream begins a new line', () => {
+  const output = new CommandOutput();
+  const streams = ['stdout', 'stdout', 'stderr', 'stderr', 'stdout'] as const;
+  for (const [at, text] of ['r', 'ed', 'e', 'rr\n', 'blue'].entries())
+    output.append(streams[at] ?? 'stdout', bytes(text));
+  assert.equal(output.parts.map(({ text }) => text).join(''), 'red\nerr\nblue');
 });
 
 test('a long output keeps its end', () => {
@@ -29,8 +37,8 @@ test('a long output keeps its end', () => {
   assert.deepEqual(
     output.parts.map(({ stream, text }) => [stream, text.length]),
     [
-      ['stdout', 100_000],
-      ['stderr', 100_000],
+      ['stdout', 99_999],
+      ['stderr', 100_001],
     ],
   );
   assert.equal(output.isCut, true);
