@@ -18,6 +18,8 @@ test('an access token is created, shown once, and revoked', async () => {
   await other.signIn(token);
   await other.page.getByTitle('Workspaces: all of the tenant default').waitFor();
   assert.equal(await other.link('Access tokens').count(), 0, 'the token has no permission for them');
+  await other.page.getByText('Your token does not have the permission snapshot,').waitFor();
+  assert.equal(await tab.page.getByText('Your token does not have').count(), 0);
   await tab.button('Close').click();
   await tab.button('Revoke dashboard…').click();
   await tab.button('Revoke').click();

@@ -6,7 +6,7 @@ const REMEDIATIONS: Record<string, string> = {
   LABEL_TAKEN: 'Use another label, or select “Take the label from another snapshot”.',
   NAME_TAKEN: 'Use another name, or delete the workspace that has this name.',
   NOTHING_RESTORABLE: 'Press Start: the console then offers to start it without files.',
-  PERMISSION_MISSING: 'Sign in with another token. An administrator creates one under “Tokens”.',
+  PERMISSION_MISSING: 'Sign in with another token. An administrator creates one under “Access tokens”.',
   SNAPSHOT_HAS_DEPENDENTS:
     'Unpin it, take a snapshot of each sandbox that depends on it, and start the workspace whose files it has. Or delete it anyway.',
   SNAPSHOT_NOT_FOUND: 'Select another snapshot.',

@@ -11,6 +11,7 @@ import { CodeText } from '../ui/code-text.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { NotPermitted } from '../ui/not-permitted.tsx';
 import { remediationOf } from '../ui/remediation.ts';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { sandboxesOf } from './lineage-reader.ts';
@@ -45,6 +46,7 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
         {workspace && <StateBadge state={workspace.state} />}
         {workspace && <WorkspaceButtons state={workspace.state} actions={actions} workspace={workspace} />}
       </TenantHead>
+      {workspace && <NotPermitted of={['snapshot', 'work']} />}
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
       <Loaded of={live} loading="Loading the workspace…" onFailure={offerCreation}>
         {(workspace) => <LoadedWorkspace of={workspace} failure={failureOf(actions)} {...details} />}

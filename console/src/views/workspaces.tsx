@@ -9,6 +9,7 @@ import { permits } from '../permissions.ts';
 import { DEFAULT_TENANT, go, href, type Place } from '../routes.ts';
 import { client } from '../session.ts';
 import { size } from '../format.ts';
+import { NotPermitted } from '../ui/not-permitted.tsx';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Time } from '../ui/facts.tsx';
@@ -53,6 +54,7 @@ export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
           </Button>
         </div>
       </header>
+      <NotPermitted of={['snapshot']} />
       <Filter key={tenant} tenant={tenant} prefix={prefix} />
       <Loaded of={live} loading="Loading…" hasUpdated>
         {({ workspaces, cursor }) => (
