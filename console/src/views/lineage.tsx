@@ -162,20 +162,17 @@ function Remarks({ tree, nodes }: { tree: Tree; nodes: Nodes }) {
   );
 }
 
-/** A sandbox without a trace. Its id may be misspelled, or the name of a workspace. */
+/** A sandbox without a trace. Its id may be misspelled, or the name of a workspace, whose page is then shown instead. */
 function UnknownSandbox({ sandboxId, live }: { sandboxId: string; live: Live<Tree> }) {
   const address = { tenant: DEFAULT_TENANT, name: sandboxId };
   const { value: isWorkspace } = useOnce(sandboxId, (options) => isListed(address, options));
+  useEffect(() => {
+    if (isWorkspace) location.replace(href({ at: 'workspace', ...address }));
+  }, [isWorkspace]);
   return (
     <>
       <Remark>
         The sandbox <Name of={sandboxId} /> is not running and has no snapshots.{' '}
-        {isWorkspace && (
-          <>
-            Open the workspace <a href={href({ at: 'workspace', ...address })}>@{sandboxId}</a>, or check the
-            id.
-          </>
-        )}
         {isWorkspace === false && 'No workspace of the default tenant has this name. Check the id.'}
       </Remark>
       <p class="hint">Snapshots can be taken as soon as your application has started the sandbox.</p>
