@@ -110,7 +110,7 @@ describe('the differences between two snapshots', () => {
 
   test('of a text are side by side', async () => {
     await using tab = await fixture.signedIn(diff());
-    await tab.button('Show the content of src/main.txt').click();
+    await tab.button('Hide the content of src/main.txt').waitFor();
     const rows = tab.page.getByRole('region', { name: 'Content of src/main.txt' }).getByRole('row');
     await rows.nth(4).waitFor();
     const texts = (await rows.allInnerTexts()).map((text) => text.split('\t').map((cell) => cell.trim()));
@@ -120,6 +120,27 @@ describe('the differences between two snapshots', () => {
       ['three', 'three'],
       ['', 'four'],
     ]);
+  });
+
+  test('of many or large files are shown on request', async () => {
+    await fixture.world.exec(
+      'many',
+      'for n in 1 2 3 4 5; do echo $n > file-$n; done; head -c 20000 /dev/zero > large',
+    );
+    const before = await fixture.world.snapshot('many', { label: 'before' });
+    await fixture.world.exec('many', 'for n in 1 2 3 4; do echo more >> file-$n; done; echo more >> large');
+    const middle = await fixture.world.snapshot('many', { label: 'middle' });
+    await fixture.world.exec('many', 'echo more >> file-5');
+    const after = await fixture.world.snapshot('many', { label: 'after' });
+    const hide = /^Hide the content of /;
+    await using tab = await fixture.signedIn(
+      `#/diff/many/${before.ref.snapshotId}/many/${middle.ref.snapshotId}`,
+    );
+    await tab.button('Show the content of large').waitFor();
+    assert.equal(await tab.button(hide).count(), 4);
+    await tab.visit(`#/diff/many/${before.ref.snapshotId}/many/${after.ref.snapshotId}`);
+    await tab.button('Show the content of file-5').waitFor();
+    assert.equal(await tab.button(hide).count(), 0);
   });
 });
 
@@ -199,7 +220,7 @@ describe('a file of a snapshot', () => {
     await using tab = await fixture.signedIn(page('other.txt'));
     await tab.button('Restore this file…').waitFor();
     await tab.visit(diff());
-    await tab.button('Show the content of src/main.txt').waitFor();
+    await tab.button('Hide the content of src/main.txt').waitFor();
     assert.equal(await tab.button(/^Restore/).count(), 0);
     const { token } = await fixture.world.rpc('tokens/create', { permissions: ['read', 'snapshot'] });
     await using reader = await fixture.open();
@@ -250,7 +271,7 @@ const VIEWS: Record<string, (tab: Tab) => Promise<void>> = {
   },
   async differences(tab) {
     await tab.visit(diff());
-    await tab.button('Show the content of src/main.txt').click();
+    await tab.button('Hide the content of src/main.txt').waitFor();
     await tab.page.getByRole('region', { name: 'Content of src/main.txt' }).waitFor();
   },
 };

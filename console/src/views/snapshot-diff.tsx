@@ -21,6 +21,10 @@ import { RestoreFiles } from './restore-files.tsx';
 /** The number of differences that one call lists. */
 const LIMIT = 200;
 
+/** The maximum number of files whose contents are shown without a request, and the maximum size of each, in bytes. */
+const FEW = 5;
+const SMALL = 10_000;
+
 const TONES = { added: 'good', removed: 'bad', changed: 'accent', renamed: 'plain' } as const;
 
 /** The differences between two snapshots. */
@@ -45,6 +49,7 @@ export function DiffView({ from, to }: Sides) {
   );
   const ofGit = changes.filter(isOfGit).length;
   const shown = isGitShown ? changes : changes.filter((change) => !isOfGit(change));
+  const isFew = isComplete && shown.filter(canOpen).length <= FEW;
   useEffect(() => void reading.run(), [JSON.stringify([from, to])]);
   return (
     <>
@@ -70,6 +75,7 @@ export function DiffView({ from, to }: Sides) {
             of={change}
             from={from}
             to={to}
+            isFew={isFew}
             onRestored={() => void reading.run()}
           />
         ))}
@@ -88,13 +94,27 @@ export function DiffView({ from, to }: Sides) {
   );
 }
 
-function Difference({ of, from, to, onRestored }: Sides & { of: FileChange; onRestored: () => void }) {
-  const [isOpen, setOpen] = useState(false);
+/** Whether a difference is one of contents that can be shown. */
+function canOpen({ from, to, change, pathBytes, differences }: FileChange): boolean {
+  const areFiles = [from, to].every((file) => file === undefined || file.type === 'file');
+  const differ = change === 'changed' ? differences?.includes('content') === true : change !== 'renamed';
+  return pathBytes === undefined && areFiles && differ;
+}
+
+const isSmall = ({ from, to }: FileChange) => [from, to].every((file) => !file || file.sizeBytes <= SMALL);
+
+/** `isFew` is whether there are so few files that the small ones are open at first. */
+function Difference({
+  of,
+  from,
+  to,
+  isFew,
+  onRestored,
+}: Sides & { of: FileChange; isFew: boolean; onRestored: () => void }) {
+  const isShowable = canOpen(of);
+  const [isOpen, setOpen] = useState(isFew && isShowable && isSmall(of));
   const [isRestoring, setRestoring] = useState(false);
   const { path, pathBytes, previousPath, change, certainty, differences } = of;
-  const isText = [of.from, of.to].every((file) => file === undefined || file.type === 'file');
-  const hasContent = change !== 'renamed' && (change !== 'changed' || differences?.includes('content'));
-  const canOpen = pathBytes === undefined && isText && hasContent;
   const isRestorable = of.from?.type === 'file' || of.from?.type === 'symlink' || change === 'removed';
   const canRestore =
     !isSnapshot(to) &&
@@ -122,9 +142,9 @@ function Difference({ of, from, to, onRestored }: Sides & { of: FileChange; onRe
           {certainty === 'metadata' && ', only the times were compared'}
         </span>
       </div>
-      {(canOpen || canRestore) && (
+      {(isShowable || canRestore) && (
         <div class="buttons">
-          {canOpen && (
+          {isShowable && (
             <Button
               label={`${isOpen ? 'Hide' : 'Show'} the content of ${path}`}
               onClick={() => setOpen(!isOpen)}
