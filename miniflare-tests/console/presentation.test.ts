@@ -318,10 +318,10 @@ describe('the pages', () => {
     return gzipSync(await response.bytes(), { level: 9 }).length;
   }
 
-  test('of the console are smaller than 70 kB', async () => {
+  test('of the console are smaller than 71 kB', async () => {
     let size = 0;
     for (const path of PAGES) size += await sizeOf(path);
-    assert.ok(size < 70_000, `${size} bytes`);
+    assert.ok(size < 71_000, `${size} bytes`);
   });
 
   test('of the console and the API reference are smaller than 272 KiB', async () => {

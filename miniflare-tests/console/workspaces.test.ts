@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
 import { ConsoleFixture, type Tab } from './browser.ts';
-import { failCalls, recordBodies, triggerRead } from './calls.ts';
+import { delayCalls, failCalls, recordBodies, triggerRead } from './calls.ts';
 
 const fixture = new ConsoleFixture();
 
@@ -18,8 +18,22 @@ describe('the list', () => {
     await fixture.world.workspace('docs', 'listed').stop();
     await using tab = await fixture.signedIn('#/workspaces/listed');
     await row(tab, 'docs').getByText('stopped').waitFor();
+    await row(tab, 'shop').getByText('never').waitFor();
     assert.match(await row(tab, 'docs').innerText(), /stopped\s+just now 3\d kB\s.*docs-\w{10}/s);
     assert.match(await row(tab, 'shop').innerText(), /active\s+never/);
+  });
+
+  test('counts the snapshots that callers take, and says nothing before it has read them', async () => {
+    await fixture.createWorkspaces('called', ['desk']);
+    await fixture.world.snapshot(await fixture.world.workspace('desk', 'called').sandboxId());
+    await using tab = await fixture.signedIn();
+    const proceed = await delayCalls(tab, 'workspaces/getByName');
+    await tab.visit('#/workspaces/called');
+    await row(tab, 'desk').getByText('–', { exact: true }).waitFor();
+    assert.equal(await row(tab, 'desk').getByText('never').count(), 0);
+    proceed();
+    await row(tab, 'desk').getByText('–', { exact: true }).waitFor({ state: 'detached' });
+    assert.match(await row(tab, 'desk').innerText(), /active\s+(?:just now|\d+ s ago)/);
   });
 
   test('filters by tenant and by the beginning of the name', async () => {

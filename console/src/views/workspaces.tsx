@@ -26,6 +26,9 @@ type WorkspacesProps = Omit<Extract<Place, { at: 'workspaces' }>, 'at'>;
 /** The number of workspaces on a page. */
 const LIMIT = 50;
 
+/** Milliseconds between reads of the description of a workspace: each starts the Durable Object of its sandbox. */
+const DESCRIPTION_INTERVAL = 60_000;
+
 /** A page of a tenant's workspaces, sorted by name. */
 export function WorkspacesView({ tenant, prefix, after }: WorkspacesProps) {
   const [isCreating, setCreating] = useState(false);
@@ -130,19 +133,38 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
   );
 }
 
+/**
+ * When a workspace was last saved. The list does not have the snapshots that callers take, so the workspace is read if it may have
+ * a newer one; until then, nothing is said.
+ */
+function LastSaved({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
+  const { name, state, updatedAt, lastSavedAt, sizeBytes, unsavedSince, problemCode } = entry;
+  const isRead = state === 'active' || !lastSavedAt;
+  const { value, failure } = useLive(
+    JSON.stringify([tenant, name, updatedAt]),
+    async (options) => (isRead ? client.workspaces.getByName({ tenant, name, ...options }) : undefined),
+    { interval: DESCRIPTION_INTERVAL, isIndependent: true },
+  );
+  const read = value.value;
+  if (isRead && !read && !(lastSavedAt && failure.value)) return <span class="hint">–</span>;
+  const newest = [lastSavedAt, read?.lastSavedAt]
+    .filter((time) => time !== undefined)
+    .toSorted()
+    .at(-1);
+  return (
+    <>
+      {newest ? <Time at={newest} /> : <span class="hint">never</span>}
+      {sizeBytes !== undefined && newest === lastSavedAt && <span class="hint"> {size(sizeBytes)}</span>}
+      {unsavedSince && <span class="hint"> saves fail</span>}
+      {(entry.containerEnded || read?.containerEnded || problemCode === 'NOTHING_RESTORABLE') && (
+        <span class="hint">, changes may be lost</span>
+      )}
+    </>
+  );
+}
+
 function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
-  const {
-    name,
-    state,
-    sandboxId,
-    sizeBytes,
-    createdAt,
-    updatedAt,
-    lastSavedAt,
-    unsavedSince,
-    containerEnded,
-    problemCode,
-  } = entry;
+  const { name, state, sandboxId, createdAt, updatedAt } = entry;
   const actions = useWorkspaceActions({ tenant, name });
   return (
     <tbody>
@@ -154,12 +176,7 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
           <StateBadge state={state} />
         </td>
         <td data-name="Last saved">
-          {lastSavedAt ? <Time at={lastSavedAt} /> : <span class="hint">never</span>}
-          {sizeBytes !== undefined && <span class="hint"> {size(sizeBytes)}</span>}
-          {unsavedSince && <span class="hint"> saves fail</span>}
-          {(containerEnded || problemCode === 'NOTHING_RESTORABLE') && (
-            <span class="hint">, changes may be lost</span>
-          )}
+          <LastSaved tenant={tenant} entry={entry} />
         </td>
         <td data-name="Created">
           <Time at={createdAt} />
