@@ -285,6 +285,21 @@ describe('a workspace', () => {
     await tab.page.getByText('Changes that are in no snapshot may be lost.').waitFor();
   });
 
+  test('that is a fork of a workspace with lost files shows that files may be lost', async () => {
+    await fixture.createWorkspaces('lossy-forks', ['desk']);
+    const desk = fixture.world.workspace('desk', 'lossy-forks');
+    await desk.exec('echo saved >file');
+    await fixture.world.rpc('workspaces/fork', { tenant: 'lossy-forks', name: 'desk', newName: 'copy' });
+    const copy = await fixture.world.rpc('workspaces/getByName', { tenant: 'lossy-forks', name: 'copy' });
+    await using tab = await fixture.signedIn();
+    await tab.page.route('**/v1/workspaces/getByName', (route) =>
+      route.fulfill({ json: { ...copy, mayHaveLost: true } }),
+    );
+    await tab.visit('#/workspaces/lossy-forks/copy');
+    await tab.page.getByText('Changes that are in no snapshot may be lost.').waitFor();
+    await tab.link('its other snapshots').waitFor();
+  });
+
   test('that does not exist can be created', async () => {
     await using tab = await fixture.signedIn('#/workspaces/absent/desk');
     const failure = await tab.failure('WORKSPACE_NOT_FOUND');
