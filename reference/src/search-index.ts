@@ -23,7 +23,7 @@ const OTHER_WORDS: Record<string, string> = {
   exec: 'shell terminal bash process',
   lineage: 'history tree',
   'workspaces/fork': 'copy clone',
-  'workspaces/update': 'undo revert rollback rename settings',
+  'workspaces/update': 'undo revert rollback settings',
   'workspaces/turnEnded': 'autosave save',
   'checkpoints/restore': 'undo revert',
   'files/read': 'open view cat',
@@ -64,12 +64,13 @@ export function searchIndex(document: Document): Target[] {
       const fields = fieldsOf(document, schemas[name] ?? {}).map(({ name }) => name);
       types.set(name, { kind: 'type', name, text: 'Type', url: `/docs/${tag}#type-${name}`, fields });
     }
-  const errors = codesOf(document).map(({ code, meaning }): Target => ({
+  const errors = codesOf(document).map(({ code, meaning, status }): Target => ({
     kind: 'error',
     name: code,
     text: meaning,
     url: urlOfError(code),
     fields: [],
+    words: status,
   }));
   return [...operations, ...types.values(), ...errors];
 }

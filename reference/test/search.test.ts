@@ -51,6 +51,16 @@ describe('the search finds', () => {
     assert.deepEqual(names('doctor', 1), ['operation health']);
   });
 
+  test('the error codes of an HTTP status first', () => {
+    for (const status of ['403', '404', '409']) {
+      const ofStatus = codesOf(DOCUMENT).filter((code) => code.status === status);
+      const expected = new Set(ofStatus.map(({ code }) => `error ${code}`));
+      const found = FINDER.find(status).results.slice(0, 4);
+      for (const { kind, name } of found) assert.ok(expected.has(`${kind} ${name}`), `${status}: ${name}`);
+      assert.equal(found.length, 4);
+    }
+  });
+
   test('an error code by words of its meaning or with spaces', () => {
     assert.ok(names('name taken').includes('error NAME_TAKEN'));
     assert.ok(names('idempotency different call').includes('error IDEMPOTENCY_CONFLICT'));
@@ -107,6 +117,27 @@ describe('a word', () => {
   test('of no page is not corrected to one that only resembles it', () => {
     for (const query of ['helm', 'saml', 'graphql', 'terraform', 'postgres'])
       assert.deepEqual(FINDER.find(query).results, [], query);
+  });
+
+  test('does not stand for others that begin like its stem', () => {
+    for (const query of ['redis', 'canvas']) assert.deepEqual(FINDER.find(query).results, [], query);
+    const { results } = FINDER.find('CORS');
+    assert.deepEqual(
+      results.filter(({ name }) => name === 'LEDGER_CORRUPT'),
+      [],
+    );
+  });
+
+  test('is found in its other forms, and by the words that begin with it', () => {
+    const hasTerm = (query: string, term: string) => FINDER.find(query).terms.has(term);
+    assert.ok(hasTerm('expires', 'expiration'));
+    assert.ok(hasTerm('expiring', 'expired'));
+    assert.ok(hasTerm('snapshots', 'snapshotter'));
+  });
+
+  test('of an error code that only guides explain comes after the headings with it', () => {
+    const names = FINDER.find('lost').results.map(({ name }) => name);
+    assert.ok(names.indexOf('ANSWER_LOST') >= 4, names.slice(0, 6).join());
   });
 
   test('that is incomplete is found if it is the last one', () => {

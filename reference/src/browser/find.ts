@@ -7,7 +7,7 @@ import type { Target } from '../search-index.ts';
 import { correctionOf } from './correct.ts';
 import { entriesOf, NO_TEXTS, type Entry, type Result, type Texts } from './entries.ts';
 import { nameScore } from './name-score.ts';
-import { queryOf, queryWords } from './query.ts';
+import { queryOf, queryWords, Vocabulary } from './query.ts';
 
 /** The results of a query. */
 export interface Found {
@@ -52,6 +52,7 @@ const MOST_OF_A_FIELD = 2;
 export class Finder {
   readonly #entries: Entry[];
   readonly #index: MiniSearch<Entry>;
+  readonly #vocabulary = new Vocabulary();
 
   /** Whether it has all texts, or only names and some of them. */
   readonly isComplete: boolean;
@@ -65,7 +66,11 @@ export class Finder {
     this.isComplete = texts.isComplete;
     this.#index = new MiniSearch<Entry>({
       fields: Object.keys(BOOST),
-      tokenize: termsOf,
+      tokenize: (text) => {
+        const terms = termsOf(text);
+        this.#vocabulary.add(terms);
+        return terms;
+      },
       processTerm: (term) => term,
       searchOptions: {
         tokenize: (term) => [term],
@@ -132,17 +137,18 @@ export class Finder {
 
   /** Returns what has a word, or if nothing has it, what has a similar one. */
   #matchesOf(word: string, isLast: boolean, corrected: Map<string, string>) {
-    const matches = this.#index.search(queryOf(word, isLast));
+    const matches = this.#index.search(queryOf(word, this.#vocabulary, isLast));
     if (matches.length > 0 || !this.#isCorrecting) return matches;
     const similar = correctionOf(word.toLowerCase(), this.#index);
     if (similar === undefined) return [];
     corrected.set(word, similar);
-    return this.#index.search(queryOf(similar));
+    return this.#index.search(queryOf(similar, this.#vocabulary));
   }
 }
 
-function weightOf({ kind, url }: Result): number {
+function weightOf({ kind, name, url }: Result): number {
   if (kind !== 'guide') return KINDS[kind];
+  if (/^[A-Z]+_[A-Z_]+$/.test(name)) return KINDS.error;
   const isOfAll = /^\/docs\/guides\/(?:names|glossary|incremental)\b/.test(url);
   return KINDS.guide * (url.includes('#') ? 1 : FIRST_PART) * (isOfAll ? OF_ALL_SUBJECTS : 1);
 }

@@ -20,6 +20,7 @@ const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
     automatically: 'automatic',
     big: 'large limits',
     billing: 'cost usage',
+    changed: 'diff compare',
     clean: 'expire',
     cleanup: 'expire',
     crash: 'ended',
@@ -32,6 +33,7 @@ const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
     disappeared: 'lost',
     every: 'autosave',
     exists: 'taken',
+    forever: 'idle',
     gdpr: 'delete user',
     gone: 'lost',
     jest: 'fake',
@@ -41,6 +43,7 @@ const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
     large: 'limits',
     max: 'limits',
     maximum: 'limits',
+    merge: 'promote',
     mock: 'fake',
     mocking: 'fake',
     old: 'earlier',
@@ -61,6 +64,12 @@ const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
   }).map(([word, others]) => [word, others.split(' ')]),
 );
 
+/** The shortest stem that is not a word itself and whose forms are searched for. */
+const SHORTEST_STEM = 4;
+
+/** The ends of words that are not in the plural, though they end in `s`. */
+const NO_PLURAL = /[isu]s$/;
+
 /** The endings of English words. */
 const ENDING = /(?<=\p{L}{3})(?:ations?|ions?|ings?|ers?|ed|es|s|e)$|(?<=\p{L}{4})(?:ies|y)$/u;
 
@@ -74,24 +83,65 @@ export function queryWords(query: string): string[] {
   return telling.length > 0 ? telling : words;
 }
 
+/** The weight of another form of a word, compared with the word. */
+const FORM = 0.4;
+
+/** The weight of a name of several words, compared with all of its words: `--or-start`. */
+const WHOLE = 8;
+
 /**
  * Returns the query for what has a word: its whole name, all of its parts, another form of it, or a synonym. The last word of a query may
- * be incomplete, however short it is.
+ * be incomplete, however short it is. `vocabulary` has the terms of the index.
  */
-export function queryOf(word: string, isLast = false): Query {
+export function queryOf(word: string, vocabulary: Vocabulary, isLast = false): Query {
   const [whole = '', ...parts] = termsOfWord(word);
   const synonyms = SYNONYMS.get(whole) ?? [];
   const queries: Query[] =
     synonyms.length > 0
       ? [{ queries: [whole], prefix: false }, ...synonyms]
       : [{ queries: [whole], ...(isLast && { prefix: true }) }];
-  if (parts.length > 0) queries.push({ combineWith: 'AND', queries: parts });
-  else if (synonyms.length === 0 && stemOf(whole) !== whole) queries.push(stemOf(whole));
+  if (parts.length > 0) {
+    queries.push({ combineWith: 'AND', queries: parts });
+    if (vocabulary.has(whole)) queries.push({ queries: [whole], prefix: false, boostTerm: () => WHOLE });
+  } else if (synonyms.length === 0) queries.push(...formQueries(whole, vocabulary));
   return { combineWith: 'OR', queries };
+}
+
+/** Returns the queries for the other forms of a word. A stem that is a word may begin others: `snapshotter`. */
+function formQueries(word: string, vocabulary: Vocabulary): Query[] {
+  const stem = stemOf(word);
+  if (stem === word) return [];
+  if (vocabulary.has(stem)) return [stem];
+  const forms = stem.length < SHORTEST_STEM ? [] : vocabulary.formsOf(stem).filter((form) => form !== word);
+  return forms.length > 0 ? [{ queries: forms, prefix: false, boostTerm: () => FORM }] : [];
+}
+
+/** The terms of an index, and the forms of words among them. */
+export class Vocabulary {
+  readonly #terms = new Set<string>();
+  #forms: Map<string, string[]> | undefined;
+
+  /** Adds the terms of a text. */
+  add(terms: readonly string[]): void {
+    for (const term of terms) this.#terms.add(term);
+    this.#forms = undefined;
+  }
+
+  /** Whether a text has the term. */
+  has(term: string): boolean {
+    return this.#terms.has(term);
+  }
+
+  /** Returns the terms that have a stem. */
+  formsOf(stem: string): string[] {
+    this.#forms ??= Map.groupBy(this.#terms, stemOf);
+    return this.#forms.get(stem) ?? [];
+  }
 }
 
 /** Returns the beginning of a word that its other forms share: `expir` of `expired`. */
 function stemOf(word: string): string {
+  if (NO_PLURAL.test(word)) return word;
   const stem = word.length > 4 ? word.replace(ENDING, '') : word.replace(/(?<=\p{L}{3})s$/u, '');
   return stem.replace(/([bdgmnprt])\1$/, '$1');
 }
