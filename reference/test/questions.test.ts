@@ -61,6 +61,18 @@ const QUESTIONS: Record<string, string[]> = {
   'install the cli': ['cli#install'],
   'tag a snapshot': ['snapshots#label-and-pin', '/docs/snapshots#v1-label'],
   'disk full': ['/docs/errors#BACKUP_FAILED'],
+  SSE: ['commands#streams'],
+  tenant: ['concepts#tenants'],
+  tenants: ['concepts#tenants'],
+  'multi tenant': ['concepts#tenants'],
+  'rename workspace': ['workspaces#rename-a-workspace'],
+  'merge fork': ['workspaces#fork-three-keep-the-best'],
+  'keep running forever': ['workspaces#keep-a-workspace-running'],
+  '--or-start': ['cli#workspaces'],
+  lost: ['workspaces#files-that-may-be-lost'],
+  'what changed since': ['files#compare-with-the-present-files'],
+  CORS: ['mcp#web-pages'],
+  '429': ['load'],
   'clean up old snapshots': ['snapshots#expire-snapshots', 'operations#retention'],
 };
 
