@@ -11,13 +11,13 @@ import { at } from '../scripts/setup.mjs';
 /** Returns the API document, its pages and those of the guides. The program that makes the pages is built into the folder. */
 export async function referencePages(/** @type {string} */ folder) {
   const document = JSON.parse(readFileSync(at('reference/openapi.json'), 'utf8'));
-  const { pages, searchIndex, guideIndexOf } = await program(join(folder, 'reference.mjs'));
+  const { pages, compactIndex, searchIndex, guideIndexOf } = await program(join(folder, 'reference.mjs'));
   const read = (/** @type {string} */ file) => readFileSync(at(file), 'utf8');
   const html = (await pages(document, read)).map((/** @type {{ path: string, body: string }} */ page) => ({
     ...page,
     type: 'text/html; charset=utf-8',
   }));
-  const define = { SEARCH_INDEX: JSON.stringify(searchIndex(document)) };
+  const define = { SEARCH_INDEX: JSON.stringify(compactIndex(searchIndex(document))) };
   return [
     { path: '/openapi.json', type: 'application/json', body: JSON.stringify(document) },
     ...html,

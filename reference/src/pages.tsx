@@ -80,4 +80,4 @@ export function guideIndexOf(document: Document, read: ReadFile): GuideIndex {
   return guideIndex(servedGuides(read), codes);
 }
 
-export { searchIndex } from './search-index.ts';
+export { compactIndex, searchIndex } from './search-index.ts';

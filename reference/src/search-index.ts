@@ -17,6 +17,9 @@ export interface Target {
   words?: string;
 }
 
+/** A target without what follows from the rest, as the script of the pages has it. */
+export type CompactTarget = Omit<Target, 'url' | 'fields'> & Partial<Target>;
+
 /** Words that people search for. */
 const OTHER_WORDS: Record<string, string> = {
   restore: 'undo revert recover',
@@ -42,6 +45,20 @@ export function urlOfError(code: string): string {
 /** Returns the words of the command that calls an operation: `snapshotter workspace start`. */
 function commandOf(operation: string): string | undefined {
   return COMMANDS[operation]?.match(/^snapshotter( [a-z-]+\b(?!\d)){1,2}/)?.[0];
+}
+
+/** Leaves out what follows from the rest of targets. */
+export function compactIndex(targets: readonly Target[]): CompactTarget[] {
+  return targets.map(({ url, fields, ...target }) => ({
+    ...target,
+    ...(target.kind === 'error' ? {} : { url }),
+    ...(fields.length > 0 && { fields }),
+  }));
+}
+
+/** Returns the targets of {@link compactIndex}. */
+export function expandIndex(targets: readonly CompactTarget[]): Target[] {
+  return targets.map((target) => ({ url: urlOfError(target.name), fields: [], ...target }));
 }
 
 /** Returns the targets of the search. */

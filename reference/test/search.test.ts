@@ -7,6 +7,7 @@ import { excerptOf } from '../src/browser/excerpt.ts';
 import { Finder } from '../src/browser/find.ts';
 import { noteOf } from '../src/browser/results.ts';
 import { codesOf } from '../src/document.ts';
+import { compactIndex, expandIndex } from '../src/search-index.ts';
 import { DOCUMENT } from './document.ts';
 import { API_FINDER, FINDER, NAMES } from './finder.ts';
 
@@ -90,6 +91,10 @@ describe('the search finds', () => {
     for (const query of ['', '   ', 'xyzzy', '(((', '\\', '[xyzzy'])
       assert.deepEqual(names(query), [], query);
   });
+});
+
+test('the targets of the script are those of the index', () => {
+  assert.deepEqual(expandIndex(compactIndex(NAMES)), NAMES);
 });
 
 describe('a word', () => {

@@ -1,8 +1,8 @@
 // The index of the search, which the build inserts.
 
-import type { Target } from '../search-index.ts';
+import { expandIndex, type CompactTarget, type Target } from '../search-index.ts';
 
-declare const SEARCH_INDEX: Target[];
+declare const SEARCH_INDEX: CompactTarget[];
 
 /** The targets of the search. */
-export const INDEX = SEARCH_INDEX;
+export const INDEX: Target[] = expandIndex(SEARCH_INDEX);
