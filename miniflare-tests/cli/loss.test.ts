@@ -126,7 +126,7 @@ test('an empty start of a workspace whose files are lost warns', async () => {
   await world.kill(await cli.id('workspace', 'create', 'unsaved'));
   assert.match(
     await cli.print('workspace', 'show', 'unsaved'),
-    /^container +ended .*; no snapshot has its files$/m,
+    /^container +ended .*; no snapshot has all of its files$/m,
   );
   const { stderr } = await cli.run(['workspace', 'start', 'unsaved', '--allow-empty']);
   assert.equal(stderr, 'warning: changes that are in no snapshot may be lost\n');

@@ -268,10 +268,10 @@ describe('a workspace', () => {
     await desk.endContainer();
     await desk.stop();
     await using tab = await fixture.signedIn('#/workspaces/ended/desk');
-    await tab.page.getByText('No snapshot has its files.').waitFor();
+    await tab.page.getByText('No snapshot has all of its files.').waitFor();
     await tab.button('Start desk').click();
     await tab.failure('NOTHING_RESTORABLE');
-    await tab.page.getByText('No snapshot has its files.').waitFor({ state: 'detached' });
+    await tab.page.getByText('No snapshot has all of its files.').waitFor({ state: 'detached' });
   });
 
   test('whose container ended says so on the page of its files, which starts it again', async () => {

@@ -52,12 +52,16 @@ pub(super) fn loss_of(described: &WorkspaceDescription) -> String {
 }
 
 /// Returns which files may be lost: those that are in no snapshot. Names the time since when, unless it is that of the restored
-/// snapshot.
+/// snapshot, or the newer partial snapshot, which no start restores.
 pub(super) fn possible_loss(
     may_have_lost: Option<bool>,
     since: Option<Timestamp>,
     from: Option<&RestoredFrom>,
 ) -> String {
+    if let Some(partial) = from.and_then(|from| from.newer_partial_id.as_ref()).filter(|_| may_have_lost == Some(true))
+    {
+        return format!("newer changes that are not in the partial snapshot {partial}");
+    }
     match since.filter(|since| from.is_none_or(|from| *since != from.created_at)) {
         _ if may_have_lost != Some(true) => String::new(),
         Some(since) => format!("{UNSAVED}, and were made after {since},"),
@@ -88,6 +92,18 @@ mod tests {
              snapshot may be lost"
         );
         assert_eq!(warning(false, None), None);
+    }
+
+    #[test]
+    fn the_warning_names_a_newer_partial_snapshot() {
+        let from = json!({
+            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "createdAt": "2026-01-01T00:00:00.000Z", "ageSeconds": 4,
+            "newerPartialId": "snap-bbbbbbbbbbbbbbbb",
+        });
+        let started = json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": true });
+        let warning = loss_warning(&json::from_value(&started).unwrap()).unwrap();
+        let loss = "; newer changes that are not in the partial snapshot snap-bbbbbbbbbbbbbbbb may be lost";
+        assert!(warning.ends_with(loss), "{warning}");
     }
 
     #[test]
@@ -126,6 +142,18 @@ mod tests {
             "snap-aaaaaaaaaaaaaaaa has the files from before; earlier, changes that are in no snapshot may be lost"
         );
         assert_eq!(warning(false, None), None);
+    }
+
+    #[test]
+    fn the_warning_names_a_newer_partial_snapshot() {
+        let from = json!({
+            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "createdAt": "2026-01-01T00:00:00.000Z", "ageSeconds": 4,
+            "newerPartialId": "snap-bbbbbbbbbbbbbbbb",
+        });
+        let started = json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": true });
+        let warning = loss_warning(&json::from_value(&started).unwrap()).unwrap();
+        let loss = "; newer changes that are not in the partial snapshot snap-bbbbbbbbbbbbbbbb may be lost";
+        assert!(warning.ends_with(loss), "{warning}");
     }
 
     #[test]

@@ -364,7 +364,8 @@ fn summary_state(snapshot: &Summary, note: &str) -> String {
     };
     let pinned = if snapshot.pinned { "pinned" } else { "" };
     let delta = if snapshot.form == SnapshotForm::Delta { "delta" } else { "" };
-    let words = [snapshot.state.as_str(), note, delta, restorable, pinned, &needed];
+    let partial = if snapshot.partial { "partial" } else { "" };
+    let words = [snapshot.state.as_str(), note, delta, partial, restorable, pinned, &needed];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 

@@ -156,6 +156,9 @@ fn snapshot(node: &SnapshotNode, before: Option<&Provenance>, now: Timestamp) ->
     if let Some(cause) = node.cause.filter(|cause| *cause != SnapshotCause::Caller) {
         words.push(styled(FAINT, cause.words()));
     }
+    if node.partial {
+        words.push(styled(WARNING, "partial"));
+    }
     if node.pinned {
         words.push(styled(LOCATION, "pinned"));
     }
@@ -216,10 +219,10 @@ first
     #[test]
     fn a_snapshot_has_its_dependents_and_its_expiration() {
         let fields = json!({
-            "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true, "cause": "autosave",
+            "label": "before", "sizeBytes": 4_100_000, "createdAt": "2026-11-20T04:57:00.000Z", "pinned": true, "partial": true, "cause": "autosave",
             "dependents": ["x", "y"], "expiresAt": "2026-11-22T05:00:00.000Z", "provenance": { "sdkVersion": "0.12.10" },
         });
-        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  automatic save  pinned  needed by x, y  expires in 2 days\n";
+        let line = "└─ snap-aaaaaaaaaaaaaaaa  before  4.1 MB  3 min ago  automatic save  partial  pinned  needed by x, y  expires in 2 days\n";
         assert!(rendered(&sandbox_node("first", &[snapshot_node('a', &fields, &[])]), false).contains(line));
     }
 

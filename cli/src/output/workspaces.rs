@@ -122,8 +122,10 @@ fn container(of: &WorkspaceDescription) -> String {
     match of.state {
         _ if !of.container_ended => String::new(),
         State::Stopped => format!("had ended before the stop; {UNSAVED} may be lost"),
-        _ if of.last_saved_at.is_none() => "ended without a stop; no snapshot has its files".to_owned(),
-        _ => format!("ended without a stop; the next start restores the newest snapshot, {UNSAVED} may be lost"),
+        _ if of.last_saved_at.is_none() => "ended without a stop; no snapshot has all of its files".to_owned(),
+        _ => format!(
+            "ended without a stop; the next start restores the newest snapshot of all files, {UNSAVED} may be lost"
+        ),
     }
 }
 

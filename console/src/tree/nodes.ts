@@ -110,6 +110,9 @@ function isWithoutTrace({ running, workspace, problem, snapshots }: TreeSandbox)
   return running === false && !workspace && !problem && snapshots.length === 0;
 }
 
+/** What it means that a snapshot is partial. */
+export const PARTIAL = 'It leaves out files: no start restores it by itself';
+
 /** The labels of the states that a row shows; undefined for the normal state. */
 export const STATE_LABELS: Record<TreeSnapshot['state'], string | undefined> = {
   creating: 'creating',

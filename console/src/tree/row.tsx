@@ -6,7 +6,7 @@ import { count, size } from '../format.ts';
 import { Badge, type BadgeProps } from '../ui/badge.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { CAUSES } from './causes.ts';
-import { STATE_LABELS, type LineageNode, type SandboxNode, type SnapshotNode } from './nodes.ts';
+import { PARTIAL, STATE_LABELS, type LineageNode, type SandboxNode, type SnapshotNode } from './nodes.ts';
 
 /** The content of a row, and its position in the tree. */
 export interface RowProps {
@@ -134,7 +134,7 @@ function SnapshotContent({
   age,
   expiry,
 }: { of: SnapshotNode } & Pick<RowProps, 'age' | 'expiry'>) {
-  const { snapshotId, label, state, sizeBytes, base, cause, pinned, dependents } = snapshot;
+  const { snapshotId, label, state, sizeBytes, base, cause, partial, pinned, dependents } = snapshot;
   const stateLabel = STATE_LABELS[state];
   const isCreating = state === 'creating';
   const sign = cause && CAUSES[cause];
@@ -154,6 +154,11 @@ function SnapshotContent({
       )}
       {sign && <RowBadge {...sign} short={sign.text} />}
       {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
+      {partial && (
+        <Badge title={PARTIAL}>
+          <bdi>partial</bdi>
+        </Badge>
+      )}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
       {dependents.length > 0 && (
         <RowBadge

@@ -2,7 +2,9 @@
 
 import type { Workspace } from '../../../client/src/index.ts';
 import { href } from '../routes.ts';
+import { Name } from '../ui/name.tsx';
 import { Remark } from '../ui/remark.tsx';
+import { SnapshotLink } from './snapshot-link.tsx';
 import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
 import { autosaveTimes } from './workspace-settings.tsx';
 
@@ -13,7 +15,9 @@ export function PossibleLoss({ of }: { of: Workspace }) {
       {of.containerEnded && (
         <Remark>
           The container ended without a stop.{' '}
-          {of.lastSavedAt ? 'The next start restores the newest snapshot.' : 'No snapshot has its files.'}{' '}
+          {of.lastSavedAt
+            ? 'The next start restores the newest snapshot of all files.'
+            : 'No snapshot has all of its files.'}{' '}
           {POSSIBLE_LOSS}
         </Remark>
       )}
@@ -21,6 +25,15 @@ export function PossibleLoss({ of }: { of: Workspace }) {
         <Remark>
           {of.restoredFrom && `The last start restored ${sourceOf(of)}. `}
           {POSSIBLE_LOSS} If a file is missing, look into{' '}
+          {of.restoredFrom?.newerPartialId && (
+            <>
+              the newer snapshot{' '}
+              <SnapshotLink of={of} id={of.restoredFrom.newerPartialId}>
+                <Name of={of.restoredFrom.newerPartialId} />
+              </SnapshotLink>
+              , which leaves out files, and into{' '}
+            </>
+          )}
           <a href={href({ at: 'workspace', tenant: of.tenant, name: of.name })}>its other snapshots</a>.
           {autosaveTimes(of.autosave) === undefined &&
             ' Automatic saves, in the settings of the workspace, shorten the time in which changes can be lost.'}

@@ -3,7 +3,7 @@
 import { count } from '../format.ts';
 import { useLive } from '../live.ts';
 import { client } from '../session.ts';
-import { STATE_LABELS, type SnapshotNode } from '../tree/nodes.ts';
+import { PARTIAL, STATE_LABELS, type SnapshotNode } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
 import { CauseBadge } from '../ui/cause-badge.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -15,7 +15,7 @@ import { SnapshotActions } from './snapshot-actions.tsx';
 /** The details of a snapshot: its actions, and its manifest. */
 export function SnapshotDetails(props: DetailsProps<SnapshotNode>) {
   const { node, placeFor } = props;
-  const { state, pinned, dependents } = node.snapshot;
+  const { state, partial, pinned, dependents } = node.snapshot;
   const { sandboxId, snapshotId = '' } = node.selected;
   const live = useLive(`manifest of ${node.id}`, (options) =>
     client.manifest({ sandboxId, snapshotId, ...options }),
@@ -32,6 +32,7 @@ export function SnapshotDetails(props: DetailsProps<SnapshotNode>) {
         </h2>
         {stateLabel && <Badge tone={state === 'creating' ? 'busy' : 'plain'}>{stateLabel}</Badge>}
         <CauseBadge of={node.snapshot.cause} />
+        {partial && <Badge title={PARTIAL}>partial</Badge>}
         {pinned && (
           <Badge tone="accent" icon="pin">
             pinned

@@ -2,7 +2,7 @@
 
 import { size } from '../format.ts';
 import { href } from '../routes.ts';
-import { snapshotsOf, STATE_LABELS, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
+import { PARTIAL, snapshotsOf, STATE_LABELS, type Nodes, type SnapshotNode } from '../tree/nodes.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Bar } from '../ui/bar.tsx';
 import { CauseBadge } from '../ui/cause-badge.tsx';
@@ -46,7 +46,7 @@ export function SnapshotList({
 
 function Item({ of, current, link }: { of: SnapshotNode; current: string; link: string }) {
   const { name, selected, snapshot } = of;
-  const { state, createdAt, cause, pinned } = snapshot;
+  const { state, createdAt, cause, partial, pinned } = snapshot;
   const { own, shared } = bytesOf(of);
   return (
     <>
@@ -55,6 +55,7 @@ function Item({ of, current, link }: { of: SnapshotNode; current: string; link: 
       </a>
       {STATE_LABELS[state] && <Badge>{STATE_LABELS[state]}</Badge>}
       <CauseBadge of={cause} />
+      {partial && <Badge title={PARTIAL}>partial</Badge>}
       {pinned && <Badge icon="pin">pinned</Badge>}
       {selected.sandboxId !== current && (
         <span class="hint" title={selected.sandboxId}>

@@ -62,8 +62,7 @@ fn containers_check(page: &WorkspacePage, has_ended: impl Fn(&WorkspaceEntry) ->
     let left_out = page.workspaces.iter().filter(is_active).count().saturating_sub(MAX_ASKED);
     let rest = if left_out > 0 { format!(" {left_out} active workspaces were not asked.") } else { String::new() };
     let detail = format!("The containers of these workspaces ended without a stop: {}.{rest}", names.join(", "));
-    let remediation =
-        "Changes that are in no snapshot may be lost. `snapshotter workspace start NAME` restores the newest snapshot.";
+    let remediation = "Changes that are in no snapshot may be lost. `snapshotter workspace start NAME` restores the newest snapshot of all files.";
     (!names.is_empty()).then(|| Check::undetermined("containers", detail, remediation))
 }
 
