@@ -145,18 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn the_warning_names_a_newer_partial_snapshot() {
-        let from = json!({
-            "snapshotId": "snap-aaaaaaaaaaaaaaaa", "createdAt": "2026-01-01T00:00:00.000Z", "ageSeconds": 4,
-            "newerPartialId": "snap-bbbbbbbbbbbbbbbb",
-        });
-        let started = json!({ "how": "restored", "restoredFrom": from, "mayHaveLost": true });
-        let warning = loss_warning(&json::from_value(&started).unwrap()).unwrap();
-        let loss = "; newer changes that are not in the partial snapshot snap-bbbbbbbbbbbbbbbb may be lost";
-        assert!(warning.ends_with(loss), "{warning}");
-    }
-
-    #[test]
     fn a_loss_before_the_restored_snapshot_is_reported_with_its_time() {
         assert_eq!(
             warning(true, Some("2025-12-31T00:00:00.000Z")).unwrap(),
