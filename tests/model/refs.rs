@@ -53,7 +53,7 @@ fn ref_without_a_signature_is_refused_with_a_hint_at_import() {
     value["ref"].as_object_mut().unwrap().remove("signature");
     let error = expect_error(SnapshotRef::decode(&value));
     assert_eq!(error.code(), Code::InvalidRef);
-    assert!(error.message().contains("no signature") && error.remediation().contains("import()"), "{error}");
+    assert!(error.message().contains("no signature") && error.remediation().contains("`import`"), "{error}");
 }
 
 #[test]

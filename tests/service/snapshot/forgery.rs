@@ -152,7 +152,7 @@ fn ref_without_signature_is_reported_as_earlier_version() {
     unsigned["ref"].as_object_mut().unwrap().remove("signature");
     let error = expect_refused(&fixture, &unsigned);
     assert_eq!(error.code(), Code::InvalidRef);
-    assert!(error.remediation().contains("import()"), "{}", error.remediation());
+    assert!(error.remediation().contains("`import`"), "{}", error.remediation());
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn refs_of_previous_key_are_accepted_and_older_ones_refused() {
     rotate_keys(&fixture);
     let error = fixture.run(Operation::Get, &by_ref(&snapshot)).expect_code(Code::RefMismatch);
     assert!(error.message().contains("rotated out"), "{error}");
-    assert!(error.remediation().contains("get()"), "{}", error.remediation());
+    assert!(error.remediation().contains("`get`"), "{}", error.remediation());
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn start_from_a_partial_snapshot_names_no_older_one() {
     take_partial(&fixture);
     let newer = take_partial(&fixture);
     end_container(&fixture);
-    let started = fixture.update_workspace(WORKSPACE, &json!({ "currentSnapshotId": newer })).unwrap();
+    fixture.update_workspace(WORKSPACE, &json!({ "currentSnapshotId": newer })).unwrap();
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
     assert_eq!(started["restoredFrom"]["snapshotId"], newer);
     assert_eq!(started["restoredFrom"].get("newerPartialId"), None);
 }

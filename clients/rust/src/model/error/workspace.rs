@@ -156,7 +156,7 @@ impl Error {
             ),
             format!(
                 "To fork it from a snapshot that leaves out files, pass the id of that snapshot as `from`. Or start the workspace \
-                 {:?}, with `allowEmpty: true` if no snapshot is left, and fork it while it is active.",
+                 {:?} with `allowEmpty: true`, which starts it without files if no snapshot is left, and fork it while it is active.",
                 address.short()
             ),
         )
