@@ -34,6 +34,26 @@ test('a file of several megabytes of a workspace is read as a stream, unless it 
   await assert.rejects(reader.read(), { code: 'FILE_CHANGED' });
 });
 
+test('the directory of a workspace that was moved away is not created again', async () => {
+  const name = 'moved';
+  await world.rpc('workspaces/create', { name, dir: '/workspace/app' });
+  const run = (command: string) => world.rpc('exec', { name, command, cwd: '/' });
+  await run('echo draft > /workspace/app/draft && mv /workspace/app /tmp/kept');
+  for (const call of [
+    () => world.rpc('files/write', { name, path: 'new', content: '' }),
+    () => world.rpc('files/mkdir', { name, path: 'new' }),
+    () => world.rpc('workspaces/stop', { name }),
+  ]) {
+    const { code, remediation } = await world.failure(call());
+    assert.equal(code, 'INVALID_DIRECTORY');
+    assert.match(remediation ?? '', /move it back/);
+  }
+  await run('mv /tmp/kept /workspace/app');
+  await world.rpc('workspaces/stop', { name });
+  const { content } = await world.rpc('files/read', { name, path: 'draft' });
+  assert.equal(content, 'draft\n');
+});
+
 for (const transport of ['rpc', 'http'] as const) {
   describe(`over ${transport}`, () => {
     const dir = `over-${transport}`;

@@ -45,7 +45,57 @@ describe('a workspace whose sandbox went to sleep', () => {
   });
 });
 
+describe('a workspace with a partial snapshot whose container ended', () => {
+  test('is restored from the older one of all files, and names the partial one', async () => {
+    const workspace = world.workspace('partial');
+    await workspace.create();
+    await workspace.exec('echo first > file');
+    const { lastSnapshot } = await workspace.stop();
+    await workspace.start();
+    await workspace.exec('echo second > file');
+    const options = { name: 'partial', excludes: ['node_modules'] };
+    const { snapshotId } = await world.rpc('snapshot', options);
+    await workspace.endContainer();
+    const { restoredFrom, mayHaveLost } = await workspace.start();
+    assert.deepEqual(
+      [restoredFrom?.snapshotId, restoredFrom?.newerPartialId, mayHaveLost],
+      [lastSnapshot?.id, snapshotId, true],
+    );
+    assert.equal(await workspace.exec('cat file'), 'first\n');
+    await workspace.update({ currentSnapshotId: snapshotId });
+    assert.equal(await workspace.exec('cat file'), 'second\n');
+  });
+
+  test('does not start empty, and names it if there is no other one', async () => {
+    const workspace = world.workspace('only-partial');
+    await workspace.create();
+    await workspace.exec('echo first > file');
+    const options = { name: 'only-partial', excludes: ['node_modules'] };
+    const { snapshotId } = await world.rpc('snapshot', options);
+    await workspace.endContainer();
+    const error = await world.failure(workspace.start());
+    assert.equal(error.code, 'NOTHING_RESTORABLE');
+    assert.match(error.message, new RegExp(snapshotId));
+    await workspace.update({ currentSnapshotId: snapshotId });
+    await workspace.start();
+    assert.equal(await workspace.exec('cat file'), 'first\n');
+  });
+});
+
 describe('a workspace whose container ended', () => {
+  test('has forks that say that files may be lost', async () => {
+    const workspace = world.workspace('forked');
+    await workspace.create();
+    await workspace.exec('echo x > file');
+    await workspace.stop();
+    for (const from of [undefined, 'latest']) {
+      await workspace.start();
+      await workspace.endContainer();
+      const { mayHaveLost, forks } = await workspace.fork(from === undefined ? {} : { from });
+      assert.deepEqual([mayHaveLost, forks[0]?.value?.mayHaveLost], [true, true], from);
+    }
+  });
+
   test('is reported as ended by a stop', async () => {
     const workspace = world.workspace('ended');
     await workspace.create();
