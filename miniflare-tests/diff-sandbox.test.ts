@@ -56,6 +56,19 @@ test('the present files are compared with a snapshot, before and after a restore
   }
 });
 
+test('a file that was changed in the second of the capture is compared by its content', async () => {
+  await world.exec('racy', 'echo port=8080 > config; echo same > same; touch -d @4000000000 config same');
+  const captured: SnapshotRef = await world.snapshot('racy');
+  const compare = (to: object): Promise<SnapshotDiff> => world.rpc('diff', { from: { ref: captured }, to });
+  assert.deepEqual((await compare({ sandboxId: 'racy' })).changes, []);
+  await world.exec('racy', 'sed -i s/8080/9090/ config; touch -d @4000000000 config');
+  assert.deepEqual((await compare({ sandboxId: 'racy' })).changes.map(text), [
+    'changed content config content',
+  ]);
+  const later: SnapshotRef = await world.snapshot('racy', { incremental: false });
+  assert.deepEqual((await compare({ ref: later })).changes.map(text), ['changed content config content']);
+});
+
 test('the pages of a comparison have the files at its begin', async () => {
   const paths = [];
   let cursor: string | undefined;

@@ -99,20 +99,22 @@ pub struct DiffPage {
 /// Returns the differences between two archives at the paths that follow `after`: at most `limit`, from 1 to
 /// [`MAX_PAGE`](crate::MAX_PAGE).
 ///
-/// The times of the archives have whole seconds. Files with the same size and time count as the same. Where only the
-/// times differ, the content is compared, up to 1 MiB and with random access only. That of a file in a container is not here:
-/// then the difference has the hash of the other one.
+/// The times of the archives have whole seconds. Files with the same size and time count as the same, unless that time is `racy_from`
+/// or later, in seconds since 1970: the file may have been changed in the second in which the earlier of the two was captured.
+/// Where the times differ, and for such files, the content is compared, up to 1 MiB and with random access only. That of a
+/// file in a container is not here: then the difference has the hash of the other one.
 pub async fn diff<S: Source>(
     from: Compared<S>,
     to: Compared<S>,
     after: &[u8],
     limit: usize,
+    racy_from: Option<i64>,
 ) -> Result<DiffPage, DiffError> {
     let after = Path::parse(after).map_err(of(Side::From))?;
     let mut from = Sorted::open(from, &after, Side::From).await?;
     let mut to = Sorted::open(to, &after, Side::To).await?;
     let limit = limit.clamp(1, crate::MAX_PAGE);
-    let mut page = Collected::default();
+    let mut page = Collected { racy_from, ..Collected::default() };
     while !page.is_full(limit) {
         if from.is_cut() || to.is_cut() {
             break;
@@ -184,6 +186,8 @@ enum Content {
 #[derive(Default)]
 struct Collected {
     changes: Vec<Change>,
+    /// The time from which on files with the same time may differ.
+    racy_from: Option<i64>,
     /// The last path that was visited.
     last: Option<Bytes>,
     visited: usize,
@@ -223,10 +227,18 @@ impl Collected {
         if before.kind == Kind::File && after.kind == Kind::File {
             let content = if before.size != after.size {
                 Content::Different
-            } else if before.mtime == after.mtime || before.size == 0 {
+            } else if before.size == 0 {
                 Content::Same
-            } else {
+            } else if before.mtime != after.mtime {
                 self.compare_content((&mut *from, path, before), (&mut *to, path, after)).await?
+            } else if self.racy_from.is_some_and(|from| before.mtime >= from) {
+                match self.compare_content((&mut *from, path, before), (&mut *to, path, after)).await? {
+                    // Most such files are the same.
+                    Content::Unknown => Content::Same,
+                    content => content,
+                }
+            } else {
+                Content::Same
             };
             if content != Content::Same {
                 differences.insert(0, Difference::Content);

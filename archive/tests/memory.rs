@@ -87,7 +87,7 @@ async fn export(archives: Archives<Counting>) -> u64 {
 async fn compare_with_itself(archives: impl Fn() -> Archives<Counting>, pages: usize) {
     let mut after = Vec::new();
     for _ in 0..pages {
-        let page = diff(archives().into(), archives().into(), &after, 1000).await.unwrap();
+        let page = diff(archives().into(), archives().into(), &after, 1000, None).await.unwrap();
         assert_eq!(page.changes, []);
         let Some(next) = page.next else { break };
         after = next.to_vec();

@@ -130,7 +130,7 @@ async fn export(archives: &Archives<Memory>) -> Result<()> {
 
 /// Compares the archive with itself.
 async fn compare_with_itself(archives: &Archives<Memory>) -> Result<()> {
-    match diff(archives.clone().into(), archives.clone().into(), b"", 10).await {
+    match diff(archives.clone().into(), archives.clone().into(), b"", 10, None).await {
         Ok(page) => assert!(page.changes.is_empty(), "an archive differs from itself: {:?}", page.changes),
         Err((_, error)) => return Err(error),
     }

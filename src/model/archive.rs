@@ -8,7 +8,7 @@ pub use snapshot_archive::protocol::{
 };
 pub use snapshot_archive::{Certainty, Difference, Form, Side, Totals, compare as compare_paths};
 
-use super::{BackupId, BackupLocation, Directory, LocatedBackup, SandboxId, SnapshotId};
+use super::{BackupId, BackupLocation, Directory, LocatedBackup, SandboxId, SnapshotId, Timestamp};
 
 /// Where the archives of a snapshot are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +91,18 @@ pub struct CapturedFiles {
     /// Whether the files that git ignores were excluded.
     #[serde(default)]
     pub gitignore: bool,
+    /// When the capture began. Earlier releases do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_at: Option<Timestamp>,
+}
+
+impl LocatedSnapshot {
+    /// Returns the time, in seconds since 1970, from which on a file of the snapshot may have been changed without another time, because
+    /// it was captured within that second. A second more allows for the clock of the container.
+    pub fn racy_from(&self) -> Option<i64> {
+        let began_at = self.capture.as_ref()?.began_at?;
+        Some(began_at.as_millis().div_euclid(1000) - 1)
+    }
 }
 
 /// The archive of a backup that R2 confirms not to exist.

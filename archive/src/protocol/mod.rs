@@ -292,6 +292,9 @@ pub struct DiffRequest {
     /// The files of the container, which are beside the request; absent for two snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listing: Option<ListingPart>,
+    /// The time, in seconds since 1970, from which on files of the same size and time are compared by content: see [`diff`](diff::diff).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racy_from: Option<i64>,
 }
 
 /// A part of the files of a container: see [`Listing`].
@@ -379,7 +382,7 @@ pub async fn answer_listing_diff<S: Source>(
 }
 
 async fn compare<S: Source>(from: Compared<S>, to: Compared<S>, request: &DiffRequest) -> DiffOutcome {
-    match diff::diff(from, to, request.after.as_bytes(), request.limit).await {
+    match diff::diff(from, to, request.after.as_bytes(), request.limit, request.racy_from).await {
         Ok(page) => DiffOutcome::Page {
             changes: page.changes.iter().map(Change::from).collect(),
             next: page.next.as_deref().map(Name::from),

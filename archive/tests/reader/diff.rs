@@ -24,7 +24,7 @@ fn write(folder: &Folder, path: &str, content: impl AsRef<[u8]>, seconds: u64) {
 }
 
 fn page(from: &Path, to: &Path, after: &[u8], limit: usize) -> DiffPage {
-    block_on(diff(full(from).into(), full(to).into(), after, limit)).unwrap()
+    block_on(diff(full(from).into(), full(to).into(), after, limit, None)).unwrap()
 }
 
 /// Returns all differences, in pages of `limit`.
@@ -208,6 +208,27 @@ fn other_content_is_no_rename() {
 }
 
 #[test]
+fn files_of_the_same_time_are_compared_if_they_were_captured_in_that_second() {
+    let (before, after) = (Folder::new(), Folder::new());
+    for (folder, content) in [(&before, "port 8080"), (&after, "port 9090")] {
+        write(folder, "config", content, 1000);
+        write(folder, "same", "same", 1000);
+        write(folder, "large", random(content.len() as u64, 2_000_000), 1000);
+    }
+    let (from, to) = (before.squashfs("-comp lz4"), after.squashfs("-comp lz4"));
+    let changes = |racy_from| {
+        let page = block_on(diff(full(&from).into(), full(&to).into(), b"", 10, racy_from)).unwrap();
+        texts(&page.changes)
+    };
+    for racy_from in [1000, 0] {
+        assert_eq!(changes(Some(racy_from)), ["config [Content]"]);
+    }
+    for racy_from in [None, Some(1001)] {
+        assert!(changes(racy_from).is_empty());
+    }
+}
+
+#[test]
 fn large_files_are_not_compared() {
     let (before, after) = (Folder::new(), Folder::new());
     write(&before, "large", random(1, 2_000_000), 1000);
@@ -250,8 +271,8 @@ fn failing_side_is_named() {
     let bytes = fs::read(before.squashfs("-comp lz4")).unwrap();
     let cut = || Archives::Full(Memory(bytes[..200].to_vec().into()));
     let whole = Archives::Full(Memory(bytes.clone().into()));
-    assert!(matches!(block_on(diff(cut().into(), whole.into(), b"", 10)), Err((Side::From, Error::Damaged(_)))));
+    assert!(matches!(block_on(diff(cut().into(), whole.into(), b"", 10, None)), Err((Side::From, Error::Damaged(_)))));
     let whole = Archives::Full(Memory(bytes.clone().into()));
-    assert!(matches!(block_on(diff(whole.into(), cut().into(), b"", 10)), Err((Side::To, Error::Damaged(_)))));
-    assert!(matches!(block_on(diff(good().into(), good().into(), b"../a", 10)), Err((_, Error::InvalidPath(_)))));
+    assert!(matches!(block_on(diff(whole.into(), cut().into(), b"", 10, None)), Err((Side::To, Error::Damaged(_)))));
+    assert!(matches!(block_on(diff(good().into(), good().into(), b"../a", 10, None)), Err((_, Error::InvalidPath(_)))));
 }

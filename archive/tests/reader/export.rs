@@ -62,7 +62,7 @@ fn export_has_no_differences_to_its_archive() {
         let archive = folder.archive(format);
         let tar = Archives::Full(Memory(export(&archive, "").into()));
         let original = Archives::Full(Memory(fs::read(&archive).unwrap().into()));
-        let page = block_on(diff(original.into(), tar.into(), b"", 1000)).unwrap();
+        let page = block_on(diff(original.into(), tar.into(), b"", 1000, None)).unwrap();
         assert_eq!((page.changes, page.next), (vec![], None), "{format:?}");
     }
 }

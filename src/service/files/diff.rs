@@ -35,7 +35,8 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             return Err(Error::invalid_cursor("diff"));
         }
         let after = Name::from(&cursor.path[..]);
-        let request = archive::DiffRequest { after, limit: limit as usize, listing: None };
+        let racy_from = from.racy_from().into_iter().chain(to.racy_from()).min();
+        let request = archive::DiffRequest { after, limit: limit as usize, listing: None, racy_from };
         let (changes, next) = self.retry(async || self.diff_archives(&from, &to, &request).await).await?;
         Ok(SnapshotDiff {
             from: from.snapshot_id,
@@ -51,8 +52,9 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
         self.prepare_call().await?;
         let Selected { sandbox, snapshot } = self.select(selection).await?;
         let location = ArchiveLocation::of(&self.require_ready(&snapshot)?.backup);
-        let SnapshotRecord { snapshot_id, dir, excludes, gitignore, .. } = snapshot;
-        let capture = Some(CapturedFiles { dir, excludes, gitignore: gitignore == Some(true) });
+        let SnapshotRecord { snapshot_id, dir, excludes, gitignore, began_at, .. } = snapshot;
+        let (gitignore, began_at) = (gitignore == Some(true), Some(began_at));
+        let capture = Some(CapturedFiles { dir, excludes, gitignore, began_at });
         Ok(LocatedSnapshot { snapshot_id, root_id: sandbox.root_id, location, capture })
     }
 

@@ -46,7 +46,9 @@ pub async fn diff<P: Ports>(ports: &Rc<P>, request: DiffRequest) -> Result<Snaps
     let running = Running::find(ports, files, &snapshot).await?;
     let listing = running.list(&snapshot, position).await?;
     let part = ListingPart { is_last: listing.is_last(), side: Side::To };
-    let request = archive::DiffRequest { after: Name::from(&after[..]), limit: limit as usize, listing: Some(part) };
+    let racy_from = snapshot.racy_from();
+    let request =
+        archive::DiffRequest { after: Name::from(&after[..]), limit: limit as usize, listing: Some(part), racy_from };
     let read = async || read_page(&**ports, &snapshot, &running, &listing, &request).await;
     let page = retry(&**ports, &CancellationToken::never(), read).await?;
     let changes = running.compare_hashed(page.changes).await?;
