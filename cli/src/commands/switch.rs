@@ -34,7 +34,7 @@ pub(super) fn update(context: &Context, command: &Update) -> Result<Exit> {
     };
     if let Some(snapshot) = &command.back_to {
         let files = format!("rolled back to {snapshot}");
-        return show_switched(context, "workspaces/update", &request, files, snapshot_id);
+        return show_switched(context, "workspaces/update", &request, (files, None), snapshot_id);
     }
     let mut updated = context.call_mutating::<UpdatedWorkspace>("workspaces/update", &request)?;
     updated.value.changed = request.settings;
@@ -61,7 +61,7 @@ pub(super) fn rollback(context: &Context, command: &Rollback) -> Result<Exit> {
     } else {
         format!("rolled back to {snapshot}")
     };
-    show_switched(context, "workspaces/update", &request, files, Some(found))
+    show_switched(context, "workspaces/update", &request, (files, None), Some(found))
 }
 
 /// `workspace promote`
@@ -82,7 +82,7 @@ pub(super) fn promote(context: &Context, command: Promote) -> Result<Exit> {
     };
     let snapshot = command.snapshot.map(|snapshot| format!("{snapshot:?} of ")).unwrap_or_default();
     let files = format!("promoted from {snapshot}{}, which stays as it is", command.from);
-    show_switched(context, "workspaces/promote", &request, files, promoted)
+    show_switched(context, "workspaces/promote", &request, (files, Some(&command.from)), promoted)
         .map_err(|failure| context.suggest_snapshot(failure, &command.from))
 }
 
@@ -123,18 +123,19 @@ fn with_snapshot(failure: Failure, from: &str) -> Failure {
     failure.with_remediation(format!("Name a workspace of the same tenant; or a snapshot of one: `{options}`."))
 }
 
-/// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its files.
+/// Calls an operation with which a workspace continues in another sandbox, and prints what happened to its `files`, and what may be
+/// lost of what was promoted.
 fn show_switched(
     context: &Context,
     operation: &str,
     request: &impl Options,
-    files: String,
+    (files, promoted): (String, Option<&str>),
     snapshot: Option<SnapshotId>,
 ) -> Result<Exit> {
     let mut answer = context.call_mutating::<SwitchedWorkspace>(operation, request)?;
     answer.value.files = files;
     context.show(&answer)?;
-    context.warn_except_in_json(switch_warning(&answer.value.description));
+    context.warn_except_in_json(switch_warning(&answer.value.description, promoted));
     match snapshot {
         Some(id) => context.warn_of_left_out(&answer.value.description.sandbox_id, &id),
         None => context.warn_of_left_out_of(&answer.value.description),

@@ -28,11 +28,12 @@ pub fn loss_warning_of(described: &WorkspaceDescription) -> Option<String> {
     })
 }
 
-/// Returns the warning about a workspace that was rolled back or promoted. The switch itself loses nothing: its answer repeats what
-/// was lost before, because a container ended without a stop or its files could not be captured.
-pub fn switch_warning(described: &WorkspaceDescription) -> Option<String> {
+/// Returns the warning about a workspace that was rolled back, or to which the files of `promoted` were promoted. The switch itself loses
+/// nothing: its answer repeats what was lost before, because a container ended without a stop or its files could not be captured.
+pub fn switch_warning(described: &WorkspaceDescription, promoted: Option<&str>) -> Option<String> {
     let loss = loss_of(described);
-    (!loss.is_empty()).then(|| match &described.former_snapshot_id {
+    let loss = promoted.map_or_else(|| loss.clone(), |promoted| format!("{loss}, of {promoted} or of this workspace,"));
+    (described.may_have_lost == Some(true)).then(|| match &described.former_snapshot_id {
         Some(saved) => format!("{saved} has the files from before; earlier, {loss} may be lost"),
         None => format!("before this, files were not saved: {loss} may be lost"),
     })
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_rollback_repeats_a_loss_as_one_of_before() {
-        let warning = |may_have_lost: bool, saved: Option<&str>| {
+        let warning_of = |may_have_lost: bool, saved: Option<&str>, promoted| {
             let time = "2026-11-20T05:00:00.000Z";
             let answer = json!({
                 "name": "w", "tenant": "default", "state": "active", "sandboxId": "s2", "formerSandboxIds": ["s"],
@@ -131,8 +132,14 @@ mod tests {
                 "expiry": {}, "dependsOn": {}, "envNames": [], "createdAt": time, "activeAt": time, "history": [],
                 "mayHaveLost": may_have_lost, "formerSnapshotId": saved,
             });
-            switch_warning(&json::from_value(&answer).unwrap())
+            switch_warning(&json::from_value(&answer).unwrap(), promoted)
         };
+        let warning = |may_have_lost, saved| warning_of(may_have_lost, saved, None);
+        assert_eq!(
+            warning_of(true, Some("snap-aaaaaaaaaaaaaaaa"), Some("@fork")).unwrap(),
+            "snap-aaaaaaaaaaaaaaaa has the files from before; earlier, changes that are in no snapshot, of @fork or of this \
+             workspace, may be lost"
+        );
         assert_eq!(
             warning(true, None).unwrap(),
             "before this, files were not saved: changes that are in no snapshot may be lost"

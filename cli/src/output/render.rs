@@ -73,7 +73,7 @@ fn in_units(number: u64, one: &str, many: &str) -> String {
 }
 
 /// Texts of the API, and those with the commands of this program.
-const COMMANDS: [(&str, &str); 26] = [
+const COMMANDS: [(&str, &str); 27] = [
     ("With the `name` of a workspace, `commands.start` starts", "With @NAME, `snapshotter exec --detach` starts"),
     ("again: `commands.start` starts", "again: `snapshotter exec --detach @NAME COMMAND` starts"),
     ("Start the workspace first.", "Start the workspace first: `snapshotter workspace start NAME`."),
@@ -104,6 +104,10 @@ const COMMANDS: [(&str, &str); 26] = [
     (
         "or pass `allowEmpty: true` to `workspaces/start` to start",
         "or use `snapshotter workspace start NAME --allow-empty` to start",
+    ),
+    (
+        "To continue without the files that it leaves out, pass its id as `currentSnapshotId` to `workspaces/update`.",
+        "To continue without the files that it leaves out: `snapshotter workspace rollback NAME ID`.",
     ),
     (
         "if `list` by the name of the workspace has one: pass its id as `currentSnapshotId` to `workspaces/update`.",

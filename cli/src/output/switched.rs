@@ -58,7 +58,7 @@ impl Show for SwitchedWorkspace {
             ("state", described.state.to_string()),
             ("sandbox", described.sandbox_id.to_string()),
             ("files", self.files.clone()),
-            ("lost before", loss_of(described)),
+            ("may be lost", loss_of(described)),
             saved_before(described),
         ])
     }

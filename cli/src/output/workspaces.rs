@@ -124,7 +124,7 @@ fn container(of: &WorkspaceDescription) -> String {
         State::Stopped => format!("had ended before the stop; {UNSAVED} may be lost"),
         _ if of.last_saved_at.is_none() => "ended without a stop; no snapshot has all of its files".to_owned(),
         _ => format!(
-            "ended without a stop; the next start restores the newest snapshot of all files, {UNSAVED} may be lost"
+            "ended without a stop; the next start restores the newest snapshot of all files, or else the one it began with; {UNSAVED} may be lost"
         ),
     }
 }

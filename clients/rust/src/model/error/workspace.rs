@@ -267,10 +267,8 @@ impl Error {
                 workspace.name.as_str(),
                 label.as_str()
             ),
-            format!(
-                "To continue without the files that it leaves out, pass `currentSnapshotId: \"{newest}\"` to `workspaces/update`. \
-                 `allowEmpty: true` of `workspaces/start` starts without any files."
-            ),
+            "To continue without the files that it leaves out, pass its id as `currentSnapshotId` to `workspaces/update`. Otherwise \
+             pass `allowEmpty: true` to `workspaces/start` to start without files.",
         )
     }
 }
