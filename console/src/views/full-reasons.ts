@@ -1,6 +1,6 @@
-// The texts of the reasons why a snapshot is full.
+// The texts about a snapshot that is full: what it contains, and why.
 
-import type { FullReason } from '../../../client/src/index.ts';
+import type { FullReason, Manifest } from '../../../client/src/index.ts';
 
 /** Why a snapshot contains all files, and not the changes since another one. The command line has the same texts. */
 export const FULL_REASONS: Record<FullReason, string> = {
@@ -27,3 +27,16 @@ export const FULL_REASONS: Record<FullReason, string> = {
   disk: 'the disk of the container is full',
   failed: 'the comparison failed',
 };
+
+/** Says which files a snapshot without a base contains, and why it is full. Undefined if there is nothing to say. */
+export function fullForm({
+  partial,
+  fullReason,
+}: Pick<Manifest, 'partial' | 'fullReason'>): string | undefined {
+  if (!partial && fullReason === undefined) return undefined;
+  const isPartial = partial || fullReason === 'excludes';
+  const files = isPartial ? 'all files, except the excluded ones' : 'all files';
+  return fullReason === undefined || fullReason === 'excludes'
+    ? files
+    : `${files}: ${FULL_REASONS[fullReason] ?? fullReason}`;
+}

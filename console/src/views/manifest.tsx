@@ -11,7 +11,7 @@ import { Copy, Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
 import type { PlaceFor } from './details.ts';
-import { FULL_REASONS } from './full-reasons.ts';
+import { fullForm } from './full-reasons.ts';
 
 const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'unknown' } as const;
 
@@ -61,7 +61,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
               {of.totalBytes !== undefined && `; a restore reads ${size(of.totalBytes)}`}
             </>
           ) : (
-            of.fullReason && <>all files: {FULL_REASONS[of.fullReason] ?? of.fullReason}</>
+            fullForm(of)
           )}
         </Fact>
         <Fact name="Stored bytes">
