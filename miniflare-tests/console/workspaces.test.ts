@@ -236,9 +236,17 @@ describe('a workspace', () => {
     await desk.endContainer();
     await using tab = await fixture.signedIn('#/workspaces/lossy/desk');
     await tab.page.getByText('The container ended without a stop.').waitFor();
+    const head = tab.page.locator('header.page-head');
+    await head.getByText('container ended', { exact: true }).waitFor();
+    assert.equal(await head.getByText('active', { exact: true }).count(), 0);
+    await tab.visit('#/workspaces/lossy');
+    await row(tab, 'desk').locator('.badge.bad').getByText('container ended').waitFor();
+    assert.equal(await row(tab, 'desk').getByText('active', { exact: true }).count(), 0);
+    await tab.visit('#/workspaces/lossy/desk');
     await tab.button('Check desk').click();
     await tab.page.getByText('Changes that are in no snapshot may be lost.').first().waitFor();
     await tab.page.getByText('The last start restored snap-').waitFor();
+    await head.getByText('active', { exact: true }).waitFor();
   });
 
   test('that cannot be restored is marked in the list, and shows that once on its page', async () => {

@@ -37,8 +37,20 @@ const STATES: Record<WorkspaceState, [Tone, IconName | 'on' | 'off']> = {
   deleted: ['plain', 'trash'],
 };
 
-/** The state of a named workspace. */
-export function StateBadge({ state }: { state: WorkspaceState }) {
+/** The state of a named workspace. `containerEnded` is whether its container ended without a stop: it is not active then. */
+export function StateBadge({
+  state,
+  containerEnded,
+}: {
+  state: WorkspaceState;
+  containerEnded: boolean | undefined;
+}) {
+  if (state === 'active' && containerEnded)
+    return (
+      <Badge tone="bad" icon="warning" title="The container of this active workspace ended without a stop">
+        container ended
+      </Badge>
+    );
   const [tone, icon] = STATES[state];
   return (
     <Badge tone={tone} icon={icon}>

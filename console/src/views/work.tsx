@@ -38,7 +38,7 @@ export function WorkView({ tenant, name, path = '' }: Address & { path?: string 
         <h1>
           <PathLinks path={path} linkTo={(path) => href({ at: 'work', tenant, name, path })} />
         </h1>
-        {workspace && <StateBadge state={workspace.state} />}
+        {workspace && <StateBadge state={workspace.state} containerEnded={workspace.containerEnded} />}
         {workspace && workspace.state !== 'active' && (
           <Button
             needs="workspaces/start"

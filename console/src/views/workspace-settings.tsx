@@ -87,7 +87,7 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
       <ol class="history" aria-labelledby="history">
         {of.history.map(({ to, at, cause }) => (
           <li key={at + to}>
-            <StateBadge state={to} /> <Cause of={of} text={cause} /> <Time at={at} />
+            <StateBadge state={to} containerEnded={false} /> <Cause of={of} text={cause} /> <Time at={at} />
           </li>
         ))}
       </ol>

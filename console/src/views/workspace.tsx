@@ -43,7 +43,7 @@ export function WorkspaceView({ tenant, name, ...details }: Address & DetailsPar
   return (
     <>
       <TenantHead tenant={tenant} title={name}>
-        {workspace && <StateBadge state={workspace.state} />}
+        {workspace && <StateBadge state={workspace.state} containerEnded={workspace.containerEnded} />}
         {workspace && <WorkspaceButtons state={workspace.state} actions={actions} workspace={workspace} />}
       </TenantHead>
       {workspace && <NotPermitted of={['snapshot', 'work']} />}

@@ -134,19 +134,25 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
 }
 
 /**
- * When a workspace was last saved. The list does not have the snapshots that callers take, so the workspace is read if it may have
- * a newer one; until then, nothing is said.
+ * The description of a workspace, if the list may lack a part: the snapshots that callers took, and whether the container of an
+ * active one ended.
  */
-function LastSaved({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
-  const { name, state, updatedAt, lastSavedAt, sizeBytes, unsavedSince, problemCode } = entry;
+function useDescription(tenant: string, { name, state, updatedAt, lastSavedAt }: WorkspaceEntry) {
   const isRead = state === 'active' || !lastSavedAt;
   const { value, failure } = useLive(
     JSON.stringify([tenant, name, updatedAt]),
     async (options) => (isRead ? client.workspaces.getByName({ tenant, name, ...options }) : undefined),
     { interval: DESCRIPTION_INTERVAL, isIndependent: true },
   );
-  const read = value.value;
-  if (isRead && !read && !(lastSavedAt && failure.value)) return <span class="hint">–</span>;
+  return { isRead, read: value.value, failure: failure.value };
+}
+
+type Description = ReturnType<typeof useDescription>;
+
+/** When a workspace was last saved. Until its description is read, nothing is said. */
+function LastSaved({ entry, of: { isRead, read, failure } }: { entry: WorkspaceEntry; of: Description }) {
+  const { lastSavedAt, sizeBytes, unsavedSince, problemCode } = entry;
+  if (isRead && !read && !(lastSavedAt && failure)) return <span class="hint">–</span>;
   const newest = [lastSavedAt, read?.lastSavedAt]
     .filter((time) => time !== undefined)
     .toSorted()
@@ -166,6 +172,7 @@ function LastSaved({ tenant, entry }: { tenant: string; entry: WorkspaceEntry })
 function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
   const { name, state, sandboxId, createdAt, updatedAt } = entry;
   const actions = useWorkspaceActions({ tenant, name });
+  const description = useDescription(tenant, entry);
   return (
     <tbody>
       <tr>
@@ -173,10 +180,10 @@ function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {
           <a href={href({ at: 'workspace', tenant, name })}>{name}</a>
         </th>
         <td>
-          <StateBadge state={state} />
+          <StateBadge state={state} containerEnded={description.read?.containerEnded} />
         </td>
         <td data-name="Last saved">
-          <LastSaved tenant={tenant} entry={entry} />
+          <LastSaved entry={entry} of={description} />
         </td>
         <td data-name="Created">
           <Time at={createdAt} />
