@@ -243,6 +243,7 @@ describe('a workspace', () => {
     await row(tab, 'desk').locator('.badge.bad').getByText('container ended').waitFor();
     assert.equal(await row(tab, 'desk').getByText('active', { exact: true }).count(), 0);
     await tab.visit('#/workspaces/lossy/desk');
+    await tab.page.getByText('or else the one it began with').waitFor();
     await tab.button('Check desk').click();
     await tab.page.getByText('Changes that are in no snapshot may be lost.').first().waitFor();
     await tab.page.getByText('The last start restored snap-').waitFor();

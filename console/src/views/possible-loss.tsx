@@ -16,7 +16,7 @@ export function PossibleLoss({ of }: { of: Workspace }) {
         <Remark>
           The container ended without a stop.{' '}
           {of.lastSavedAt
-            ? 'The next start restores the newest snapshot of all files.'
+            ? 'The next start restores the newest snapshot of all files, or else the one it began with.'
             : 'No snapshot has all of its files.'}{' '}
           {POSSIBLE_LOSS}
         </Remark>
