@@ -108,6 +108,18 @@ describe('the differences between two snapshots', () => {
     await tab.page.getByText('.git/index').first().waitFor();
   });
 
+  test('are absent where sizes and times are the same, with a link to what that means', async () => {
+    await fixture.world.exec('same', 'echo same > file');
+    const { ref: before } = await fixture.world.snapshot('same', { label: 'before' });
+    await fixture.world.exec('same', 'touch -r file /tmp/time; echo else > file; touch -r /tmp/time file');
+    const { ref: after } = await fixture.world.snapshot('same', { label: 'after' });
+    await using tab = await fixture.signedIn(`#/diff/same/${before.snapshotId}/same/${after.snapshotId}`);
+    await tab.page.getByText('Files with the same size and time count as the same').waitFor();
+    const link = (await tab.link('how files are compared').getAttribute('href')) ?? '';
+    const guide = await (await fetch(await fixture.world.url(link.replace(/#.*/, '')))).text();
+    assert.ok(guide.includes(`id="${link.replace(/.*#/, '')}"`), link);
+  });
+
   test('of a text are side by side', async () => {
     await using tab = await fixture.signedIn(diff());
     await tab.button('Hide the content of src/main.txt').waitFor();

@@ -80,7 +80,15 @@ export function DiffView({ from, to }: Sides) {
           />
         ))}
       </ul>
-      {isComplete && changes.length === 0 && <p class="empty">Both have the same files.</p>}
+      {isComplete && changes.length === 0 && (
+        <p class="empty">
+          No differences were found. Files with the same size and time count as the same:{' '}
+          <a href="/docs/guides/files#compare-two-snapshots" target="_blank" rel="noopener">
+            how files are compared
+          </a>
+          .
+        </p>
+      )}
       {reading.busy && changes.length === 0 && <p class="empty">Comparing the files…</p>}
       {cursor !== undefined && (
         <div class="buttons">
