@@ -32,6 +32,24 @@ describe('a workspace', () => {
     await tab.node(`Sandbox ${await desk.sandboxId()} current`).waitFor();
   });
 
+  test('that is promoted from a fork with lost changes does not say that its own files were not saved', async () => {
+    await fixture.createWorkspaces('lost', ['desk']);
+    const desk = fixture.world.workspace('desk', 'lost');
+    await desk.exec('echo first >file');
+    await desk.fork({ newName: 'attempt' });
+    const attempt = fixture.world.workspace('attempt', 'lost');
+    await attempt.exec('echo unsaved >file');
+    await attempt.endContainer();
+    await using tab = await fixture.signedIn('#/workspaces/lost/desk');
+    await tab.button('Promote to desk…').click();
+    await tab.field('Promote from').selectOption('attempt');
+    await tab.button('Promote').click();
+    assert.match(
+      await tab.notice('desk has the files of attempt now'),
+      /\. Changes of what was promoted, or earlier ones .* may be lost\. The files from before are in /,
+    );
+  });
+
   test('compares a snapshot of a former sandbox with its present files', async () => {
     await fixture.createWorkspaces('compares', ['desk']);
     const desk = fixture.world.workspace('desk', 'compares');

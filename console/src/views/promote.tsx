@@ -14,7 +14,7 @@ import { ChoiceField, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
 import { SavedBefore } from './snapshot-link.tsx';
-import { POSSIBLE_LOSS, subjectOf } from './workspace-operations.ts';
+import { LOSS_OF_PROMOTION, subjectOf } from './workspace-operations.ts';
 
 /** Asks for the source unless it is given, and promotes it. Offers a stale snapshot only after a refusal. */
 export function Promote({
@@ -38,7 +38,7 @@ export function Promote({
       const message = (
         <>
           {name} has the files of {from} now, in the sandbox <Name of={promoted.sandboxId} />.
-          {promoted.mayHaveLost && ` Before this, files were not saved. ${POSSIBLE_LOSS}`}
+          {promoted.mayHaveLost && ` ${LOSS_OF_PROMOTION}`}
           <SavedBefore of={promoted} />
         </>
       );

@@ -13,7 +13,7 @@ import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { diffToPresent, type PresentFiles } from './compare-choices.ts';
 import { SavedBefore } from './snapshot-link.tsx';
-import { subjectOf } from './workspace-operations.ts';
+import { lossOfRollback, subjectOf } from './workspace-operations.ts';
 
 /** Asks the user to confirm, and rolls the workspace back. Offers a stale snapshot only after a refusal. */
 export function RollBack({
@@ -41,13 +41,15 @@ export function RollBack({
     async () => {
       const options = { tenant, name, currentSnapshotId: snapshotId, ...(acceptStale && { acceptStale }) };
       const updated = await client.workspaces.update(options);
+      const loss = lossOfRollback(updated);
       const message = (
         <>
           {name} was rolled back to {label}. Its sandbox is now <Name of={updated.sandboxId} />.
+          {loss && ` ${loss}`}
           <SavedBefore of={updated} />
         </>
       );
-      return { message, to: { at: 'workspace', tenant, name } };
+      return { message, to: { at: 'workspace', tenant, name }, isWarning: loss !== undefined };
     },
     onClose,
   );

@@ -36,6 +36,16 @@ export async function startWorkspace(
 /** The report that a restore may have lost files. */
 export const POSSIBLE_LOSS = 'Changes that are in no snapshot may be lost.';
 
+/** The report that a promotion may have lost files. The answer does not say whether those of the source or of the workspace. */
+export const LOSS_OF_PROMOTION =
+  'Changes of what was promoted, or earlier ones of this workspace, that are in no snapshot may be lost.';
+
+/** Returns the report that a rollback may have lost files: with a snapshot of the present ones, only earlier changes are lost. */
+export function lossOfRollback({ mayHaveLost, formerSnapshotId }: Workspace): string | undefined {
+  if (!mayHaveLost) return undefined;
+  return formerSnapshotId ? 'Earlier changes that are in no snapshot may be lost.' : POSSIBLE_LOSS;
+}
+
 /** Describes the snapshot from which a workspace was restored. */
 export function sourceOf({ restoredFrom }: Workspace): string {
   if (!restoredFrom) return 'a snapshot';
