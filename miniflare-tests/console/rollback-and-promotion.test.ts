@@ -32,6 +32,20 @@ describe('a workspace', () => {
     await tab.node(`Sandbox ${await desk.sandboxId()} current`).waitFor();
   });
 
+  test('is rolled back to a partial snapshot after a remark about the missing files', async () => {
+    await fixture.createWorkspaces('partial', ['desk']);
+    const desk = fixture.world.workspace('desk', 'partial');
+    await desk.exec('echo work >file; echo old >old.log');
+    await fixture.world.snapshot(await desk.sandboxId(), { label: 'without logs', excludes: ['*.log'] });
+    await using tab = await fixture.signedIn('#/workspaces/partial/desk');
+    await tab.node('Snapshot without logs').click();
+    await tab.button('Roll back…').click();
+    await tab.dialog.getByText('they will be missing in the new sandbox').waitFor();
+    await tab.button('Roll back').click();
+    assert.doesNotMatch(await tab.notice('desk was rolled back to “without logs”.'), /may be lost/);
+    assert.equal(await desk.exec('ls'), 'file\n');
+  });
+
   test('that is promoted from a fork with lost changes does not say that its own files were not saved', async () => {
     await fixture.createWorkspaces('lost', ['desk']);
     const desk = fixture.world.workspace('desk', 'lost');

@@ -41,6 +41,9 @@ describe('a snapshot', () => {
     const manifest = await fixture.world.rpc('manifest', { ref: snapshots[0]?.ref });
     assert.deepEqual(manifest.excludes, ['*.log', 'node_modules']);
     assert.equal(manifest.expirationSeconds, 3600);
+    const form = tab.details.locator('dl > div').filter({ hasText: /^Form/ });
+    await form.getByText(/all files, except the excluded ones$/).waitFor();
+    await tab.details.getByText('they will be missing in the new sandbox').waitFor();
   });
 
   test('that cannot be taken shows the reason and keeps the form', async () => {

@@ -13,6 +13,7 @@ import { ActionDialog } from '../ui/dialog.tsx';
 import { ChoiceField, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
+import { PartialRemark } from './partial-remark.tsx';
 import { SavedBefore } from './snapshot-link.tsx';
 import { LOSS_OF_PROMOTION, subjectOf } from './workspace-operations.ts';
 
@@ -20,11 +21,14 @@ import { LOSS_OF_PROMOTION, subjectOf } from './workspace-operations.ts';
 export function Promote({
   address: { tenant, name },
   snapshotId,
+  isPartial = false,
   onClose,
 }: {
   address: Address;
   /** The snapshot to promote. */
   snapshotId?: string;
+  /** Whether the snapshot leaves out files. */
+  isPartial?: boolean;
   onClose: () => void;
 }) {
   const [source, setSource] = useState('');
@@ -68,6 +72,7 @@ export function Promote({
       <p>
         The present files are saved in a snapshot first: you can roll back to it. The source stays as it is.
       </p>
+      {isPartial && <PartialRemark />}
       {!snapshotId && <SourceField address={{ tenant, name }} value={source} onValue={setSource} />}
     </ActionDialog>
   );

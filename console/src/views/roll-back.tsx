@@ -12,6 +12,7 @@ import { Time } from '../ui/facts.tsx';
 import { TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
 import { diffToPresent, type PresentFiles } from './compare-choices.ts';
+import { PartialRemark } from './partial-remark.tsx';
 import { SavedBefore } from './snapshot-link.tsx';
 import { lossOfRollback, subjectOf } from './workspace-operations.ts';
 
@@ -85,6 +86,7 @@ export function RollBack({
           </>
         )}
       </p>
+      {node.snapshot.partial && <PartialRemark />}
     </ActionDialog>
   );
 }

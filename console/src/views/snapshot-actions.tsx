@@ -17,6 +17,7 @@ import { Compare } from './compare.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { refusalOf } from './deletion.ts';
 import type { DetailsProps } from './details.ts';
+import { PartialRemark } from './partial-remark.tsx';
 import { Relabel } from './relabel-snapshot.tsx';
 import { Promote } from './promote.tsx';
 import { RollBack } from './roll-back.tsx';
@@ -27,7 +28,7 @@ import { ownsSandbox } from './workspace-operations.ts';
 export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsProps<SnapshotNode>) {
   const { sandboxId, snapshotId = '' } = node.selected;
   const selection = { sandboxId, snapshotId };
-  const { pinned } = node.snapshot;
+  const { pinned, partial } = node.snapshot;
   const [dialog, setDialog] = useState<'label' | 'compare' | 'delete' | 'roll back' | 'promote'>();
   const [verification, setVerification] = useState<Verification>();
 
@@ -146,6 +147,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           do not change.
         </p>
       )}
+      {partial && permits('restore') && <PartialRemark />}
       <Failure of={creating.failure} retry={creating.retry}>
         {createdNothing(creating.failure) && <p>No sandbox was created.</p>}
       </Failure>
@@ -172,7 +174,12 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
         />
       )}
       {dialog === 'promote' && canPromote && (
-        <Promote address={workspace} snapshotId={selection.snapshotId} onClose={() => setDialog(undefined)} />
+        <Promote
+          address={workspace}
+          snapshotId={selection.snapshotId}
+          isPartial={partial === true}
+          onClose={() => setDialog(undefined)}
+        />
       )}
     </>
   );
