@@ -47,7 +47,7 @@ pub fn compare(expected: &Listing, base: &Path, carrier: &Path, head: &str) -> R
     let export = block_on(export(delta())).map_err(|error| format!("the export: {error}"))?;
     let exported = block_on(list(Archives::Full(export.clone()))).map_err(|error| format!("the export: {error}"))?;
     tree::compare(expected, &exported).map_err(|difference| format!("the export: {difference}"))?;
-    let page = block_on(diff(delta().into(), Archives::Full(export).into(), b"", 1000))
+    let page = block_on(diff(delta().into(), Archives::Full(export).into(), b"", 1000, None))
         .map_err(|error| format!("{error:?}"))?;
     if !page.changes.is_empty() {
         return Err(format!("the export differs: {:?}", page.changes));
@@ -154,8 +154,9 @@ async fn compare_changes(
     before: &Listing,
     after: &Listing,
 ) -> Result<(), String> {
-    let page =
-        diff(base.into(), delta.into(), b"", 1000).await.map_err(|error| format!("the differences: {error:?}"))?;
+    let page = diff(base.into(), delta.into(), b"", 1000, None)
+        .await
+        .map_err(|error| format!("the differences: {error:?}"))?;
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     let to_path = |path: &Bytes| PathBuf::from(OsStr::from_bytes(path));
     for change in &page.changes {

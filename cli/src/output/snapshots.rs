@@ -343,11 +343,8 @@ fn notable(reason: Option<FullReason>) -> Option<FullReason> {
 
 /// Returns the form of a snapshot, and why it is a full one.
 fn with_reason(form: &str, reason: Option<FullReason>) -> String {
-    match reason {
-        Some(FullReason::Excludes) => format!("partial: {}", FullReason::Excludes.words()),
-        Some(reason) => format!("{form}, because {}", reason.words()),
-        None => form.to_owned(),
-    }
+    let form = if reason == Some(FullReason::Excludes) { "partial" } else { form };
+    reason.map_or_else(|| form.to_owned(), |reason| format!("{form}, because {}", reason.words()))
 }
 
 /// Joins the ids of snapshots.

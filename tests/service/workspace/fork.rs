@@ -406,21 +406,3 @@ fn repeated_fork_from_another_source_is_an_idempotency_conflict() {
     assert_eq!(again["forks"][0]["value"]["sandboxId"], first["forks"][0]["value"]["sandboxId"]);
     fork(&json!({ "newName": "fork", "idempotencyKey": "k" })).expect_code(Code::IdempotencyConflict);
 }
-
-#[test]
-fn fork_of_a_workspace_whose_files_may_be_lost_says_so_itself() {
-    for from in [json!(null), json!("latest")] {
-        let fixture = Fixture::with_workspace();
-        fixture.stop_workspace(WORKSPACE).unwrap();
-        fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
-        fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
-        let mut options = json!({ "newName": "fork" });
-        if !from.is_null() {
-            options["from"] = from;
-        }
-        let forked = fixture.fork_workspace(WORKSPACE, &options).unwrap();
-        let fork = &forked["forks"][0]["value"];
-        assert_eq!((&forked["mayHaveLost"], &fork["mayHaveLost"]), (&json!(true), &json!(true)), "{options}");
-        assert_eq!(fixture.get_workspace("fork").unwrap()["mayHaveLost"], json!(true), "{options}");
-    }
-}

@@ -99,7 +99,7 @@ fn changes(archive: &Bytes, listing: &ListingBytes) -> Vec<String> {
     loop {
         let rest = Listing::new(listing.bytes[offset..].to_vec(), listing.is_last());
         let from = Compared::Archives(Archives::Full(Memory(archive.clone())));
-        let page = block_on(diff(from, Compared::Listing(rest), &after, 2)).unwrap();
+        let page = block_on(diff(from, Compared::Listing(rest), &after, 2, None)).unwrap();
         changes.extend(page.changes.iter().map(text));
         let Some(next) = page.next else { return changes };
         (after, offset) = (next.to_vec(), offset + page.consumed);
