@@ -109,9 +109,9 @@ describe('the differences between two snapshots', () => {
   });
 
   test('are absent where sizes and times are the same, with a link to what that means', async () => {
-    await fixture.world.exec('same', 'echo same > file');
+    await fixture.world.exec('same', 'echo same > file; touch -d @1234567890 file');
     const { ref: before } = await fixture.world.snapshot('same', { label: 'before' });
-    await fixture.world.exec('same', 'touch -r file /tmp/time; echo else > file; touch -r /tmp/time file');
+    await fixture.world.exec('same', 'echo else > file; touch -d @1234567890 file');
     const { ref: after } = await fixture.world.snapshot('same', { label: 'after' });
     await using tab = await fixture.signedIn(`#/diff/same/${before.snapshotId}/same/${after.snapshotId}`);
     await tab.page.getByText('Files with the same size and time count as the same').waitFor();
