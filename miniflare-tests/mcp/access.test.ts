@@ -138,7 +138,7 @@ describe('a granted token', () => {
     await timed.advanceClock('agent', 61);
     const { status, body } = await send(mcpUrl, list);
     assert.equal(status, 401);
-    assert.match(body.error.message, /expired.*tools\.grant/);
+    assert.match(body.error.message, /expired.*`tools\/grant`/);
   });
 
   test('is refused by another deployment', async () => {
