@@ -1,8 +1,9 @@
 //! `diff`: the differences between a snapshot and the present files of a running sandbox.
 //!
 //! The container makes one list of all files, which the pages of the comparison share. The archive is read in R2. If the times
-//! of two files of the same size differ, the container hashes the one, and the reader of archives the other. The entrypoint
-//! does this, so that the lists do not pass through the objects of this Worker.
+//! of two files of the same size differ, or do not decide because they are those of the capture, the container hashes the one,
+//! and the reader of archives the other. The entrypoint does this, so that the lists do not pass through the objects of this
+//! Worker.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
