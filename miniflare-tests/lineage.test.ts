@@ -50,20 +50,15 @@ describe('the lineage', () => {
       const restored = (await world.restore(first)).ref.sandboxId;
       const second = await world.snapshot(restored);
       const again = (await world.restore(second)).ref.sandboxId;
-      const branches = [
-        (await world.branch(second)).ref.sandboxId,
-        (await world.branch(second)).ref.sandboxId,
-      ];
+      const branch = (await world.branch(second)).ref.sandboxId;
+      const newest = (await world.branch(second)).ref.sandboxId;
       const third = await world.snapshot(origin);
       const expected: Shape = [
         origin,
         [third.ref.snapshotId],
-        [
-          first.ref.snapshotId,
-          [restored, [second.ref.snapshotId, ...[again, ...branches].sort().map((id): Shape => [id])]],
-        ],
+        [first.ref.snapshotId, [restored, [second.ref.snapshotId, [newest], [branch], [again]]]],
       ];
-      for (const sandboxId of [origin, restored, again, ...branches]) {
+      for (const sandboxId of [origin, restored, again, branch, newest]) {
         const tree: Tree = await world[transport]('lineage', { sandboxId });
         assert.deepEqual(shape(tree.root), expected, `from ${sandboxId}`);
         assert.equal(tree.sandboxes, 5);
