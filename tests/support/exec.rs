@@ -122,7 +122,9 @@ impl<S: Scheduler> World<S> {
                 Err(CommandRefusal::Cancelled.into())
             } else if container.commands >= MAX_COMMANDS {
                 Err(CommandRefusal::TooMany.into())
-            } else if command.cwd.as_deref() == Some("missing") {
+            } else if command.cwd.as_deref() == Some("missing")
+                || command.cwd.is_none() && container.kind_of(command.dir.as_str()).is_none()
+            {
                 Err(CommandRefusal::NoDirectory.into())
             } else {
                 Ok(())

@@ -27,7 +27,7 @@ impl<S: Scheduler> World<S> {
             id: call.id.clone(),
             program: Program::Argv(Vec::new()),
             dir: call.dir.clone(),
-            cwd: None,
+            cwd: Some("/".to_owned()),
             env: BTreeMap::new(),
             stdin: CommandInput::Text(String::new()),
             timeout_seconds: 1,
@@ -174,7 +174,7 @@ impl<S: Scheduler> Container<S> {
         }
     }
 
-    fn kind_of(&self, path: &str) -> Option<EntryKind> {
+    pub(super) fn kind_of(&self, path: &str) -> Option<EntryKind> {
         if self.symlinks.contains(path) {
             Some(EntryKind::Symlink)
         } else if self.files.contains_key(path) {

@@ -67,7 +67,7 @@ impl Place {
             if path.is_empty() && matches!(self.0, Words::Sandbox(_)) {
                 return Some(
                     "The directory of the sandbox does not exist: a command removed it. `snapshotter workspace rollback NAME \
-                     ID|LABEL` goes back to a snapshot."
+                     ID|LABEL` goes back to a snapshot, and `snapshotter exec --cwd / @NAME 'mkdir -p DIR'` creates it again."
                         .to_owned(),
                 );
             }

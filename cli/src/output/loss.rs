@@ -9,14 +9,17 @@ use super::workspaces::files;
 /// The files that may be lost where a container ended.
 pub const UNSAVED: &str = "changes that are in no snapshot";
 
-/// Returns the warning about a start after which files may be lost.
+/// Returns the warning about a start after which files may be lost. That of a workspace that was running repeats the one of its last
+/// start, whose answer may not have been received.
 pub fn loss_warning(started: &StartedForExec) -> Option<String> {
     let loss = possible_loss(started.may_have_lost, started.lost_since, started.restored_from.as_ref());
     let files = match (started.how, started.restored_from.as_ref()) {
         (StartOutcome::Running | StartOutcome::Empty, None) => "no snapshot was restored".to_owned(),
+        (StartOutcome::Running, from) => format!("the files were {}", files(StartOutcome::Restored, from)),
         (how, from) => format!("the files were {}", files(how, from)),
     };
-    (!loss.is_empty()).then(|| format!("{files}; {loss} may be lost"))
+    let when = if started.how == StartOutcome::Running { "once more, of its last start: " } else { "" };
+    (!loss.is_empty()).then(|| format!("{when}{files}; {loss} may be lost"))
 }
 
 /// Returns the warning about a workspace whose answer to a start says that files may be lost.
@@ -110,7 +113,10 @@ mod tests {
     #[test]
     fn a_start_without_a_snapshot_does_not_say_that_files_are_in_place() {
         for (how, expected) in [
-            ("running", "no snapshot was restored; changes that are in no snapshot may be lost"),
+            (
+                "running",
+                "once more, of its last start: no snapshot was restored; changes that are in no snapshot may be lost",
+            ),
             ("empty", "no snapshot was restored; changes that are in no snapshot may be lost"),
             (
                 "adopted",

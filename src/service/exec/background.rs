@@ -130,11 +130,11 @@ async fn call<P: Ports>(
     in_container(ports, id, prepared, attempt).await?.map_err(|refusal| error_of(&refusal, id, workspace, &call))
 }
 
-/// Returns the working directory of a call, for errors.
-fn working_directory(call: &BackgroundCall) -> &str {
+/// Returns the working directory that a call names.
+fn working_directory(call: &BackgroundCall) -> Option<&str> {
     match &call.action {
-        BackgroundAction::Start(BackgroundStart { cwd: Some(cwd), .. }) => cwd,
-        _ => call.dir.as_str(),
+        BackgroundAction::Start(BackgroundStart { cwd, .. }) => cwd.as_deref(),
+        _ => None,
     }
 }
 
@@ -145,7 +145,9 @@ fn error_of(
     call: &BackgroundCall,
 ) -> Error {
     match (refusal, &call.action) {
-        (BackgroundRefusal::Command(refusal), _) => refusal_error(refusal, id, workspace, working_directory(call)),
+        (BackgroundRefusal::Command(refusal), _) => {
+            refusal_error(refusal, id, workspace, (&call.dir, working_directory(call)))
+        }
         (BackgroundRefusal::TooMany, _) => Error::too_many_background_commands(id, MAX_BACKGROUND),
         (BackgroundRefusal::Failed(output), _) => Error::background_command_failed(id, output),
         (

@@ -31,7 +31,7 @@ use crate::model::named::WorkspaceName;
 use crate::model::named::messages::ResumedWorkspace;
 use crate::model::request::{ExecRequest, ReviveRequest, SandboxTarget};
 use crate::model::required_container::RequiredContainer;
-use crate::model::{Code, Error, Result, SandboxId, ShortId};
+use crate::model::{Code, Directory, Error, Result, SandboxId, ShortId};
 use crate::ports::{CallerCommands, InputOf, Ports, RunningCommand};
 
 /// The prefix of the files with the inputs of commands. They are outside of every directory that can be captured.
@@ -125,23 +125,24 @@ async fn start_in<P: Ports>(
             Ok(Execution::new(ports, (id, workspace), running, request.timeout_seconds, started, guard))
         }
         Err(refusal) => {
-            let cwd = request.cwd.as_deref().unwrap_or(prepared.dir.as_str());
-            Err(refusal_error(&refusal, &id, request.selection.name.as_ref(), cwd))
+            let place = (&prepared.dir, request.cwd.as_deref());
+            Err(refusal_error(&refusal, &id, request.selection.name.as_ref(), place))
         }
     }
 }
 
 /// Returns the error of a command that was refused in the required container of a sandbox, or of the workspace
-/// `workspace`.
+/// `workspace`. Without a working directory of its own, it was to run in `dir`.
 pub(super) fn refusal_error(
     refusal: &CommandRefusal,
     id: &SandboxId,
     workspace: Option<&WorkspaceName>,
-    cwd: &str,
+    (dir, cwd): (&Directory, Option<&str>),
 ) -> Error {
     match refusal {
         CommandRefusal::TooMany => Error::too_many_commands(id, MAX_COMMANDS),
-        CommandRefusal::NoDirectory => Error::cwd_not_found(id, workspace, cwd),
+        CommandRefusal::NoDirectory if workspace.is_some() && cwd.is_none() => Error::directory_missing(dir),
+        CommandRefusal::NoDirectory => Error::cwd_not_found(id, workspace, cwd.unwrap_or(dir.as_str())),
         CommandRefusal::Cancelled => Error::exec_cancelled(),
     }
 }

@@ -76,3 +76,13 @@ fn writes_create_another_directory_that_the_caller_names() {
     let options = json!({ "name": WORKSPACE, "dir": "/workspace/other", "path": "b.txt", "content": "second" });
     fixture.run(Operation::WriteFile, &options).unwrap();
 }
+
+#[test]
+fn commands_are_refused_and_told_how_to_create_the_directory_again() {
+    let fixture = without_directory();
+    for operation in [Operation::Exec, Operation::StartCommand] {
+        let refused = fixture.run(operation, &json!({ "name": WORKSPACE, "command": "true" }));
+        let error = refused.expect_code(Code::InvalidDirectory);
+        assert!(error.remediation().contains("`mkdir -p /workspace/app` with `cwd: \"/\"`"), "{error}");
+    }
+}

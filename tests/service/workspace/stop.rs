@@ -117,11 +117,33 @@ fn stop_of_non_persistent_workspace_takes_no_snapshot() {
 }
 
 #[test]
-fn non_persistent_workspace_starts_empty_only_with_allow_empty() {
+fn non_persistent_workspace_starts_empty_after_a_stop() {
     let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!((&started["how"], started.get("mayHaveLost")), (&json!("empty"), None), "{started}");
+}
+
+#[test]
+fn non_persistent_workspace_with_a_partial_snapshot_starts_empty_only_with_allow_empty() {
+    let fixture = Fixture::with_workspace_options(&json!({ "persistent": false }));
+    let excludes = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "excludes": ["*.log"] });
+    fixture.run(Operation::Snapshot, &excludes).unwrap();
     fixture.stop_workspace(WORKSPACE).unwrap();
     fixture.start_workspace(WORKSPACE, &json!({})).expect_code(Code::NothingRestorable);
     assert_eq!(fixture.start_workspace(WORKSPACE, &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
+}
+
+#[test]
+fn non_persistent_workspace_whose_source_is_deleted_starts_empty_only_with_allow_empty() {
+    let fixture = Fixture::with_stopped_workspace();
+    let source = fixture.snapshots_of(&fixture.sandbox_of(WORKSPACE))[0].clone();
+    fixture.create_workspace("scratch", &json!({ "persistent": false, "sourceWorkspace": WORKSPACE })).unwrap();
+    fixture.stop_workspace("scratch").unwrap();
+    let delete = json!({ "sandboxId": fixture.sandbox_of(WORKSPACE), "snapshotId": source, "force": true });
+    fixture.run(Operation::Delete, &delete).unwrap();
+    fixture.start_workspace("scratch", &json!({})).expect_code(Code::NothingRestorable);
+    assert_eq!(fixture.start_workspace("scratch", &json!({ "allowEmpty": true })).unwrap()["how"], "empty");
 }
 
 #[test]

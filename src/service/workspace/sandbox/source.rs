@@ -82,7 +82,7 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
     pub(super) async fn plan_start(&self, settings: &Settings, allow_empty: bool) -> Result<StartPlan> {
         let Settings { dir, storage, .. } = settings;
         let Some(platform) = self.current_platform_snapshot(dir)? else {
-            let archive = self.find_start_source(dir, allow_empty).await;
+            let archive = self.find_start_source(dir, allow_empty || self.keeps_no_files(settings)?).await;
             let of_parent = match &archive {
                 Ok(StartSource::Snapshot { platform, .. }) => platform.as_deref().cloned(),
                 _ => None,
@@ -162,6 +162,13 @@ impl<P: Ports> CloudflareSandboxSnapshotter<P> {
             Err(_) if allow_empty => Ok(StartSource::Empty),
             Err(error) => Err(nothing_restorable()?.with_note(error.message())),
         }
+    }
+
+    /// Returns whether the workspace is to keep no files: it is not persistent, it was made from no snapshot, and no caller has
+    /// captured a part of its files.
+    fn keeps_no_files(&self, settings: &Settings) -> Result<bool> {
+        let has_source = self.sandbox_record()?.parent.is_some();
+        Ok(!settings.persistent && !has_source && self.newest_partial(&settings.dir, None)?.is_none())
     }
 
     /// Returns whether the workspace has lost its files and has no snapshot, so that it starts only with `allowEmpty`.

@@ -152,9 +152,7 @@ impl Error {
         Self::new(
             Code::InvalidDirectory,
             format!("In the sandbox, {:?} {problem}.", dir.as_str()),
-            "Pass the path of an existing directory, without symbolic links. If the directory of a workspace was moved, \
-             move it back with a command in `/`. If it was deleted, go back to one of the workspace's snapshots with \
-             `rollback` (`workspaces/update` with `currentSnapshotId`), or create the directory again with a command in `/`.",
+            format!("Pass the path of an existing directory, without symbolic links. {}", way_back_of(dir)),
         )
     }
 
@@ -163,9 +161,7 @@ impl Error {
         Self::new(
             Code::InvalidDirectory,
             format!("The container runs, but {:?} does not exist in it: it was deleted or moved.", dir.as_str()),
-            "If it was moved, move it back with a command in the directory `/`. If it was deleted, go back to one of \
-             the workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create the \
-             directory again with a command in `/`.",
+            way_back_of(dir),
         )
     }
 
@@ -213,4 +209,14 @@ impl Error {
             "Fix the command, or set `onFailure: \"warn\"` to continue despite its failure.",
         )
     }
+}
+
+/// Returns how the directory of a workspace comes back, also in a workspace without a snapshot.
+fn way_back_of(dir: &Directory) -> String {
+    format!(
+        "If the directory of a workspace was moved, move it back, with a command with `cwd: \"/\"`. If it was deleted, go back to \
+         one of the workspace's snapshots with `rollback` (`workspaces/update` with `currentSnapshotId`), or create it again: \
+         the command `mkdir -p {}` with `cwd: \"/\"`.",
+        dir.as_str()
+    )
 }
