@@ -101,6 +101,7 @@ test('`snapshot list` marks a label that selects a newer snapshot', async () => 
   const text = `^warning: several snapshots have the label "keep": ${of(present)} is used\\. Select another one by its id: ${of(old)}\n$`;
   assert.equal(status, 0, stderr);
   assert.match(stderr, new RegExp(text));
+  assert.match((await cli.run(['diff', `@${name}`, 'keep', '--json'])).stderr, new RegExp(text));
   const { snapshots } = await cli.json('snapshot', 'list', `@${name}`);
   const labels = snapshots.map(({ label }: { label: string }) => label);
   assert.equal(labels.filter((label: string) => label === 'keep').length, 2, labels.join());

@@ -107,11 +107,7 @@ fn compare(context: &Context, command: Diff) -> Result<Exit> {
     if context.output.json || !paging.is_all() {
         return context.show(&whole(&paging, fetch)?);
     }
-    for source in &sources {
-        if let FileSource::Snapshot(selection) = source {
-            warn_of_excluded(context, selection);
-        }
-    }
+    warn_of_excluded(context, &sources);
     if let Some((from, to)) = selections {
         warn_of_directories(context, &from, &to);
     }
@@ -140,16 +136,28 @@ fn explain_not_running(failure: Failure, to: &str, words: [&str; 2]) -> Failure 
 }
 
 /// Warns if a snapshot leaves out files by their names: these are not compared.
-fn warn_of_excluded(context: &Context, selection: &Selection) {
-    let manifest = context.call_without_suggestions::<Manifest>("manifest", selection);
-    if let Some(note) = manifest.ok().and_then(|answer| excluded_note(&answer.value.excludes, answer.value.gitignore)) {
+fn warn_of_excluded(context: &Context, sources: &[FileSource]) {
+    let manifest_of = |source: &FileSource| match source {
+        FileSource::Snapshot(selection) => context.call_without_suggestions::<Manifest>("manifest", selection).ok(),
+        FileSource::Sandbox(_) => None,
+    };
+    let left_out = sources.iter().filter_map(manifest_of).flat_map(|answer| left_out_by(answer.value));
+    if let Some(note) = excluded_note(left_out) {
         print_warning(&note);
     }
 }
 
-fn excluded_note(excludes: &[String], gitignore: bool) -> Option<String> {
-    let ignored = gitignore.then(|| "what git ignores".to_owned());
-    let names: Vec<String> = excludes.iter().cloned().chain(ignored).collect();
+fn left_out_by(manifest: Manifest) -> impl Iterator<Item = String> {
+    manifest.excludes.into_iter().chain(manifest.gitignore.then(|| "what git ignores".to_owned()))
+}
+
+fn excluded_note(left_out: impl Iterator<Item = String>) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in left_out {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     (!names.is_empty()).then(|| format!("not compared, because a snapshot leaves it out: {}", names.join(", ")))
 }
 
@@ -231,9 +239,11 @@ mod tests {
 
     #[test]
     fn names_that_a_snapshot_leaves_out_are_not_compared() {
-        assert_eq!(excluded_note(&[], false), None);
-        let note = excluded_note(&["node_modules".to_owned(), "*.log".to_owned()], true).unwrap();
-        assert_eq!(note, "not compared, because a snapshot leaves it out: node_modules, *.log, what git ignores");
+        let note = |names: &[&str]| excluded_note(names.iter().map(|name| (*name).to_owned()));
+        assert_eq!(note(&[]), None);
+        let both_leave_out = note(&["node_modules", "*.log", "node_modules", "what git ignores"]).unwrap();
+        let names = "node_modules, *.log, what git ignores";
+        assert_eq!(both_leave_out, format!("not compared, because a snapshot leaves it out: {names}"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::lineage::for_each_sandbox;
 use super::target::to_target;
 use crate::args::files::split_place;
 use crate::failure::{Failure, Result};
+use crate::output::print_warning;
 use crate::output::snapshots::names;
 use crate::quoting::shell_words;
 
@@ -96,12 +97,12 @@ impl Context {
         });
         let others: Vec<_> = others.map(|other| taken(&other)).collect();
         if !others.is_empty() {
-            self.warn_except_in_json(Some(format!(
+            print_warning(&format!(
                 "several snapshots have the label {:?}: {} is used. Select another one by its id: {}",
                 label.as_str(),
                 taken(found),
                 others.join(", ")
-            )));
+            ));
         }
     }
 
