@@ -179,12 +179,13 @@ describe('a restarted workspace', () => {
 });
 
 describe('a workspace that is not persistent', () => {
-  test('is stopped without a snapshot, and starts empty with allowEmpty only', async () => {
+  test('is stopped without a snapshot, and starts empty', async () => {
     await workspace.create({ persistent: false });
     await workspace.exec('echo x > file');
     const { lastSnapshot } = await workspace.stop();
     assert.deepEqual([lastSnapshot, calls.count(isArchiving)], [undefined, 0]);
-    assert.equal((await world.failure(workspace.start())).code, 'NOTHING_RESTORABLE');
-    assert.equal((await workspace.start({ allowEmpty: true })).how, 'empty');
+    const { how, mayHaveLost } = await workspace.start();
+    assert.deepEqual([how, mayHaveLost], ['empty', undefined]);
+    assert.equal(await workspace.exec('ls -A'), '');
   });
 });
