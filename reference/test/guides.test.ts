@@ -81,5 +81,5 @@ test('every heading of a guide is found, with the text of its part', () => {
     const page = PAGES.get(path) ?? '';
     assert.ok(anchor === undefined || page.includes(` id="${anchor}"`), url);
   }
-  assert.match(texts['/docs/guides/concepts#limits'] ?? '', /^a label · 128 characters$/m);
+  assert.match(texts['/docs/guides/limits#limits'] ?? '', /^a label · 128 characters · Label and pin$/m);
 });

@@ -99,13 +99,13 @@ test('the targets of the script are those of the index', () => {
 
 describe('a word', () => {
   test('that no page has is reported, and the results have the others', () => {
-    assert.deepEqual(FINDER.find('webhooks'), {
+    assert.deepEqual(FINDER.find('gpu'), {
       results: [],
       terms: new Set(),
-      missing: ['webhooks'],
+      missing: ['gpu'],
       corrected: new Map(),
     });
-    assert.equal(noteOf(FINDER.find('webhooks'), true), 'No page has “webhooks”.');
+    assert.equal(noteOf(FINDER.find('gpu'), true), 'No page has “gpu”.');
     assert.equal(noteOf(FINDER.find('blockchain Wallet'), true), 'No page has “blockchain” or “Wallet”.');
     assert.equal(
       noteOf(FINDER.find('kubernetes deploy'), true),

@@ -11,7 +11,7 @@ use super::markdown::page;
 
 /// The row of the table whose first cell begins with `of`, without the spaces that group digits.
 fn documented_limit(of: &str) -> String {
-    let section = page("docs/concepts.md").section("Limits");
+    let section = page("docs/limits.md").section("Limits");
     let row = |line: &str| line.strip_prefix("| ").is_some_and(|cells| cells.starts_with(of));
     let line = section.lines().find(|line| row(line)).unwrap_or_else(|| panic!("no row for {of}")).to_owned();
     let digits = |pair: &[char]| pair[0].is_ascii_digit() && pair[2].is_ascii_digit();

@@ -48,7 +48,6 @@ const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
     mocking: 'fake',
     old: 'earlier',
     periodic: 'autosave',
-    preview: 'port',
     price: 'usage cost',
     pricing: 'usage cost',
     privacy: 'delete user',
