@@ -189,7 +189,7 @@ test('`destroy` of the sandbox ends the container without a stop', async () => {
 });
 
 test('the commands of the page lose a file, and say so', async () => {
-  const page = readFileSync(at('docs/workspaces.md'), 'utf8');
+  const page = readFileSync(at('docs/lost-files.md'), 'utf8');
   const [, block = ''] = /To see what happens after a loss[^]+?^```sh\n([^]+?)^```/m.exec(page) ?? [];
   const started = await start({ mode: 'container' });
   await using _world = started.world;

@@ -228,7 +228,7 @@ mod tests {
     fn every_command_in_the_documentation_is_valid() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
         let mut commands = Vec::new();
-        for page in ["cli.md", "workspaces.md", "usage.md"] {
+        for page in ["cli.md", "workspaces.md", "lost-files.md", "usage.md"] {
             let text = std::fs::read_to_string(root.join(page)).unwrap();
             let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
             let lines = blocks.flat_map(str::lines).filter(|line| line.starts_with("snapshotter "));
