@@ -16,7 +16,7 @@ import { fieldsOf } from './schema.ts';
 
 /** An example. */
 export interface Example {
-  language: 'curl' | 'typescript' | 'cli';
+  language: 'curl' | 'curl-body' | 'typescript' | 'cli';
   title: string;
   code: string;
 }
@@ -38,6 +38,8 @@ async function examplesOfRoute(document: Document, place: Place): Promise<Exampl
   const options = exampleOptions(document, place);
   const examples: Example[] = [{ language: 'curl', title: 'curl', code: curl(place, options) }];
   if (!place.path.startsWith('/v1/')) return examples;
+  if (place.name === 'files/write')
+    examples.push({ language: 'curl-body', title: 'curl with a file', code: curlWithFile(place, options) });
   examples.push({
     language: 'typescript',
     title: 'TypeScript',
@@ -93,6 +95,17 @@ function curl(place: Place, options: Record<string, unknown> | undefined): strin
   const content = options ? ["-H 'Content-Type: application/json'", `-d '${data}'`] : [];
   const address = `$SNAPSHOTTER_ADDRESS${place.path}${exampleQuery(place)}`;
   return [`curl "${address}"`, ...token, ...content].join(' \\\n  ');
+}
+
+/** Returns a call with curl whose body is the content, with the other options in the URL. */
+function curlWithFile(place: Place, { content: _, ...options }: Record<string, unknown> = {}): string {
+  return [
+    `curl "$SNAPSHOTTER_ADDRESS${place.path}"`,
+    `--url-query 'options=${JSON.stringify(options)}'`,
+    '-H "Authorization: Bearer $SNAPSHOTTER_TOKEN"',
+    "-H 'Content-Type: application/octet-stream'",
+    '--data-binary @config.ts',
+  ].join(' \\\n  ');
 }
 
 /** Returns the query with the parameters that have an example. */

@@ -55,6 +55,20 @@ describe('an example with curl', () => {
       assert.deepEqual(JSON.parse(options.at(-1) ?? ''), optionsOf(place)?.example);
     });
 
+  test('sends a file as the body, with the options in the URL', () => {
+    assert.deepEqual(argumentsOf(example('v1-files-write', 'curl-body')), [
+      'https://snapshots.example/v1/files/write',
+      '--url-query',
+      'options={"path":"src/config.ts","name":"notebook"}',
+      '-H',
+      'Authorization: Bearer secret',
+      '-H',
+      'Content-Type: application/octet-stream',
+      '--data-binary',
+      '@config.ts',
+    ]);
+  });
+
   test('has the required options first, then those that select the snapshot', () => {
     const names = (id: string) => Object.keys(JSON.parse(argumentsOf(example(id, 'curl')).at(-1) ?? ''));
     assert.equal(names('v1-snapshot')[0], 'name');
