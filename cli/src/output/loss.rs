@@ -9,8 +9,8 @@ use super::workspaces::files;
 /// The files that may be lost where a container ended.
 pub const UNSAVED: &str = "changes that are in no snapshot";
 
-/// Returns the warning about a start after which files may be lost. That of a workspace that was running repeats the one of its last
-/// start, whose answer may not have been received.
+/// Returns the warning about a start after which files may be lost, or that restored none. That of a workspace that was running
+/// repeats the one of its last start, whose answer may not have been received.
 pub fn loss_warning(started: &StartedForExec) -> Option<String> {
     let loss = possible_loss(started.may_have_lost, started.lost_since, started.restored_from.as_ref());
     let files = match (started.how, started.restored_from.as_ref()) {
@@ -19,7 +19,10 @@ pub fn loss_warning(started: &StartedForExec) -> Option<String> {
         (how, from) => format!("the files were {}", files(how, from)),
     };
     let when = if started.how == StartOutcome::Running { "once more, of its last start: " } else { "" };
-    (!loss.is_empty()).then(|| format!("{when}{files}; {loss} may be lost"))
+    if loss.is_empty() {
+        return (started.how == StartOutcome::Empty).then(|| "the workspace was started without files".to_owned());
+    }
+    Some(format!("{when}{files}; {loss} may be lost"))
 }
 
 /// Returns the warning about a workspace whose answer to a start says that files may be lost.
@@ -108,6 +111,12 @@ mod tests {
         let warning = loss_warning(&json::from_value(&started).unwrap()).unwrap();
         let loss = "; newer changes that are not in the partial snapshot snap-bbbbbbbbbbbbbbbb may be lost";
         assert!(warning.ends_with(loss), "{warning}");
+    }
+
+    #[test]
+    fn an_empty_start_that_lost_nothing_is_a_warning_too() {
+        let started = json::from_value(&json!({ "how": "empty" })).unwrap();
+        assert_eq!(loss_warning(&started).unwrap(), "the workspace was started without files");
     }
 
     #[test]

@@ -166,9 +166,10 @@ fn check_restored_files(world: &Rc<World>, id: &SandboxId) {
     let since = world.busy_since(id);
     let parent = world.ledger(id).sandbox().unwrap().and_then(|sandbox| sandbox.parent);
     let removed = evicted_sources(world, id);
-    let allow_empty = world.history.borrow().file_requests.get(id).is_some_and(|requests| requests.allow_empty);
+    let requests = world.history.borrow().file_requests.get(id).copied().unwrap_or_default();
     let problem = world.with_sandbox(id, |sandbox, _| {
-        let may_be_empty = allow_empty || (!sandbox.notes.was_handed_out && parent.is_none());
+        let has_no_files = !sandbox.notes.was_handed_out || requests.keeps_no_files;
+        let may_be_empty = requests.allow_empty || (has_no_files && parent.is_none());
         let until = sandbox.notes.source_snapshots.iter().skip(1).map(|(at, _)| *at).chain([i64::MAX]);
         let valid = sandbox.notes.source_snapshots.iter().zip(until).filter(|(_, until)| *until >= since);
         let sources: Vec<SourceSnapshot> = valid.flat_map(|((_, sources), _)| sources.clone()).collect();
