@@ -626,7 +626,8 @@ export interface RevivedSandbox {
    * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
    * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
-   * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
+   * - `empty`: The workspace has no files: it is new, it keeps none because it is not persistent, or the
+   * caller allowed an empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
@@ -1653,7 +1654,8 @@ export interface StartedForExec {
    * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
    * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
-   * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
+   * - `empty`: The workspace has no files: it is new, it keeps none because it is not persistent, or the
+   * caller allowed an empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
@@ -1933,7 +1935,8 @@ export interface StartedWorkspace extends Workspace {
    * - `running`: The sandbox was running with the files in place. If its directory was deleted or moved
    * since, `problem` says so.
    * - `restored`: The files were restored from a snapshot.
-   * - `empty`: The workspace has no files yet: it is new, or the caller allowed an empty start.
+   * - `empty`: The workspace has no files: it is new, it keeps none because it is not persistent, or the
+   * caller allowed an empty start.
    * - `adopted`: The workspace adopted the files that were written after the sandbox was cold-started.
    */
   how: 'running' | 'restored' | 'empty' | 'adopted';
@@ -2302,7 +2305,7 @@ export interface WorkspaceSettings {
    * never set.
    */
   incremental?: boolean;
-  /** Whether a stop takes a snapshot; true if it was never set. */
+  /** Whether a stop takes a snapshot; true if it was never set. Without one, the next start is empty. */
   persistent?: boolean;
   /** The retention policy of the workspace's snapshots. */
   retention?: Policy;
