@@ -2305,7 +2305,10 @@ export interface WorkspaceSettings {
    * never set.
    */
   incremental?: boolean;
-  /** Whether a stop takes a snapshot; true if it was never set. Without one, the next start is empty. */
+  /**
+   * Whether a stop takes a snapshot; true if it was never set. Without any snapshot, the next start is
+   * empty.
+   */
   persistent?: boolean;
   /** The retention policy of the workspace's snapshots. */
   retention?: Policy;
