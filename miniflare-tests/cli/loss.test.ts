@@ -118,7 +118,10 @@ test('a copy of a directory reports the start for its first call', async () => {
 test('one further command repeats the warning, in case the first answer was lost', async () => {
   await cli.run(['workspace', 'start', NAME]);
   const warn = async () => (await cli.run(['exec', `@${NAME}`, 'true'])).stderr;
-  assert.match(await warn(), /^warning: the files were already in place, restored from .* may be lost\n$/);
+  assert.match(
+    await warn(),
+    /^warning: repeated from its last start: the files were restored from .* may be lost\n$/,
+  );
   assert.equal(await warn(), '');
 });
 
@@ -131,7 +134,8 @@ test('an empty start of a workspace whose files are lost warns', async () => {
   const { stderr } = await cli.run(['workspace', 'start', 'unsaved', '--allow-empty']);
   assert.equal(stderr, 'warning: changes that are in no snapshot may be lost\n');
   const repeated = await cli.run(['exec', '@unsaved', 'true']);
-  const none = 'warning: no snapshot was restored; changes that are in no snapshot may be lost\n';
+  const loss = 'no snapshot was restored; changes that are in no snapshot may be lost';
+  const none = `warning: repeated from its last start: ${loss}\n`;
   assert.deepEqual([repeated.status, repeated.stderr], [0, none]);
 });
 

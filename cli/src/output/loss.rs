@@ -18,7 +18,7 @@ pub fn loss_warning(started: &StartedForExec) -> Option<String> {
         (StartOutcome::Running, from) => format!("the files were {}", files(StartOutcome::Restored, from)),
         (how, from) => format!("the files were {}", files(how, from)),
     };
-    let when = if started.how == StartOutcome::Running { "once more, of its last start: " } else { "" };
+    let when = if started.how == StartOutcome::Running { "repeated from its last start: " } else { "" };
     if loss.is_empty() {
         return (started.how == StartOutcome::Empty).then(|| "the workspace was started without files".to_owned());
     }
@@ -124,7 +124,7 @@ mod tests {
         for (how, expected) in [
             (
                 "running",
-                "once more, of its last start: no snapshot was restored; changes that are in no snapshot may be lost",
+                "repeated from its last start: no snapshot was restored; changes that are in no snapshot may be lost",
             ),
             ("empty", "no snapshot was restored; changes that are in no snapshot may be lost"),
             (
