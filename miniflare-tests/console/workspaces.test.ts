@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 
+import { until } from '../world.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
 import { delayCalls, failCalls, recordBodies, triggerRead } from './calls.ts';
 
@@ -34,6 +35,47 @@ describe('the list', () => {
     proceed();
     await row(tab, 'desk').getByText('–', { exact: true }).waitFor({ state: 'detached' });
     assert.match(await row(tab, 'desk').innerText(), /active\s+(?:just now|\d+ s ago)/);
+  });
+
+  test('has the time of the restored snapshot after a rollback and a promotion, and says so', async () => {
+    await fixture.createWorkspaces('moved', ['desk']);
+    const desk = fixture.world.workspace('desk', 'moved');
+    const first = await fixture.world.snapshot(await desk.sandboxId(), { label: 'first' });
+    await fixture.world.rpc('workspaces/fork', { tenant: 'moved', name: 'desk', newName: 'copy' });
+    await desk.exec('echo later >file');
+    await fixture.world.snapshot(await desk.sandboxId(), { label: 'later' });
+    await using tab = await fixture.signedIn('#/workspaces/moved');
+    const saved = row(tab, 'desk').locator('td[data-name="Last saved"]');
+    const time = async () => saved.locator('time').getAttribute('datetime');
+    const expect = async () => {
+      const { lastSavedAt, restoredFrom } = await desk.describe();
+      assert.equal(lastSavedAt, restoredFrom?.createdAt);
+      await until(async () => (await time()) === lastSavedAt);
+      await saved.getByText(', restored').waitFor();
+    };
+    await saved.locator('time').waitFor();
+    assert.doesNotMatch(await saved.innerText(), /restored/);
+    await desk.update({ currentSnapshotId: first.ref.snapshotId });
+    await expect();
+    await fixture.world.rpc('workspaces/promote', { tenant: 'moved', name: 'desk', from: 'copy' });
+    await expect();
+  });
+
+  test('has the time of an older save after the newest snapshot was deleted', async () => {
+    await fixture.createWorkspaces('older', ['desk']);
+    const desk = fixture.world.workspace('desk', 'older');
+    await desk.exec('echo saved >file');
+    await desk.stop();
+    await desk.start();
+    const { lastSavedAt = '' } = await desk.describe();
+    await using tab = await fixture.signedIn();
+    const earlier = new Date(Date.parse(lastSavedAt) - 3_600_000).toISOString();
+    await tab.page.route('**/v1/workspaces/getByName', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ json: { ...(await response.json()), lastSavedAt: earlier } });
+    });
+    await tab.visit('#/workspaces/older');
+    await row(tab, 'desk').locator(`td[data-name="Last saved"] time[datetime="${earlier}"]`).waitFor();
   });
 
   test('filters by tenant and by the beginning of the name', async () => {
@@ -268,6 +310,19 @@ describe('a workspace', () => {
     await tab.visit('#/workspaces/unsaved/desk');
     await tab.page.getByText('Press Start: the console then offers to start it without files.').waitFor();
     assert.equal(await tab.page.getByText('NOTHING_RESTORABLE', { exact: true }).count(), 1);
+  });
+
+  test('that was started empty after a loss says so on its page and in the list', async () => {
+    await fixture.createWorkspaces('emptied', ['desk']);
+    const desk = fixture.world.workspace('desk', 'emptied');
+    await desk.exec('echo unsaved >file');
+    await desk.endContainer();
+    await using tab = await fixture.signedIn('#/workspaces/emptied/desk');
+    await tab.button('Check desk').click();
+    await tab.button('Start empty').click();
+    await tab.page.getByText('The last start was empty, although the workspace had files.').waitFor();
+    await tab.visit('#/workspaces/emptied');
+    await row(tab, 'desk').getByText('never, started empty: files may be lost').waitFor();
   });
 
   test('whose container had ended before its stop shows once that nothing can be restored', async () => {

@@ -7,6 +7,7 @@ import { Remark } from '../ui/remark.tsx';
 import { SnapshotLink } from './snapshot-link.tsx';
 import { POSSIBLE_LOSS, sourceOf } from './workspace-operations.ts';
 import { autosaveTimes } from './workspace-settings.tsx';
+import { wasStartedEmpty } from './workspace-start.ts';
 
 /** Says whether the container of a workspace has ended without a stop, and whether its last start may have lost files. */
 export function PossibleLoss({ of }: { of: Workspace }) {
@@ -24,6 +25,7 @@ export function PossibleLoss({ of }: { of: Workspace }) {
       {of.mayHaveLost && !of.containerEnded && (
         <Remark>
           {of.restoredFrom && `The last start restored ${sourceOf(of)}. `}
+          {wasStartedEmpty(of) && 'The last start was empty, although the workspace had files. '}
           {POSSIBLE_LOSS} If a file is missing, look into{' '}
           {of.restoredFrom?.newerPartialId && (
             <>

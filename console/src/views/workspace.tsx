@@ -23,6 +23,7 @@ import { TenantHead } from './tenant-head.tsx';
 import { useWorkspace } from './use-workspace.ts';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
 import { failureOf, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
+import { isRestoredSave } from './workspace-start.ts';
 
 /** A workspace and the lineage of its sandbox. */
 export function WorkspaceView({ tenant, name, ...details }: Address & DetailsParams) {
@@ -107,10 +108,9 @@ function Source({ from, ...rest }: KnownProps & { from: RestoredFrom }) {
 
 /** Names the snapshot of the last save if it is one that was or will be restored: after a rollback, later ones have former files. */
 function SavedIn({ of, tree }: KnownProps) {
-  const { state, lastSavedAt, lastSnapshot, restoredFrom } = of;
+  const { state, lastSavedAt, lastSnapshot } = of;
   if (!lastSavedAt) return null;
-  if (state === 'active' && lastSavedAt === restoredFrom?.createdAt)
-    return <>, in the restored snapshot; changes since the restore are not saved yet</>;
+  if (isRestoredSave(of)) return <>, in the restored snapshot; changes since the restore are not saved yet</>;
   const next =
     state === 'stopped' && !lastSnapshot
       ? snapshotsOf(tree).find(({ state, createdAt }) => state === 'ready' && createdAt === lastSavedAt)

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 
-import type { WorkspaceEntry } from '../../../client/src/index.ts';
+import type { Workspace, WorkspaceEntry } from '../../../client/src/index.ts';
 import { useLive } from '../live.ts';
 import { defined, text } from '../options.ts';
 import { permits } from '../permissions.ts';
@@ -20,6 +20,7 @@ import { Updated } from '../ui/updated.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { RecentSandboxes } from './recent-sandboxes.tsx';
 import { useWorkspaceActions, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
+import { isRestoredSave, wasStartedEmpty } from './workspace-start.ts';
 
 type WorkspacesProps = Omit<Extract<Place, { at: 'workspaces' }>, 'at'>;
 
@@ -134,13 +135,14 @@ function Table({ tenant, workspaces }: { tenant: string; workspaces: WorkspaceEn
 }
 
 /**
- * The description of a workspace, if the list may lack a part: the snapshots that callers took, and whether the container of an
- * active one ended.
+ * The description of a workspace, if the list may lack a part: the snapshots that callers took, and whether files of an active one
+ * may be lost. It is read again after each change of the entry, so it is at least as new.
  */
-function useDescription(tenant: string, { name, state, updatedAt, lastSavedAt }: WorkspaceEntry) {
+function useDescription(tenant: string, entry: WorkspaceEntry) {
+  const { name, state, lastSavedAt } = entry;
   const isRead = state === 'active' || !lastSavedAt;
   const { value, failure } = useLive(
-    JSON.stringify([tenant, name, updatedAt]),
+    JSON.stringify([tenant, entry]),
     async (options) => (isRead ? client.workspaces.getByName({ tenant, name, ...options }) : undefined),
     { interval: DESCRIPTION_INTERVAL, isIndependent: true },
   );
@@ -151,22 +153,26 @@ type Description = ReturnType<typeof useDescription>;
 
 /** When a workspace was last saved. Until its description is read, nothing is said. */
 function LastSaved({ entry, of: { isRead, read, failure } }: { entry: WorkspaceEntry; of: Description }) {
-  const { lastSavedAt, sizeBytes, unsavedSince, problemCode } = entry;
-  if (isRead && !read && !(lastSavedAt && failure)) return <span class="hint">–</span>;
-  const newest = [lastSavedAt, read?.lastSavedAt]
-    .filter((time) => time !== undefined)
-    .toSorted()
-    .at(-1);
+  const { sizeBytes, unsavedSince } = entry;
+  if (isRead && !read && !(entry.lastSavedAt && failure)) return <span class="hint">–</span>;
+  const { lastSavedAt } = read ?? entry;
   return (
     <>
-      {newest ? <Time at={newest} /> : <span class="hint">never</span>}
-      {sizeBytes !== undefined && newest === lastSavedAt && <span class="hint"> {size(sizeBytes)}</span>}
-      {unsavedSince && <span class="hint"> saves fail</span>}
-      {(entry.containerEnded || read?.containerEnded || problemCode === 'NOTHING_RESTORABLE') && (
-        <span class="hint">, changes may be lost</span>
+      {lastSavedAt ? <Time at={lastSavedAt} /> : <span class="hint">never</span>}
+      {sizeBytes !== undefined && lastSavedAt === entry.lastSavedAt && (
+        <span class="hint"> {size(sizeBytes)}</span>
       )}
+      {read && isRestoredSave(read) && <span class="hint">, restored</span>}
+      {unsavedSince && <span class="hint"> saves fail</span>}
+      <PossibleLossHint entry={entry} read={read} />
     </>
   );
+}
+
+function PossibleLossHint({ entry, read }: { entry: WorkspaceEntry; read: Workspace | undefined }) {
+  if (read && wasStartedEmpty(read)) return <span class="hint">, started empty: files may be lost</span>;
+  const mayHaveLost = entry.containerEnded || entry.problemCode === 'NOTHING_RESTORABLE' || read?.mayHaveLost;
+  return mayHaveLost ? <span class="hint">, changes may be lost</span> : null;
 }
 
 function Entry({ tenant, entry }: { tenant: string; entry: WorkspaceEntry }) {

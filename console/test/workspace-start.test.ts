@@ -1,0 +1,29 @@
+// Tests of what a description says of the last start.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import type { Workspace } from '../../client/src/index.ts';
+
+const { isRestoredSave, wasStartedEmpty } = await import('../src/views/workspace-start.ts');
+
+const described = (fields: Partial<Workspace>) =>
+  ({ state: 'active', history: [], ...fields }) as Partial<Workspace> as Workspace;
+
+const started = (cause: string) => ({ from: 'restoring', to: 'active', at: '', cause }) as const;
+const EMPTY = started('it was started empty; its earlier files may be lost');
+
+test('the last save is the restored snapshot until a later one is taken', () => {
+  const restoredFrom = { createdAt: '2026-01-01T00:00:00Z' } as Workspace['restoredFrom'] & {};
+  assert.ok(isRestoredSave(described({ restoredFrom, lastSavedAt: '2026-01-01T00:00:00Z' })));
+  assert.ok(!isRestoredSave(described({ restoredFrom, lastSavedAt: '2026-01-02T00:00:00Z' })));
+  assert.ok(!isRestoredSave(described({})));
+});
+
+test('an empty start after a loss is the last start of an active workspace', () => {
+  assert.ok(wasStartedEmpty(described({ mayHaveLost: true, history: [EMPTY] })));
+  assert.ok(!wasStartedEmpty(described({ history: [EMPTY] })), 'nothing is lost');
+  assert.ok(!wasStartedEmpty(described({ state: 'stopped', mayHaveLost: true, history: [EMPTY] })));
+  const adopted = started('its files were adopted');
+  assert.ok(!wasStartedEmpty(described({ mayHaveLost: true, history: [adopted, EMPTY] })));
+});
