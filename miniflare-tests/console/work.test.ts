@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { until } from '../world.ts';
 import { OVERFLOW, violations } from './accessibility.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
+import { delayCalls } from './calls.ts';
 
 const NAME = 'desk';
 const PAGE = `#/workspaces/default/${NAME}`;
@@ -107,6 +108,11 @@ describe('the files of a workspace', () => {
     await tab.notice('data.bin is written: 0 B.');
   });
 
+  test('that do not exist are reported with the name of the workspace', async () => {
+    await using tab = await fixture.signedIn(`${FILES}?path=missing.txt`);
+    assert.match(await tab.failure('FILE_NOT_FOUND'), /of the workspace "desk" contains no "missing.txt"/);
+  });
+
   test('of a stopped workspace are shown after it is started, and not before', async () => {
     const world = fixture.world;
     await world.rpc('workspaces/create', { name: 'stopped' });
@@ -154,6 +160,47 @@ describe('the field for a command', () => {
     assert.match(shown, /If a second run of the command does no harm, press Run again/);
     assert.doesNotMatch(shown, /revive|`/);
     assert.equal(await tab.field('Command').inputValue(), 'echo begun; sleep 300', 'Run runs it again');
+  });
+
+  test('shows that the container ended before it reads the files, which starts the workspace again', async () => {
+    const ending = fixture.world.workspace('ending');
+    await ending.create();
+    await ending.exec('echo saved > saved.txt');
+    await ending.stop();
+    await ending.start();
+    await ending.exec('echo draft > draft.txt');
+    await using tab = await fixture.signedIn('#/workspaces/default/ending/files');
+    await tab.link('draft.txt').waitFor();
+    await tab.field('Command').fill('echo begun; sleep 300');
+    await tab.button('Run').click();
+    await tab.page.getByRole('log').getByText('begun').waitFor();
+    const proceed = await delayCalls(tab, 'files/stat');
+    await ending.endContainer();
+    assert.match(await tab.failure('OPERATION_INTERRUPTED'), /workspace "ending"/);
+    await tab.page.getByText('container ended', { exact: true }).waitFor();
+    await tab.page.getByText('Reading…').waitFor();
+    assert.equal(await tab.link('draft.txt').count(), 0);
+    proceed();
+    await tab.page.getByText('The last start restored snap-').waitFor();
+    await tab.link('saved.txt').waitFor();
+    await tab.failure('OPERATION_INTERRUPTED');
+  });
+
+  test('shows why the workspace cannot be started again after its container ended', async () => {
+    const unsaved = fixture.world.workspace('unsaved');
+    await unsaved.create();
+    await unsaved.exec('echo unsaved > file');
+    await using tab = await fixture.signedIn('#/workspaces/default/unsaved/files');
+    await tab.field('Command').fill('echo begun; sleep 300');
+    await tab.button('Run').click();
+    await tab.page.getByRole('log').getByText('begun').waitFor();
+    await unsaved.endContainer();
+    await tab.page.getByText('The last start failed. Start it').waitFor();
+    await tab.page.getByText('The workspace "unsaved" has lost its files').waitFor();
+    await tab.failure('OPERATION_INTERRUPTED');
+    await tab.button('Start').click();
+    await tab.button('Start empty').click();
+    await tab.page.getByText('The directory is empty.').waitFor();
   });
 
   test('executes nothing in an output', async () => {

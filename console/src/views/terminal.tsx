@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { SnapshotterError, type ExecExit } from '../../../client/src/index.ts';
 import { CommandOutput } from '../command-output.ts';
+import { refresh } from '../live.ts';
 import { permits } from '../permissions.ts';
 import type { Address } from '../routes.ts';
 import { client } from '../session.ts';
@@ -66,6 +67,8 @@ export function Terminal({ address, onEnd }: { address: Address; onEnd: () => vo
     clearTimeout(timer);
     setBusy(false);
     show();
+    // The next read of a file starts the workspace again. Until then, the page shows that the container has ended.
+    if (isInterrupted(run.failure)) await refresh();
     onEnd();
   };
   const recall = (step: number) => {

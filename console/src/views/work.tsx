@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-import type { FilePage } from '../../../client/src/index.ts';
+import type { FilePage, Workspace, WorkspaceState } from '../../../client/src/index.ts';
 import { refresh } from '../live.ts';
 import { href, type Address } from '../routes.ts';
 import { StateBadge } from '../ui/badge.tsx';
@@ -17,11 +17,15 @@ import { PossibleLoss } from './possible-loss.tsx';
 import { Terminal } from './terminal.tsx';
 import { useFiles, type Found } from './use-files.ts';
 import { useWorkspace } from './use-workspace.ts';
-import { WorkspaceFailures } from './workspace-actions.tsx';
+import { failureOf, WorkspaceFailures } from './workspace-actions.tsx';
 import { WorkspaceFile } from './workspace-file.tsx';
+import { ProblemOf } from './workspace-problem.tsx';
 
 /** The maximum number of files that the page shows of a directory. */
 const LIMIT = 1000;
+
+/** The states in which the files are read: a workspace that is being restored is about to run. */
+const OPEN: ReadonlySet<WorkspaceState> = new Set(['active', 'restoring']);
 
 /** A directory or a file of a workspace, and a field for a command. Nothing is read before the workspace runs, because that would start it. */
 export function WorkView({ tenant, name, path = '' }: Address & { path?: string }) {
@@ -52,40 +56,68 @@ export function WorkView({ tenant, name, path = '' }: Address & { path?: string 
       </header>
       <WorkspaceFailures actions={actions}>{(failures) => <>{failures}</>}</WorkspaceFailures>
       <Loaded of={live} loading="Loading the workspace…">
-        {({ state }) =>
-          state === 'active' ? (
-            <>
-              {workspace && <PossibleLoss of={workspace} />}
-              <Work address={{ tenant, name }} path={path} hasEnded={workspace?.containerEnded === true} />
-            </>
-          ) : (
-            <p class="empty">The workspace is {state}. Start it to work with its files.</p>
-          )
-        }
+        {(workspace) => <Work of={workspace} path={path} hasFailure={failureOf(actions) !== undefined} />}
       </Loaded>
     </>
   );
 }
 
-/** `hasEnded` is whether the container had ended when the workspace was last read. */
-function Work({ address, path, hasEnded }: { address: Address; path: string; hasEnded: boolean }) {
-  // Reading counts as a use of the workspace, so the page reads again only after a change.
+/** `hasFailure` is whether the page shows the failure of the last action. */
+function Work({ of, path, hasFailure }: { of: Workspace; path: string; hasFailure: boolean }) {
+  const { tenant, name, state, problem } = of;
+  const isOpen = OPEN.has(state);
+  // What commands have shown stays, also if the workspace cannot be started again after one.
+  const wasOpen = useRef(false);
+  wasOpen.current ||= isOpen;
   const [changes, setChanges] = useState(0);
+  const onChange = () => {
+    setChanges((count) => count + 1);
+    if (!isOpen) void refresh();
+  };
+  return (
+    <>
+      {isOpen && <PossibleLoss of={of} />}
+      {!isOpen && problem && !hasFailure && <ProblemOf of={problem} />}
+      {wasOpen.current && <Terminal address={{ tenant, name }} onEnd={onChange} />}
+      {isOpen ? (
+        <Files {...{ of, path, changes, onChange }} />
+      ) : (
+        <p class="empty">
+          {state === 'failed' ? 'The last start failed' : `The workspace is ${state}`}. Start it to work with
+          its files.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What is at a path. Reading it counts as a use of the workspace, so it is read again only after another of `changes`. */
+function Files({
+  of: { tenant, name, containerEnded: hasEnded = false },
+  path,
+  changes,
+  onChange,
+}: {
+  of: Workspace;
+  path: string;
+  changes: number;
+  onChange: () => void;
+}) {
+  const address = { tenant, name };
   const { value, failure, retry } = useFiles(address, path, LIMIT, changes);
-  const onChange = () => setChanges((count) => count + 1);
-  // The files were read in a new container, and the workspace says what that one may have lost.
-  const isStarted = hasEnded && value !== undefined;
+  // Reading the files started the workspace, which then says what its new container may have lost, or why it cannot start.
+  const isStarted = hasEnded && (value !== undefined || failure !== undefined);
   useEffect(() => {
     if (isStarted) void refresh();
   }, [isStarted]);
-  // While the page reads again, it shows what it read before.
+  // While the page reads again, it shows what it read before, unless that was in a container that has ended.
   const last = useRef<{ path: string; value: Found }>(undefined);
   if (value) last.current = { path, value };
+  if (hasEnded) last.current = undefined;
   const shown =
     value ?? (failure === undefined && last.current?.path === path ? last.current.value : undefined);
   return (
     <>
-      <Terminal address={address} onEnd={onChange} />
       <Failure of={failure} retry={retry} />
       {shown === undefined && failure === undefined && <p class="empty">Reading…</p>}
       {shown?.page && <Directory {...{ address, path, onChange }} of={shown.page} />}

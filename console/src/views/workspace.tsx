@@ -7,12 +7,10 @@ import { href, type Address, type DetailsParams } from '../routes.ts';
 import { duration, size } from '../format.ts';
 import { Badge, StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { CodeText } from '../ui/code-text.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { NotPermitted } from '../ui/not-permitted.tsx';
-import { remediationOf } from '../ui/remediation.ts';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { sandboxesOf } from './lineage-reader.ts';
 import { Lineage, useLineage } from './lineage.tsx';
@@ -23,6 +21,7 @@ import { TenantHead } from './tenant-head.tsx';
 import { useWorkspace } from './use-workspace.ts';
 import { autosaveTimes, SettingsAndHistory } from './workspace-settings.tsx';
 import { failureOf, WorkspaceButtons, WorkspaceFailures } from './workspace-actions.tsx';
+import { ProblemOf } from './workspace-problem.tsx';
 import { isRestoredSave } from './workspace-start.ts';
 
 /** A workspace and the lineage of its sandbox. */
@@ -136,19 +135,7 @@ function About({ of, failure, tree }: KnownProps & { failure: unknown }) {
   const automatic = autosaveTimes(of.autosave);
   return (
     <>
-      {problem && !isShown && (
-        <div class="failure">
-          <p>
-            <strong>{problem.code}</strong> <Time at={problem.at} />
-          </p>
-          <p>
-            <CodeText of={problem.message} />
-          </p>
-          <p>
-            <CodeText of={remediationOf(problem)} />
-          </p>
-        </div>
-      )}
+      {problem && !isShown && <ProblemOf of={problem} />}
       {problem?.code !== 'NOTHING_RESTORABLE' && <PossibleLoss of={of} />}
       <Facts>
         <Fact name="Sandbox">
