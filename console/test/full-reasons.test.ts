@@ -3,19 +3,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { fullForm } from '../src/views/full-reasons.ts';
+import { fullForm, whyFull } from '../src/views/full-reasons.ts';
 
 test('a partial snapshot is not said to have all files', () => {
   const expected = 'all files, except the excluded ones';
   assert.equal(fullForm({ partial: true, fullReason: 'excludes' }), expected);
   assert.equal(fullForm({ partial: true }), expected);
-  assert.equal(
-    fullForm({ partial: true, fullReason: 'noBase' }),
-    `${expected}: the container has no full snapshot to compare with`,
-  );
+  assert.equal(fullForm({ partial: true, fullReason: 'noBase' }), expected);
 });
 
-test('a full snapshot of all files has the reason why it is full, if there is one', () => {
-  assert.equal(fullForm({ fullReason: 'rescue' }), 'all files: it is a rescue snapshot');
+test('the form of a full snapshot does not say why it is full', () => {
+  assert.equal(fullForm({ fullReason: 'fileSystem' }), 'all files');
   assert.equal(fullForm({}), undefined);
+});
+
+test('why a snapshot is full is said if there is a reason, except for excluded files', () => {
+  assert.equal(whyFull({ fullReason: 'rescue' }), 'it is a rescue snapshot');
+  assert.equal(whyFull({ partial: true, fullReason: 'excludes' }), undefined);
+  assert.equal(whyFull({}), undefined);
 });

@@ -28,15 +28,16 @@ export const FULL_REASONS: Record<FullReason, string> = {
   failed: 'the comparison failed',
 };
 
-/** Says which files a snapshot without a base contains, and why it is full. Undefined if there is nothing to say. */
-export function fullForm({
-  partial,
-  fullReason,
-}: Pick<Manifest, 'partial' | 'fullReason'>): string | undefined {
-  if (!partial && fullReason === undefined) return undefined;
-  const isPartial = partial || fullReason === 'excludes';
-  const files = isPartial ? 'all files, except the excluded ones' : 'all files';
-  return fullReason === undefined || fullReason === 'excludes'
-    ? files
-    : `${files}: ${FULL_REASONS[fullReason] ?? fullReason}`;
+/** The fields of a manifest that say why a snapshot without a base is full. */
+type Full = Pick<Manifest, 'partial' | 'fullReason'>;
+
+/** Says which files a snapshot without a base contains, unless it is one of a release that did not record why. */
+export function fullForm({ partial, fullReason }: Full): string | undefined {
+  if (partial || fullReason === 'excludes') return 'all files, except the excluded ones';
+  return fullReason && 'all files';
+}
+
+/** Says why a snapshot is full, if there is a reason that its form does not say already. */
+export function whyFull({ fullReason }: Full): string | undefined {
+  return fullReason && fullReason !== 'excludes' ? (FULL_REASONS[fullReason] ?? fullReason) : undefined;
 }

@@ -11,7 +11,7 @@ import { Copy, Id } from '../ui/copy.tsx';
 import { Fact, Facts, Moment } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
 import type { PlaceFor } from './details.ts';
-import { fullForm } from './full-reasons.ts';
+import { fullForm, whyFull } from './full-reasons.ts';
 
 const RESTORABLE = { yes: 'yes', no: 'no', unknown: 'unknown' } as const;
 
@@ -139,6 +139,7 @@ export function ManifestFacts({ of, placeFor }: { of: Manifest; placeFor: PlaceF
           <Fact name="Capture began">
             <Moment at={of.captureBeganAt} />
           </Fact>
+          <Fact name="Full because">{!of.base && whyFull(of)}</Fact>
           <Fact name="Excluded">{of.excludes.length > 0 && <Lines of={of.excludes} />}</Fact>
           <Fact name="Files that git ignores">{of.gitignore ? 'excluded' : 'included'}</Fact>
           <Fact name="Compression">
