@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 import { find, lineage, sandbox, snapshot, workspace } from './lineages.ts';
 
-const { allPresentFiles, comparable, presentChoices, snapshotChoices } =
+const { allPresentFiles, comparable, presentChoices, snapshotChoices, sourceChoices } =
   await import('../src/views/compare-choices.ts');
 const { dateTime } = await import('../src/format.ts');
 
@@ -80,4 +80,12 @@ test('snapshots of the same label and minute have their ids', () => {
   const own = find(twins, 'a', 's0');
   const texts = snapshotChoices(own, comparable(own, twins), twins, undefined, NOW).map(([, text]) => text);
   assert.deepEqual(texts, [`g3, ${dateTime(EARLY)}, s2`, `g3, ${dateTime(EARLY)}, s1`]);
+});
+
+test('a workspace can continue from each snapshot of its lineage that is ready, by its id', () => {
+  const own = lineage(sandbox('a', [snapshot('s1', [], { label: 'g1', createdAt: EARLY })], { of: 'desk' }));
+  assert.deepEqual(sourceChoices(own, workspace('desk', 'a'), NOW), [['s1', 'g1, 2 h ago']]);
+  assert.ok(sourceChoices(nodes, page, NOW).some(([id, text]) => id === 's3' && text.endsWith('of attempt')));
+  const gone = lineage(sandbox('a', [snapshot('s1', [], { state: 'deleted' })]));
+  assert.deepEqual(sourceChoices(gone, workspace('desk', 'a'), NOW), []);
 });

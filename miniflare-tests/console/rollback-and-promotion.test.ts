@@ -202,6 +202,40 @@ describe('a workspace', () => {
     assert.equal(await desk.exec('cat file'), 'best\n');
   });
 
+  test('that is a fork is rolled back to an earlier snapshot of its parent, and not to a later one', async () => {
+    await fixture.createWorkspaces('parent', ['desk']);
+    const desk = fixture.world.workspace('desk', 'parent');
+    await desk.exec('echo before >file');
+    await fixture.world.snapshot(await desk.sandboxId(), { label: 'before' });
+    await desk.exec('echo after >file');
+    await desk.fork({ newName: 'attempt' });
+    await fixture.world.snapshot(await desk.sandboxId(), { label: 'later' });
+    const attempt = fixture.world.workspace('attempt', 'parent');
+    await using tab = await fixture.signedIn('#/workspaces/parent/attempt');
+    await tab.node('Snapshot later').click();
+    await tab.button('Promote…').waitFor();
+    assert.equal(await tab.button('Roll back…').count(), 0);
+    await tab.node('Snapshot before').click();
+    await tab.button('Roll back…').click();
+    await tab.dialog.getByText(/“before”, taken .* ago, of desk\./).waitFor();
+    await tab.button('Roll back').click();
+    await tab.page.getByText('attempt was rolled back to “before”').waitFor();
+    assert.equal(await attempt.exec('cat file'), 'before\n');
+  });
+
+  test('suggests the snapshots of its lineage as the source of a promotion', async () => {
+    await fixture.createWorkspaces('suggests', ['desk']);
+    const desk = fixture.world.workspace('desk', 'suggests');
+    const { ref } = await fixture.world.snapshot(await desk.sandboxId(), { label: 'first' });
+    await desk.fork({ newName: 'attempt' });
+    await using tab = await fixture.signedIn('#/workspaces/suggests/attempt');
+    await tab.button('Promote to attempt…').click();
+    await tab.field('Promote from').selectOption(ANOTHER);
+    const suggested = tab.dialog.locator(`datalist option[value="${ref.snapshotId}"]`);
+    await suggested.waitFor({ state: 'attached' });
+    assert.match((await suggested.textContent()) ?? '', /^first, .*, of desk$/);
+  });
+
   test('is promoted from what was typed before the other workspaces were known', async () => {
     await fixture.createWorkspaces('types', ['desk']);
     const desk = fixture.world.workspace('desk', 'types');

@@ -60,6 +60,17 @@ export function takenAt({ snapshot }: SnapshotNode): string {
   return snapshot.createdAt ?? '';
 }
 
+/** Whether a snapshot has earlier files of a sandbox: the sandbox was created from it or from a later one, directly or through others. */
+export function precedes(snapshot: SnapshotNode, sandboxId: string, nodes: Nodes): boolean {
+  let node = nodes.get(nodeId({ sandboxId }));
+  while (node?.parentId !== undefined) {
+    node = nodes.get(node.parentId);
+    if (node?.kind === 'snapshot' && node.parentId === snapshot.parentId)
+      return takenAt(snapshot) <= takenAt(node);
+  }
+  return false;
+}
+
 /**
  * Returns the selection with the sandbox that has the snapshot: the snapshot that a workspace was restored from may be one of
  * another sandbox. A snapshot that is not in the lineage stays as it is.

@@ -21,10 +21,20 @@ interface TextProps extends FieldProps {
   /** The pattern of a valid value. The browser shows `title` for another one. */
   pattern?: string;
   title?: string;
+  /** Values that the browser suggests, each with its description. */
+  suggestions?: readonly (readonly [string, string])[];
 }
 
 /** A line of text. */
-export function TextField({ label, hint, value, onValue, type = 'text', ...rest }: TextProps) {
+export function TextField({
+  label,
+  hint,
+  value,
+  onValue,
+  type = 'text',
+  suggestions = [],
+  ...rest
+}: TextProps) {
   const id = useId();
   return (
     <div class="field">
@@ -36,9 +46,19 @@ export function TextField({ label, hint, value, onValue, type = 'text', ...rest 
         autocomplete="off"
         spellcheck={false}
         aria-describedby={hint ? `${id}-hint` : undefined}
+        list={suggestions.length > 0 ? `${id}-list` : undefined}
         onInput={(event) => onValue(event.currentTarget.value)}
         {...rest}
       />
+      {suggestions.length > 0 && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </datalist>
+      )}
       <Hint id={id} text={hint} />
     </div>
   );

@@ -35,7 +35,7 @@ export function parentOf(node: SnapshotNode, others: SnapshotNode[], nodes: Node
  *
  * @param page The workspace that the page is about.
  */
-function sandboxName({ sandboxId, workspace }: NamedSandbox, page: Workspace | undefined): string {
+export function sandboxName({ sandboxId, workspace }: NamedSandbox, page: Workspace | undefined): string {
   if (!workspace) return sandboxId;
   const { name, tenant = DEFAULT_TENANT } = workspace;
   if (tenant !== (page?.tenant ?? DEFAULT_TENANT)) return `@${tenant}/${name}`;
@@ -83,8 +83,28 @@ export function snapshotChoices(
 ): Choice[] {
   const home = page?.sandboxId ?? node.selected.sandboxId;
   const names = [node, ...others].map(({ name }) => name);
+  return describe(others, names, home, nodes, page, now);
+}
+
+/** Returns the snapshots that a workspace can continue from: those of its lineage, by their ids, newest first. */
+export function sourceChoices(nodes: Nodes, page: Workspace, now: number): Choice[] {
+  const ready = snapshotsOf(nodes).filter(({ snapshot }) => snapshot.state === 'ready');
+  const names = ready.map(({ name }) => name);
+  const texts = new Map(describe(ready, names, page.sandboxId, nodes, page, now));
+  return ready.map(({ id, selected }) => [selected.snapshotId ?? '', texts.get(id) ?? '']);
+}
+
+/** Describes snapshots: by label, age, and the workspace or sandbox that has them, unless it is `home`. */
+function describe(
+  snapshots: SnapshotNode[],
+  names: string[],
+  home: string,
+  nodes: Nodes,
+  page: Workspace | undefined,
+  now: number,
+): Choice[] {
   return distinct(
-    others.map((other) => {
+    snapshots.map((other) => {
       const { id, name, selected } = other;
       const taken = takenAt(other);
       const isUnique = names.indexOf(name) === names.lastIndexOf(name);

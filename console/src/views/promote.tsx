@@ -9,9 +9,11 @@ import type { ReadOptions } from '../live.ts';
 import { useOnce } from '../once.ts';
 import { placeOf, type Address } from '../routes.ts';
 import { client } from '../session.ts';
+import { nodesOf } from '../tree/nodes.ts';
 import { ActionDialog } from '../ui/dialog.tsx';
 import { ChoiceField, TextField, TickField } from '../ui/field.tsx';
 import { Name } from '../ui/name.tsx';
+import { sourceChoices, type Choice } from './compare-choices.ts';
 import { createLineageReader, sandboxesOf } from './lineage-reader.ts';
 import { PartialRemark } from './partial-remark.tsx';
 import { SavedBefore } from './snapshot-link.tsx';
@@ -102,9 +104,10 @@ function SourceField({
   onValue: (value: string) => void;
 }) {
   const [choice, setChoice] = useState('');
-  const { value: others, failure } = useOnce(JSON.stringify(['others', address]), (options) =>
-    othersOf(address, { ...options, retry: false }),
+  const { value: found, failure } = useOnce(JSON.stringify(['others', address]), (options) =>
+    sourcesInLineage(address, { ...options, retry: false }),
   );
+  const others = found?.workspaces;
   const isAlone = others?.length === 0 || failure !== undefined;
   const chosen = choice === '' && isAlone ? ANOTHER : choice;
   const choose = (next: string) => {
@@ -129,6 +132,7 @@ function SourceField({
           label="Workspace or snapshot"
           hint={`Enter ${sourcesOf(address.name)}`}
           required
+          suggestions={found?.snapshots ?? []}
           value={value}
           onValue={onValue}
         />
@@ -137,12 +141,20 @@ function SourceField({
   );
 }
 
-/** Returns the names of the tenant's other workspaces in the lineage of a workspace. */
-async function othersOf({ tenant, name }: Address, options: ReadOptions): Promise<string[]> {
-  const { sandboxId } = await client.workspaces.getByName({ tenant, name, ...options });
-  const tree = await createLineageReader(sandboxId)(options, true);
+/** What the lineage of a workspace has to promote: the names of the tenant's other workspaces, and the snapshots. */
+interface Sources {
+  workspaces: string[];
+  snapshots: Choice[];
+}
+
+async function sourcesInLineage({ tenant, name }: Address, options: ReadOptions): Promise<Sources> {
+  const page = await client.workspaces.getByName({ tenant, name, ...options });
+  const tree = await createLineageReader(page.sandboxId)(options, true);
   const names = [...sandboxesOf(tree.root)].flatMap(({ workspace }) =>
     workspace?.tenant === tenant && workspace.name !== name ? [workspace.name] : [],
   );
-  return [...new Set(names)].sort();
+  return {
+    workspaces: [...new Set(names)].sort(),
+    snapshots: sourceChoices(nodesOf(tree), page, Date.now()),
+  };
 }

@@ -21,12 +21,15 @@ export function RollBack({
   workspace: { tenant, name, state, sandboxId },
   node,
   present,
+  origin,
   onClose,
 }: {
   workspace: Workspace;
   node: SnapshotNode;
   /** The present files of the workspace, if it runs. */
   present: PresentFiles | undefined;
+  /** The name of the workspace or the sandbox that has the snapshot, if it is another one. */
+  origin: string | undefined;
   onClose: () => void;
 }) {
   const { snapshotId = '' } = node.selected;
@@ -73,7 +76,10 @@ export function RollBack({
             , taken <Time at={taken} />
           </>
         )}
-        {node.selected.sandboxId !== sandboxId && ' in a former sandbox'}. Its new sandbox starts{' '}
+        {origin === undefined
+          ? node.selected.sandboxId !== sandboxId && ' in a former sandbox'
+          : `, of ${origin}`}
+        . Its new sandbox starts{' '}
         {state === 'active' ? 'now if the present one is running' : 'when you start the workspace'}.
       </p>
       <p>

@@ -8,11 +8,11 @@ import { create } from '../idempotency.ts';
 import { go } from '../routes.ts';
 import { permits } from '../permissions.ts';
 import { client } from '../session.ts';
-import type { SnapshotNode } from '../tree/nodes.ts';
+import { precedes, type SnapshotNode } from '../tree/nodes.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Name } from '../ui/name.tsx';
-import { allPresentFiles, comparable, ownPresentFiles } from './compare-choices.ts';
+import { allPresentFiles, comparable, ownPresentFiles, sandboxName } from './compare-choices.ts';
 import { Compare } from './compare.tsx';
 import { DeleteSnapshot } from './delete-snapshot.tsx';
 import { refusalOf } from './deletion.ts';
@@ -74,8 +74,11 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
   const refusal = refusalOf(node, nodes, workspace);
   const others = comparable(node, nodes);
   const present = allPresentFiles(node, nodes, workspace);
-  const canRollBack = workspace !== undefined && ownsSandbox(workspace, sandboxId);
-  const canPromote = workspace !== undefined && !canRollBack;
+  // A workspace goes back to its own snapshots, and to earlier ones of the workspace that it is a fork of.
+  const isOwn = workspace !== undefined && ownsSandbox(workspace, sandboxId);
+  const canRollBack = workspace && (isOwn || precedes(node, workspace.sandboxId, nodes));
+  const canPromote = workspace && !canRollBack;
+  const owner = nodes.get(node.parentId ?? '');
   const ofNewSandbox = workspace && ' to a new sandbox';
   const creating = restoring.failure === undefined ? branching : restoring;
   const changing = pinning.failure === undefined ? verifying : pinning;
@@ -170,6 +173,7 @@ export function SnapshotActions({ node, nodes, placeFor, workspace }: DetailsPro
           workspace={workspace}
           node={node}
           present={ownPresentFiles(node, nodes, workspace)}
+          origin={isOwn || owner?.kind !== 'sandbox' ? undefined : sandboxName(owner.sandbox, workspace)}
           onClose={() => setDialog(undefined)}
         />
       )}
