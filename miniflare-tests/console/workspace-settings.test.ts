@@ -104,4 +104,26 @@ describe('a workspace', () => {
     await tab.button('Show as a tree').click();
     await tab.node('Snapshot first').waitFor();
   });
+
+  test('shortens runs of similar snapshots and changes, and opens them on request', async () => {
+    await fixture.createWorkspaces('runs', ['desk']);
+    const desk = fixture.world.workspace('desk', 'runs');
+    const { ref } = await fixture.world.snapshot(await desk.sandboxId(), { label: 'first' });
+    for (let round = 0; round < 5; round += 1) {
+      await desk.exec(`echo ${round} >file`);
+      await desk.update({ currentSnapshotId: ref.snapshotId });
+    }
+    await using tab = await fixture.signedIn('#/workspaces/runs/desk');
+    await tab.button('Show as a list').click();
+    const list = tab.page.getByRole('list', { name: 'Snapshots, newest first' });
+    await list.getByText(/^4 more before rollback, /).click();
+    assert.equal(await list.getByRole('link').count(), 6);
+    assert.match((await list.locator('.bar').first().getAttribute('title')) ?? '', /kB$/);
+    await tab.page.getByText('Bars show the bytes').waitFor();
+    await tab.page.getByText('Settings and history').click();
+    await tab.page.getByText(/^9 more with this cause, since /).click();
+    const history = tab.page.getByRole('list', { name: 'History' });
+    assert.equal(await history.getByText('it was rolled back to the snapshot').count(), 10);
+    assert.deepEqual(await violations(tab, {}), []);
+  });
 });

@@ -1,14 +1,16 @@
 // The settings and the history of a named workspace.
 
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
-import type { Autosave, Hook, Workspace } from '../../../client/src/index.ts';
+import type { Autosave, Hook, Transition, Workspace } from '../../../client/src/index.ts';
 import { exactDuration } from '../format.ts';
 import { href } from '../routes.ts';
 import { StateBadge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Fact, Facts, Moment, Time } from '../ui/facts.tsx';
 import { Name } from '../ui/name.tsx';
+import { Shortened } from '../ui/shortened.tsx';
 import { ChangeSettings } from './change-settings.tsx';
 import { sentences } from './policy.ts';
 
@@ -21,8 +23,8 @@ const HOOKS = {
   onTimeout: 'At a time limit',
 } as const;
 
-/** The settings and the history, collapsed. */
-export function SettingsAndHistory({ of }: { of: Workspace }) {
+/** The settings and the history, collapsed. `children` are facts before them. */
+export function SettingsAndHistory({ of, children }: { of: Workspace; children?: ComponentChildren }) {
   const { idleSeconds = DEFAULT_IDLE, maxSeconds = 0 } = of.expiry;
   const { files = [], fingerprint, onMismatch = 'fail', onImageChange = 'report' } = of.dependsOn;
   const [isChanging, setChanging] = useState(false);
@@ -30,7 +32,8 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
     seconds === 0 ? 'never' : `${exactDuration(seconds)} after ${since}`;
   return (
     <details class="more">
-      <summary>Settings and history</summary>
+      <summary>{children ? 'Details, settings and history' : 'Settings and history'}</summary>
+      {children}
       <Facts>
         <Fact name="Runtime">{of.runtime}</Fact>
         <Fact name="Created">
@@ -85,11 +88,13 @@ export function SettingsAndHistory({ of }: { of: Workspace }) {
         History
       </p>
       <ol class="history" aria-labelledby="history">
-        {of.history.map(({ to, at, cause }) => (
-          <li key={at + to}>
-            <StateBadge state={to} containerEnded={false} /> <Cause of={of} text={cause} /> <Time at={at} />
-          </li>
-        ))}
+        <Shortened of={of.history} keyOf={({ cause }) => cause.replaceAll(SNAPSHOT_ID, '')} rest={earlier}>
+          {({ to, at, cause }) => (
+            <>
+              <StateBadge state={to} containerEnded={false} /> <Cause of={of} text={cause} /> <Time at={at} />
+            </>
+          )}
+        </Shortened>
       </ol>
     </details>
   );
@@ -111,9 +116,27 @@ function autosave(of: Autosave): string {
   return times ? `${times}; the newest ${of.keepLast ?? 5} stay` : 'no';
 }
 
+/** Describes changes with the same cause as a later one. */
+function earlier(changes: Transition[]) {
+  const first = changes.at(-1);
+  return (
+    <>
+      {changes.length} more with this cause
+      {first && (
+        <>
+          , since <Time at={first.at} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The id of a snapshot in the cause of a change. */
+const SNAPSHOT_ID = /\b(snap-[a-z0-9]{16})\b/g;
+
 /** The cause of a change, with links to the snapshots that it names. */
 function Cause({ of: { tenant, name, sandboxId }, text }: { of: Workspace; text: string }) {
-  const parts = text.split(/\b(snap-[a-z0-9]{16})\b/);
+  const parts = text.split(SNAPSHOT_ID);
   return (
     <>
       {parts.map((part, index) =>

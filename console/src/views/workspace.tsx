@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { Id } from '../ui/copy.tsx';
 import { Fact, Facts, Time } from '../ui/facts.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { usePhone } from '../ui/media.ts';
 import { NotPermitted } from '../ui/not-permitted.tsx';
 import { CreateWorkspace } from './create-workspace.tsx';
 import { sandboxesOf } from './lineage-reader.ts';
@@ -128,19 +129,61 @@ const SAVED = {
   platform: 'a platform snapshot',
 };
 
+/** The facts that a phone shows on request, so that the tree is on its first screen. */
+function MoreFacts({ of, tree }: KnownProps) {
+  const { platformSnapshot, endsAt } = of;
+  const automatic = autosaveTimes(of.autosave);
+  return (
+    <>
+      <Fact name="Sandbox">
+        <Id of={of.sandboxId} what="sandbox id" />
+      </Fact>
+      {platformSnapshot && (
+        <Fact name="Platform snapshot">
+          {size(platformSnapshot.sizeBytes)},{' '}
+          {platformSnapshot.unusable ?? (
+            <>
+              expires <Time at={platformSnapshot.expiresAt} />
+            </>
+          )}
+        </Fact>
+      )}
+      {of.restoredFrom && (
+        <Fact name="Restored from">
+          <Source {...{ of, tree }} from={of.restoredFrom} />
+        </Fact>
+      )}
+      <Fact name="Former files">
+        {of.formerSnapshotId && (
+          <>
+            in <KnownSnapshot {...{ of, tree }} id={of.formerSnapshotId} />, before the last rollback or
+            promotion
+          </>
+        )}
+      </Fact>
+      <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
+      <Fact name="Directory">
+        <code>{of.dir}</code>
+      </Fact>
+      <Fact name="Files">
+        {of.persistent ? `saved by ${SAVED[of.storage]} at each stop` : <Badge>not saved at a stop</Badge>}
+        {automatic && `, and by automatic snapshots ${automatic}`}
+      </Fact>
+    </>
+  );
+}
+
 /** `failure` is the one of the last action, which the page shows already. */
 function About({ of, failure, tree }: KnownProps & { failure: unknown }) {
-  const { lastSnapshot, platformSnapshot, problem, endsAt } = of;
+  const { lastSnapshot, problem } = of;
+  const isPhone = usePhone();
+  const more = <MoreFacts {...{ of, tree }} />;
   const isShown = failure instanceof SnapshotterError && failure.code === problem?.code;
-  const automatic = autosaveTimes(of.autosave);
   return (
     <>
       {problem && !isShown && <ProblemOf of={problem} />}
       {problem?.code !== 'NOTHING_RESTORABLE' && <PossibleLoss of={of} />}
       <Facts>
-        <Fact name="Sandbox">
-          <Id of={of.sandboxId} what="sandbox id" />
-        </Fact>
         <Fact name="Last saved">
           {of.lastSavedAt ? <Time at={of.lastSavedAt} /> : 'never'}
           <SavedIn {...{ of, tree }} />
@@ -151,39 +194,9 @@ function About({ of, failure, tree }: KnownProps & { failure: unknown }) {
             </>
           )}
         </Fact>
-        {platformSnapshot && (
-          <Fact name="Platform snapshot">
-            {size(platformSnapshot.sizeBytes)},{' '}
-            {platformSnapshot.unusable ?? (
-              <>
-                expires <Time at={platformSnapshot.expiresAt} />
-              </>
-            )}
-          </Fact>
-        )}
-        {of.restoredFrom && (
-          <Fact name="Restored from">
-            <Source {...{ of, tree }} from={of.restoredFrom} />
-          </Fact>
-        )}
-        <Fact name="Former files">
-          {of.formerSnapshotId && (
-            <>
-              in <KnownSnapshot {...{ of, tree }} id={of.formerSnapshotId} />, before the last rollback or
-              promotion
-            </>
-          )}
-        </Fact>
-        <Fact name="Stops automatically">{endsAt && <Time at={endsAt} />}</Fact>
-        <Fact name="Directory">
-          <code>{of.dir}</code>
-        </Fact>
-        <Fact name="Files">
-          {of.persistent ? `saved by ${SAVED[of.storage]} at each stop` : <Badge>not saved at a stop</Badge>}
-          {automatic && `, and by automatic snapshots ${automatic}`}
-        </Fact>
+        {!isPhone && more}
       </Facts>
-      <SettingsAndHistory of={of} />
+      <SettingsAndHistory of={of}>{isPhone && <Facts>{more}</Facts>}</SettingsAndHistory>
     </>
   );
 }
