@@ -138,6 +138,18 @@ for (const width of [1000, 1280])
     assert.equal(await tab.evaluate(OVERFLOW), 0);
   });
 
+test('the usage has its numbers and units in one line at 700 pixels', async () => {
+  await using tab = await fixture.signedIn('#/usage/default', { viewport: { width: 700, height: 800 } });
+  await tab.page.locator('.usage td').first().waitFor();
+  const broken = `[...document.querySelectorAll('.usage td')].filter((at) => {
+    const content = document.createRange();
+    content.selectNodeContents(at);
+    return content.getClientRects().length > 1;
+  }).map((at) => at.textContent)`;
+  assert.deepEqual(await tab.evaluate(broken), []);
+  assert.equal(await tab.evaluate(OVERFLOW), 0);
+});
+
 describe('with forced colors', () => {
   const styleOf = (locator: Locator) =>
     locator.evaluate((at) => {
@@ -158,6 +170,22 @@ describe('with forced colors', () => {
     );
     assert.match(await styleOf(tab.page.locator('.row .badge').first()), /solid$/);
   });
+});
+
+test('the facts of a workspace begin at the top of their cells', async () => {
+  await using tab = await fixture.signedIn('#/workspaces/default/notebook');
+  const facts = tab.page.locator('main > .facts > div');
+  await facts.first().waitFor();
+  const gaps = await facts.evaluateAll((all) =>
+    all.map(
+      ({ children: [name, value] }) =>
+        value!.getBoundingClientRect().top - name!.getBoundingClientRect().bottom,
+    ),
+  );
+  assert.ok(
+    gaps.every((gap) => gap < 8),
+    `${gaps}`,
+  );
 });
 
 describe('a form', () => {

@@ -31,7 +31,10 @@ export function TokensView({ tenant }: { tenant: string }) {
       <Loaded of={live} loading="Loading…">
         {({ tokens }) =>
           tokens.length === 0 ? (
-            <p class="empty">No access tokens yet.</p>
+            <p class="empty">
+              No access tokens yet. Create one for each program or user that needs fewer permissions than
+              API_TOKEN has.
+            </p>
           ) : (
             <table class="files labeled panel">
               <caption class="unseen">Access tokens of {tenant}</caption>

@@ -31,7 +31,7 @@ function Table({ of }: { of: Usage }) {
   const { tenant, workspaces, pricesOf, leavesOut, cursor } = of;
   return (
     <>
-      <table class="files labeled panel">
+      <table class="files labeled usage panel">
         <caption class="unseen">Usage of the workspaces of {tenant}</caption>
         <thead>
           <tr>

@@ -186,8 +186,8 @@ function About({ of, failure, tree }: KnownProps & { failure: unknown }) {
       <Facts>
         <Fact name="Last saved">
           {of.lastSavedAt ? <Time at={of.lastSavedAt} /> : 'never'}
-          <SavedIn {...{ of, tree }} />
           {lastSnapshot && lastSnapshot.createdAt === of.lastSavedAt && `, ${size(lastSnapshot.sizeBytes)}`}
+          <SavedIn {...{ of, tree }} />
           {of.unsavedSince && (
             <>
               , later saves failed since <Time at={of.unsavedSince} />
