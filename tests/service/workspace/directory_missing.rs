@@ -78,7 +78,7 @@ fn writes_create_another_directory_that_the_caller_names() {
 }
 
 #[test]
-fn commands_are_refused_and_told_how_to_create_the_directory_again() {
+fn commands_are_refused_with_the_way_to_create_the_directory_again() {
     let fixture = without_directory();
     for operation in [Operation::Exec, Operation::StartCommand] {
         let refused = fixture.run(operation, &json!({ "name": WORKSPACE, "command": "true" }));
