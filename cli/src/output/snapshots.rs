@@ -336,9 +336,9 @@ const fn form_word(snapshot: &Summary) -> &'static str {
     }
 }
 
-/// Returns the reason for a full snapshot, unless it is usual: there is no base, or the files are small.
+/// Returns the reason for a full snapshot, unless it is usual: there is no base, the files are small, or the file system has no deltas.
 fn notable(reason: Option<FullReason>) -> Option<FullReason> {
-    reason.filter(|reason| !matches!(reason, FullReason::NoBase | FullReason::BaseSmall))
+    reason.filter(|reason| !matches!(reason, FullReason::NoBase | FullReason::BaseSmall | FullReason::FileSystem))
 }
 
 /// Returns the form of a snapshot, and why it is a full one.
@@ -395,7 +395,8 @@ mod tests {
 
     #[test]
     fn the_usual_reasons_for_a_full_archive_are_no_news() {
-        assert_eq!([FullReason::NoBase, FullReason::BaseSmall].map(|usual| notable(Some(usual))), [None, None]);
+        let usual = [FullReason::NoBase, FullReason::BaseSmall, FullReason::FileSystem];
+        assert!(usual.iter().all(|usual| notable(Some(*usual)).is_none()));
         assert_eq!(notable(Some(FullReason::Clock)), Some(FullReason::Clock));
     }
 }
