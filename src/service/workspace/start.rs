@@ -85,6 +85,7 @@ impl<P: Ports> NamedWorkspace<P> {
             self.record_failure(State::Failed, &error)?;
             return Err(error);
         }
+        let has_ended = record.state == State::Active;
         let cause = match record.state {
             State::Active => match self.ports.sandbox_ledgers()?.probe_condition(&record.sandbox_id).await? {
                 condition @ (Condition::Running | Condition::DirectoryMissing) => {
@@ -115,7 +116,10 @@ impl<P: Ports> NamedWorkspace<P> {
             },
             _ => "it was started by a caller",
         };
-        self.transition(State::Restoring, cause, |_| ())?;
+        // Of a persistent one, the ledger of the sandbox knows whether a snapshot has all its files.
+        self.transition(State::Restoring, cause, |record| {
+            record.container_ended |= has_ended && !record.settings.persistent;
+        })?;
         self.bring_up(start, "its files are in place").await
     }
 
@@ -187,9 +191,12 @@ impl<P: Ports> NamedWorkspace<P> {
     /// Records the outcome of a start.
     fn record_outcome(&self, outcome: Result<EnsuredRunning>, cause: &str) -> Result<StartedWorkspace> {
         match outcome {
-            Ok(ensured) => {
+            Ok(mut ensured) => {
                 let now = self.now();
-                let problem = self.problem_of_start(&self.existing()?, &ensured);
+                let before = self.existing()?;
+                let is_empty = ensured.how == StartOutcome::Empty;
+                ensured.has_lost_files |= is_empty && before.container_ended;
+                let problem = self.problem_of_start(&before, &ensured);
                 let on_started = |record: &mut NamedRecord| {
                     record.started_at = Some(now);
                     record.active_at = now;
@@ -204,10 +211,11 @@ impl<P: Ports> NamedWorkspace<P> {
                 };
                 let cause = match &ensured.restore {
                     Some(restore) => restored(cause, restore),
-                    None if ensured.has_lost_files && ensured.how == StartOutcome::Empty => {
+                    None if ensured.has_lost_files && is_empty => {
                         "it was started empty; its earlier files may be lost".to_owned()
                     }
                     None if ensured.has_lost_files => format!("{cause}; its earlier files may be lost"),
+                    None if is_empty && before.started_at.is_some() => "it was started without files".to_owned(),
                     None => cause.to_owned(),
                 };
                 let record = self.transition(State::Active, &cause, on_started)?;

@@ -68,6 +68,32 @@ fn workspace_that_is_not_persistent_has_no_files_to_lose_when_its_container_ends
 }
 
 #[test]
+fn workspace_that_is_not_persistent_is_started_empty_and_says_that_its_container_had_ended() {
+    let fixture = Fixture::empty();
+    fixture.create_workspace(WORKSPACE, &json!({ "persistent": false })).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    let started = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!((&started["how"], &started["mayHaveLost"]), (&json!("empty"), &json!(true)), "{started}");
+    assert_eq!(started["history"][0]["cause"], json!("it was started empty; its earlier files may be lost"));
+    let ran = fixture.run(Operation::Exec, &json!({ "name": WORKSPACE, "command": "true" })).unwrap();
+    assert_eq!(ran["started"]["mayHaveLost"], json!(true), "the first answer may be lost: {ran}");
+    fixture.stop_workspace(WORKSPACE).unwrap();
+    let restarted = fixture.start_workspace(WORKSPACE, &json!({})).unwrap();
+    assert_eq!((&restarted["how"], restarted.get("mayHaveLost")), (&json!("empty"), None), "{restarted}");
+    assert_eq!(restarted["history"][0]["cause"], json!("it was started without files"));
+}
+
+#[test]
+fn empty_start_that_fails_says_later_that_the_container_had_ended() {
+    let fixture = Fixture::empty();
+    fixture.create_workspace(WORKSPACE, &json!({ "persistent": false })).unwrap();
+    fixture.world.end_container(&fixture.sandbox_of(WORKSPACE));
+    fixture.world.before(Method::BeginRestore).fail_transiently();
+    fixture.start_workspace(WORKSPACE, &json!({})).unwrap_err();
+    assert_eq!(container_ended(&fixture), [Some(true); 2]);
+}
+
+#[test]
 fn rollback_of_a_workspace_whose_container_had_ended_starts_without_the_report() {
     let fixture = with_unsaved_file();
     fixture.stop_workspace(WORKSPACE).unwrap();
