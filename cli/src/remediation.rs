@@ -73,8 +73,8 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
              existing ones."
         }
         Code::NameTaken => {
-            "Use another name, start the existing workspace with `workspace create --or-start`, or delete it with \
-             `workspace delete`."
+            "Use another name, start the existing workspace with `snapshotter workspace start NAME`, or delete it with \
+             `snapshotter workspace delete NAME`."
         }
         Code::WorkspaceDiverged => {
             "Start it with an option: `--on-diverged rescue` saves the written files in a rescue snapshot and restores the \
@@ -82,8 +82,8 @@ fn remediation_for_code(code: Code) -> Option<&'static str> {
              discards them."
         }
         Code::SnapshotStale => {
-            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `workspace rollback`, \
-             or create a new workspace."
+            "Pass `--accept-stale` to start it anyway, go back to another snapshot with `snapshotter workspace rollback \
+             NAME ID|LABEL`, or create a new workspace."
         }
         Code::HookFailed => {
             "Correct the command. To continue after the failure of a hook, set the hook again: `snapshotter workspace update \

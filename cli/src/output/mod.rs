@@ -48,7 +48,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::{Failure, FailureReport, INPUT_INVALID, Result};
 use answer::Answer;
-use named::with_target;
+use named::{with_newest, with_target};
 use render::{lines, with_flags};
 use sanitize::{sanitize, sanitize_for_terminal, sanitize_lines};
 pub use stream::{
@@ -188,6 +188,7 @@ const INDENT: &str = "    ";
 pub fn remediation(report: &FailureReport) -> String {
     let text = with_flags(&in_times(report, &report.remediation));
     let text = report.target.as_ref().map_or_else(|| text.clone(), |target| with_target(&text, target));
+    let text = with_newest(&text, &report.message);
     report.server.as_ref().map_or_else(|| text.clone(), |server| text.replace(" /docs/", &format!(" {server}/docs/")))
 }
 

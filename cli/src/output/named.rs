@@ -1,5 +1,7 @@
 //! The sandbox or the workspace of a call in the commands of its remediation.
 
+use sandbox_snapshotter_client::model::SnapshotId;
+
 use crate::quoting::shell_words;
 
 /// What a remediation of the server says before the quoted name of a workspace that is to be started, without the first letter, which
@@ -33,13 +35,36 @@ pub fn with_target(text: &str, target: &str) -> String {
     text.split('`').enumerate().map(replace).collect::<Vec<_>>().join("`")
 }
 
+/// What a message says before the id of the snapshot to go back to.
+const NEWEST: &str = "The newest one is ";
+
+/// Replaces the `ID` at the end of a command with the snapshot that a message names as the newest one.
+pub fn with_newest(text: &str, message: &str) -> String {
+    let named = message.split_once(NEWEST).and_then(|(_, rest)| rest.split_once(' '));
+    match named.and_then(|(id, _)| SnapshotId::parse(id).ok()) {
+        Some(id) => text.replace(" ID`", &format!(" {id}`")),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use sandbox_snapshotter_client::model::named::Address;
-    use sandbox_snapshotter_client::model::{Error, SandboxId};
+    use sandbox_snapshotter_client::model::{Error, Label, SandboxId};
 
     use super::*;
     use crate::output::render::with_flags;
+
+    #[test]
+    fn the_newest_snapshot_that_a_message_names_is_in_the_command() {
+        let address = Address::parse("default/m3").unwrap();
+        let (id, label) = ("snap-aaaaaaaaaaaaaaaa", Label::parse("half").unwrap());
+        let error = Error::only_partial_restorable(&address, &SnapshotId::parse(id).unwrap(), &label);
+        let text = with_target(&with_flags(error.remediation()), "@m3");
+        let filled = with_newest(&text, error.message());
+        assert!(filled.contains("`snapshotter workspace rollback m3 snap-aaaaaaaaaaaaaaaa`"), "{filled}");
+        assert_eq!(with_newest(&text, "There is no snap-bbbbbbbbbbbbbbbb."), text);
+    }
 
     #[test]
     fn a_start_by_name_is_a_command() {

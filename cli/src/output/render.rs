@@ -87,10 +87,10 @@ const COMMANDS: [(&str, &str); 27] = [
     ("`image: null`", "`--default-image`"),
     ("`rollback` (`workspaces/update` with `currentSnapshotId`)", "`snapshotter workspace rollback`"),
     (
-        "run it again: by the `name` of its workspace, which is started first with the files of its newest snapshot, or else \
-         with `revive: true`. `started` in the answer says what was restored, and whether files may be lost.",
-        "run it again: a workspace is started first with the files of its newest snapshot, a sandbox only with `--revive`. A \
-         warning then says whether files may be lost.",
+        "run it again: by the `name` of its workspace, which is started first with the files of its newest snapshot, if there is \
+         one, or else with `revive: true`. `started` in the answer says what was restored, and whether files may be lost.",
+        "run it again: a workspace is started first with the files of its newest snapshot, if there is one, a sandbox only with \
+         `--revive`. A warning then says whether files may be lost.",
     ),
     ("Pass the `name` of its workspace,", "Pass @NAME for its workspace,"),
     ("Otherwise pass `revive: true` to restore", "Otherwise use `snapshotter revive SANDBOX` to restore"),

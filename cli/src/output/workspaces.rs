@@ -180,8 +180,9 @@ pub(super) fn started_rows(started: &StartedWorkspace, now: Timestamp) -> Vec<(&
 /// Returns when the files of a workspace without a snapshot are saved.
 fn unsaved(of: &WorkspaceDescription) -> String {
     match of.last_saved_at {
-        None if of.persistent => format!("nothing yet; {}", autosave(of.autosave)),
-        _ => String::new(),
+        None if of.persistent || of.autosave.is_on() => format!("nothing yet; {}", autosave(of.autosave)),
+        None => "nothing; its files are gone when it stops".to_owned(),
+        Some(_) => String::new(),
     }
 }
 

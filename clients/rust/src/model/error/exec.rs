@@ -81,8 +81,8 @@ impl Error {
             ),
             "If the container ended, the files that are in no snapshot are gone. If a second run of the command does no \
              harm, run it again: by the `name` of its workspace, which is started first with the files of its newest \
-             snapshot, or else with `revive: true`. `started` in the answer says what was restored, and whether files \
-             may be lost.",
+             snapshot, if there is one, or else with `revive: true`. `started` in the answer says what was restored, and \
+             whether files may be lost.",
         )
     }
 

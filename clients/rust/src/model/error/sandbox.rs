@@ -175,10 +175,12 @@ impl Error {
                  restored files were unmounted.",
                 dir.as_str()
             ),
-            "If a file system hides the files, unmount it with a command by the id of the sandbox, in the directory \
-             `/`. Otherwise go back to a snapshot. Files that were written since a mounted restore are in the upper \
-             directory of the overlay, in the container. To continue with what is in the directory now, start the \
-             workspace with `onDiverged: \"adopt\"`.",
+            format!(
+                "If a file system hides the files, unmount it: the command `umount {}` with `cwd: \"/\"`. Otherwise go back to a \
+                 snapshot. Files that were written since a mounted restore are in the upper directory of the overlay, in the \
+                 container. To continue with what is in the directory now, start the workspace with `onDiverged: \"adopt\"`.",
+                dir.as_str()
+            ),
         )
     }
 
