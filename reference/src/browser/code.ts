@@ -1,6 +1,6 @@
 // Blocks of code: their address, the language of the examples, and the buttons that copy.
 
-import { EXAMPLE_ADDRESS } from '../address.ts';
+import { withAddress } from '../address.ts';
 import { store, stored } from './storage.ts';
 
 const KEY = 'snapshotter-language';
@@ -38,9 +38,10 @@ function show(language: string): void {
 
 /** Shows the address of this Worker in the examples, so that they can be run as they are. */
 export function showAddress(): void {
-  for (const pre of document.querySelectorAll('pre'))
-    if (pre.textContent.includes(EXAMPLE_ADDRESS))
-      pre.textContent = pre.textContent.replace(EXAMPLE_ADDRESS, location.origin);
+  for (const code of document.querySelectorAll('pre, .guide code')) {
+    const text = withAddress(code.textContent, location.origin);
+    if (text !== code.textContent) code.textContent = text;
+  }
 }
 
 /** Makes each button copy the code of its block. A browser has no clipboard for pages over plain HTTP. */

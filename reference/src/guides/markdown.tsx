@@ -3,6 +3,7 @@
 import type { Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
 
+import { LOCAL_ADDRESS } from '../address.ts';
 import { Block } from '../code.tsx';
 import type { Heading } from './served.ts';
 import { plainText } from './text.ts';
@@ -148,13 +149,10 @@ function inline(tokens: readonly Tokens.Generic[], resolve: Resolve): ComponentC
   });
 }
 
-/** The address of the Worker in the guides. The pages that it serves have the address under which it runs. */
-const LOCAL_WORKER = 'http://127.0.0.1:8787';
-
-/** A link. In place of one to a file that is not served, the text names the file. */
+/** A link. One to the Worker leads to the one that serves the page. In place of one to a file that is not served, the text names the file. */
 function link({ href, tokens }: Tokens.Link, key: number, resolve: Resolve) {
   const content = inline(tokens, resolve);
-  const own = href.startsWith(LOCAL_WORKER) ? href.slice(LOCAL_WORKER.length) || '/' : undefined;
+  const own = href.startsWith(LOCAL_ADDRESS) ? href.slice(LOCAL_ADDRESS.length) || '/' : undefined;
   const target = own ?? (/^https?:/.test(href) ? href : resolve(href));
   if (target !== undefined)
     return (
