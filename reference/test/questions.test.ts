@@ -84,6 +84,72 @@ const QUESTIONS: Record<string, string[]> = {
   limits: ['limits#limits'],
   'what does it not do': ['limits'],
   'clean up old snapshots': ['snapshots#expire-snapshots', 'operations#retention'],
+  'getting started': ['getting-started'],
+  quickstart: ['getting-started'],
+  install: ['cli#install', 'getting-started#on-your-machine'],
+  deploy: ['getting-started#3-deploy'],
+  docker: ['run-your-agent', 'getting-started#1-prerequisites'],
+  undo: ['recover#undo-a-rollback', 'checkpoints'],
+  'go back': ['recover#go-back-to-a-checkpoint', 'getting-started#break-a-workspace-and-go-back'],
+  branch: ['snapshots#restore-and-branch'],
+  fork: ['workspaces#fork-a-workspace'],
+  delete: [
+    'operations#delete-all-data-of-a-user',
+    'snapshots#delete-a-snapshot',
+    'workspaces#delete-a-workspace',
+  ],
+  expire: ['snapshots#expire-snapshots'],
+  upload: ['api#upload-a-file'],
+  download: ['files#download-files'],
+  'large files': ['sandbox-files#large-files'],
+  git: ['limits#no-git-hosting'],
+  sleep: ['recover#after-a-container-ended'],
+  restart: ['recover#after-a-container-ended'],
+  'resume after sleep': ['recover#after-a-container-ended'],
+  'custom image': ['getting-started#3-deploy', 'workspaces#image'],
+  'multiple users': ['concepts#tenants'],
+  'env variables': ['workspaces#environment-variables-and-secrets'],
+  'http api': ['api'],
+  python: ['api#clients'],
+  openai: ['tools'],
+  'vercel ai sdk': ['tools'],
+  'migrate from 0.12': ['sdk-1'],
+  'gdpr delete data': ['operations#delete-all-data-of-a-user'],
+  egress: ['usage#answer'],
+  auth: ['tokens'],
+  parallel: ['workspaces#several-agents-in-one-workspace', 'workspaces#fork-three-keep-the-best'],
+  performance: ['load'],
+};
+
+/** The questions whose first result is the answer. */
+const FIRST: Record<string, string[]> = {
+  'how do I use it in my worker': [
+    'add-to-an-agent#service-binding-of-your-worker',
+    'run-your-agent#with-named-workspaces-only',
+  ],
+  'my worker': [
+    'add-to-an-agent#service-binding-of-your-worker',
+    'run-your-agent#with-named-workspaces-only',
+  ],
+  'service binding': ['add-to-an-agent#service-binding-of-your-worker'],
+  cost: ['usage'],
+  pricing: ['usage'],
+  ssh: ['limits#no-interactive-terminal'],
+  'idle timeout': ['workspaces#automatic-stops'],
+  timeout: ['commands#timeouts'],
+  crash: ['recover#after-a-container-ended', 'lost-files'],
+  persistent: ['workspaces#workspaces-that-are-not-persistent'],
+  token: ['tokens'],
+  'access control': ['tokens'],
+  secrets: ['secrets'],
+  cron: ['autosave'],
+  local: ['run-your-agent'],
+  logs: ['observability', 'observability#the-log'],
+  debug: ['observability'],
+  node_modules: ['workspaces#leave-out-node_modules'],
+  'R2 bucket': ['getting-started#2-create-the-r2-bucket'],
+  typescript: ['client'],
+  'javascript client': ['client'],
 };
 
 for (const [question, answers] of Object.entries(QUESTIONS))
@@ -96,8 +162,14 @@ for (const [question, answers] of Object.entries(QUESTIONS))
     );
   });
 
+for (const [question, answers] of Object.entries(FIRST))
+  test(`the first result for ${JSON.stringify(question)} is the answer`, () => {
+    const url = FINDER.find(question).results[0]?.url.replace('/docs/guides/', '') ?? '';
+    assert.ok(answers.includes(url), url);
+  });
+
 test('every answer is a part of a page', () => {
-  for (const answer of Object.values(QUESTIONS).flat()) {
+  for (const answer of [QUESTIONS, FIRST].flatMap((each) => Object.values(each).flat())) {
     const [path = '', anchor] = (answer.startsWith('/') ? answer : `/docs/guides/${answer}`).split('#');
     const page = PAGES.get(path);
     assert.ok(page && (anchor === undefined || page.includes(` id="${anchor}"`)), answer);

@@ -29,7 +29,10 @@ export const NO_TEXTS: Texts = { isComplete: false, texts: new Map(), code: new 
 export interface Entry {
   id: number;
   result: Result;
-  name: string;
+  /** The heading of a part of a guide. */
+  heading: string | undefined;
+  /** The name of anything else. */
+  name: string | undefined;
   about: string | undefined;
   words: string | undefined;
   text: string | undefined;
@@ -50,7 +53,8 @@ function entry({ kind, name, text: about, url, words }: Target, { texts, code }:
   const title = kind === 'guide' ? about.replace(/^Guide:?/, '') : about;
   return {
     result: { kind, name, about, text, url },
-    name,
+    heading: kind === 'guide' ? name : undefined,
+    name: kind === 'guide' ? undefined : name,
     about: title || undefined,
     words,
     text: text || undefined,
@@ -65,6 +69,7 @@ function fieldEntries({ kind, name: owner, url: page, fields }: Target, { texts 
     const text = texts.get(url);
     return {
       result: { kind: 'field', name, about, text: text ?? '', url },
+      heading: undefined,
       name,
       about: owner,
       words: undefined,

@@ -6,7 +6,7 @@ import { termsOf } from '../search-terms.ts';
 import type { Target } from '../search-index.ts';
 import { correctionOf } from './correct.ts';
 import { entriesOf, NO_TEXTS, type Entry, type Result, type Texts } from './entries.ts';
-import { nameScore } from './name-score.ts';
+import { isOrdinary, nameScore } from './name-score.ts';
 import { queryOf, queryWords, Vocabulary } from './query.ts';
 
 /** The results of a query. */
@@ -25,10 +25,16 @@ export interface Found {
 const STEP = 100;
 
 /** The weights of what an entry has. */
-const BOOST = { name: 6, about: 1, words: 4, text: 1, code: 0.5 };
+const BOOST = { heading: 7, name: 5, about: 1, words: 4, text: 1, code: 0.5 };
 
 /** The weights of the kinds: a part of a guide explains more than a field. */
-const KINDS = { guide: 1.25, operation: 1, error: 0.9, type: 0.6, field: 0.5 };
+const KINDS = { guide: 1.25, operation: 1, error: 0.7, type: 0.5, field: 0.45 };
+
+/** The weight of the last guide, compared with the first: they are in the order in which most people need them. */
+const LAST_GUIDE = 0.75;
+
+/** The kinds that only list a name. */
+const LISTED: Result['kind'][] = ['field', 'type', 'error'];
 
 /** The weight of the first part of a guide, compared with its other parts. */
 const FIRST_PART = 1.2;
@@ -42,6 +48,9 @@ const RARE = 0.75;
 /** The weight of a result whose name has all words of the query. */
 const ALL_IN_NAME = 1.4;
 
+/** The weight of the results that only list a name, for a query of ordinary words such as `timeout`: it asks for what explains it. */
+const OF_NAMES = 0.6;
+
 /** The least part of the words that a result has, by their weights, compared with the result that has most of them. */
 const LEAST_PART = 0.5;
 
@@ -51,6 +60,7 @@ const MOST_OF_A_FIELD = 2;
 /** The search in targets and their texts. */
 export class Finder {
   readonly #entries: Entry[];
+  readonly #weights: number[];
   readonly #index: MiniSearch<Entry>;
   readonly #vocabulary = new Vocabulary();
 
@@ -63,6 +73,7 @@ export class Finder {
   private constructor(targets: readonly Target[], texts: Texts) {
     this.#isCorrecting = texts !== NO_TEXTS;
     this.#entries = entriesOf(targets, texts);
+    this.#weights = weightsOf(this.#entries);
     this.isComplete = texts.isComplete;
     this.#index = new MiniSearch<Entry>({
       fields: Object.keys(BOOST),
@@ -76,7 +87,7 @@ export class Finder {
         tokenize: (term) => [term],
         prefix: (term) => term.length > 2,
         boost: BOOST,
-        boostDocument: (id) => weightOf(this.#entries[id]!.result),
+        boostDocument: (id) => this.#weights[id]!,
       },
     });
   }
@@ -111,18 +122,24 @@ export class Finder {
         const sum = sums.get(match.id) ?? { score: 0, weight: 0, named: 0 };
         sum.score += match.score ** RARE;
         sum.weight += weight;
-        sum.named += Object.values(match.match).some((fields) => fields.includes('name')) ? 1 : 0;
+        sum.named += Object.values(match.match).some(
+          (fields) => fields.includes('name') || fields.includes('heading'),
+        )
+          ? 1
+          : 0;
         sums.set(match.id, sum);
         for (const term of match.terms) terms.add(term);
       }
     }
+    const isOfWords = words.every(isOrdinary);
     const most = Math.max(...[...sums.values()].map(({ weight }) => weight));
     const results = [...sums]
       .filter(([, { weight }]) => weight >= most * LEAST_PART)
       .map(([id, { score, weight, named }]) => {
         const { result } = this.#entries[id]!;
         const inName = named === words.length ? ALL_IN_NAME : 1;
-        return { result, score: (score * inName * weight) / most + nameScore(result, query) };
+        const ofKind = isOfWords && LISTED.includes(kindOf(result)) ? OF_NAMES : 1;
+        return { result, score: (score * inName * ofKind * weight) / most + nameScore(result, query) };
       })
       .sort((one, other) => other.score - one.score)
       .map(({ result }) => result);
@@ -146,11 +163,24 @@ export class Finder {
   }
 }
 
-function weightOf({ kind, name, url }: Result): number {
+/** Returns the weights of entries. The guides are in the order of their list. */
+function weightsOf(entries: readonly Entry[]): number[] {
+  const guides = entries.filter(({ result }) => result.kind === 'guide');
+  const places = new Map(guides.map(({ id }, at) => [id, at / guides.length]));
+  return entries.map(({ id, result }) => weightOf(result) * (1 - (1 - LAST_GUIDE) * (places.get(id) ?? 0)));
+}
+
+function weightOf(result: Result): number {
+  const kind = kindOf(result);
   if (kind !== 'guide') return KINDS[kind];
-  if (/^[A-Z]+_[A-Z_]+$/.test(name)) return KINDS.error;
+  const { url } = result;
   const isOfAll = /^\/docs\/guides\/(?:names|glossary|incremental)\b/.test(url);
   return KINDS.guide * (url.includes('#') ? 1 : FIRST_PART) * (isOfAll ? OF_ALL_SUBJECTS : 1);
+}
+
+/** Returns the kind of a result. Some error codes have only a part of a guide. */
+function kindOf({ kind, name }: Result): Result['kind'] {
+  return kind === 'guide' && /^[A-Z]+_[A-Z_]+$/.test(name) ? 'error' : kind;
 }
 
 /** Moves the fields of one name to the end, except the first ones: they would fill the list. */

@@ -11,7 +11,7 @@ const FILLERS = new Set(
   ),
 );
 
-/** Words that the documentation calls otherwise. */
+/** Words that the documentation calls otherwise. They are of questions, which guides answer, and not of names. */
 const SYNONYMS: ReadonlyMap<string, string[]> = new Map(
   Object.entries({
     '429': 'load',
@@ -85,6 +85,9 @@ export function queryWords(query: string): string[] {
 /** The weight of another form of a word, compared with the word. */
 const FORM = 0.4;
 
+/** What is searched for synonyms: not the names of operations and fields, which have other words of their own. */
+const TEXTS = ['heading', 'about', 'words', 'text'];
+
 /** The weight of a name of several words, compared with all of its words: `--or-start`. */
 const WHOLE = 8;
 
@@ -97,7 +100,10 @@ export function queryOf(word: string, vocabulary: Vocabulary, isLast = false): Q
   const synonyms = SYNONYMS.get(whole) ?? [];
   const queries: Query[] =
     synonyms.length > 0
-      ? [{ queries: [whole], prefix: false }, ...synonyms]
+      ? [
+          { queries: [whole], prefix: false },
+          { queries: synonyms, fields: TEXTS },
+        ]
       : [{ queries: [whole], ...(isLast && { prefix: true }) }];
   if (parts.length > 0) {
     queries.push({ combineWith: 'AND', queries: parts });

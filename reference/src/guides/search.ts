@@ -20,7 +20,7 @@ export interface GuideIndex {
 export function guideIndex(guides: readonly ServedGuide[], known: readonly string[]): GuideIndex {
   const index: GuideIndex = { targets: [], texts: {}, code: {} };
   const errors: Record<string, string> = {};
-  for (const { path, title, description, tokens, headings } of guides) {
+  for (const { path, name: listed, title, description, tokens, headings } of guides) {
     const parts = partsOf(tokens);
     for (const [at, { id, title: name }] of headings.entries()) {
       const part = parts[at] ?? [];
@@ -31,7 +31,7 @@ export function guideIndex(guides: readonly ServedGuide[], known: readonly strin
       }
       const url = at === 0 ? path : `${path}#${id}`;
       const text = at === 0 ? 'Guide' : `Guide: ${title}`;
-      const about = at === 0 ? { words: `${path.split('/').at(-1)} ${description}` } : {};
+      const about = at === 0 ? { words: `${path.split('/').at(-1)} ${listed} ${description}` } : {};
       index.targets.push({ kind: 'guide', name, text, url, fields: [], ...about });
       index.texts[url] = lines;
       addWords(index.code, url, codeOf(part), new Set(termsOf(lines)));

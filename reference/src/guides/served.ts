@@ -32,6 +32,8 @@ export interface ServedGuide {
   /** The section of the list of guides. */
   section: string;
   title: string;
+  /** Its name in the list. */
+  name: string;
   /** What it is about, as the list says; empty if that has only the title. */
   description: string;
   tokens: Tokens.Generic[];
@@ -46,16 +48,20 @@ export function servedGuides(read: ReadFile): ServedGuide[] {
   for (const text of sections) {
     const [section = '', ...items] = text.split(/\n(?:\n|- )/);
     for (const item of items)
-      for (const [, target = ''] of item.matchAll(/\]\(([^)#]+\.md)\)/g)) {
+      for (const [, name = '', target = ''] of item.matchAll(/\[([^\]]*)\]\(([^)#]+\.md)\)/g)) {
         const file = resolveFile(LIST, target);
         const [, about = ''] = item.split(/\]\([^)]*\): /);
-        if (!guides.has(file)) guides.set(file, readGuide(read, file, section, about));
+        if (!guides.has(file)) guides.set(file, readGuide(read, file, { section, name, about }));
       }
   }
   return [...guides.values()];
 }
 
-function readGuide(read: ReadFile, file: string, section: string, about: string): ServedGuide {
+function readGuide(
+  read: ReadFile,
+  file: string,
+  { section, name, about }: { section: string; name: string; about: string },
+): ServedGuide {
   const tokens = marked.lexer(read(file)) as Tokens.Generic[];
   const newSlug = slugs();
   const headings = tokens
@@ -66,13 +72,13 @@ function readGuide(read: ReadFile, file: string, section: string, about: string)
     });
   const [first] = headings;
   if (first === undefined) throw new Error(`${file} has no title.`);
-  const path = `${GUIDES_PATH}/${nameOf(file)}`;
+  const path = `${GUIDES_PATH}/${segmentOf(file)}`;
   const description = about && capital(plainText(marked.lexer(about.replaceAll(/\s+/g, ' '))));
-  return { file, path, section, title: first.title, description, tokens, headings };
+  return { file, path, section, name, title: first.title, description, tokens, headings };
 }
 
 /** Returns the name of a guide in its path: that of the file, or of the folder of a README. */
-function nameOf(file: string): string {
+function segmentOf(file: string): string {
   const parts = file.replace(/(\/README)?\.md$/, '').split('/');
   return parts.at(-1) ?? '';
 }
