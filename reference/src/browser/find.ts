@@ -1,6 +1,6 @@
 // Finds operations, fields, error codes and guides by their names, and by the words of their texts.
 
-import MiniSearch from 'minisearch';
+import MiniSearch, { type SearchResult } from 'minisearch';
 
 import { termsOf } from '../search-terms.ts';
 import type { Target } from '../search-index.ts';
@@ -122,11 +122,7 @@ export class Finder {
         const sum = sums.get(match.id) ?? { score: 0, weight: 0, named: 0 };
         sum.score += match.score ** RARE;
         sum.weight += weight;
-        sum.named += Object.values(match.match).some(
-          (fields) => fields.includes('name') || fields.includes('heading'),
-        )
-          ? 1
-          : 0;
+        sum.named += isNamed(match) ? 1 : 0;
         sums.set(match.id, sum);
         for (const term of match.terms) terms.add(term);
       }
@@ -161,6 +157,11 @@ export class Finder {
     corrected.set(word, similar);
     return this.#index.search(queryOf(similar, this.#vocabulary));
   }
+}
+
+/** Returns whether the name or the heading of a result has the word. */
+function isNamed({ match }: SearchResult): boolean {
+  return Object.values(match).some((fields) => fields.includes('name') || fields.includes('heading'));
 }
 
 /** Returns the weights of entries. The guides are in the order of their list. */

@@ -15,7 +15,7 @@ const TITLED = 300;
 /** The score of an operation whose name begins with the query, for each letter that is missing less. */
 const BEGINNING = 200;
 
-/** Returns the score of a result whose name, or the last part of it, is the query: such results come first. Other results have 0. */
+/** Returns the score of a result whose name, or the last part of it, is the query: such results come first. Most other results have 0. */
 export function nameScore({ kind, name, url }: Result, query: string): number {
   const wanted = plain(query);
   const whole = plain(name);
