@@ -2036,7 +2036,8 @@ export interface Workspace {
   /**
    * Whether files may be lost that were newer than `restoredFrom`, or where `containerEnded`, newer than
    * the last snapshot. `false` only if it is certain that a snapshot has every file that the workspace
-   * had before. Without `restoredFrom`, absent or `true`: files of an earlier container may be lost.
+   * had before. Without `restoredFrom`, `true` if files of an earlier container may be lost, and absent
+   * if none may be lost that were to be kept.
    */
   mayHaveLost?: boolean;
   /** The platform snapshot of the last stop, as of the last start or stop. */

@@ -91,8 +91,8 @@ pub struct WorkspaceDescription {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<RestoredFrom>,
     /// Whether files may be lost that were newer than `restoredFrom`, or where `containerEnded`, newer than the last snapshot.
-    /// `false` only if it is certain that a snapshot has every file that the workspace had before. Without `restoredFrom`, absent
-    /// or `true`: files of an earlier container may be lost.
+    /// `false` only if it is certain that a snapshot has every file that the workspace had before. Without `restoredFrom`, `true`
+    /// if files of an earlier container may be lost, and absent if none may be lost that were to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_have_lost: Option<bool>,
     /// Since when changes may be lost. It is earlier than the time of `restoredFrom` if an earlier restore lost them, and no answer
