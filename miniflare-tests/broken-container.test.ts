@@ -158,6 +158,17 @@ test('where files are below another mount, no empty directory is captured, and t
     const { code, message } = await world.failure(call());
     assert.match(code ?? '', /^(INVALID_DIRECTORY|BACKUP_FAILED)$/, message);
   }
+  for (const call of [
+    () => workspace.exec('ls'),
+    () => workspace.call('commands/start', { command: 'ls' }),
+    () => workspace.call('files/list', { path: '' }),
+    () => workspace.call('files/write', { path: 'file', content: 'lost' }),
+  ]) {
+    const { code, message } = await world.failure(call());
+    assert.equal(code, 'INVALID_DIRECTORY', message);
+    assert.match(message, /does not show its files any more/);
+  }
+  assert.match(await workspace.exec('grep -c " /workspace " /proc/mounts', { cwd: '/' }), /^[1-9]/);
   assert.equal((await world.failure(workspace.call('workspaces/start'))).code, 'WORKSPACE_DIVERGED');
   assert.deepEqual((await workspace.call('workspaces/getByName')).lastSnapshot, lastSnapshot);
   const { sandboxId } = workspace;

@@ -140,6 +140,8 @@ pub enum CommandEvent {
 pub enum CommandRefusal {
     /// The sandbox runs the maximum number of commands.
     TooMany,
+    /// The directory of the sandbox does not show its files: another file system is mounted over it.
+    Hidden,
     /// The working directory can't be entered.
     NoDirectory,
     /// The caller cancelled the command before it started.

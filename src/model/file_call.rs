@@ -154,6 +154,8 @@ pub enum FileOutcome {
 pub enum FileRefusal {
     /// The command that carries out the call was refused.
     Command(CommandRefusal),
+    /// The directory that the paths are relative to does not show its files: another file system is mounted over it.
+    Hidden,
     /// The directory that the paths are relative to is missing, and must not be created.
     NoDirectory,
     /// Nothing is at the path.

@@ -117,11 +117,14 @@ impl<S: Scheduler> World<S> {
         command: &ContainerCommand,
     ) -> Result<(), Refusal<CommandRefusal>> {
         self.check_container(id, required).map_err(Refusal::Container)?;
+        let is_absolute = command.cwd.as_deref().is_some_and(|cwd| cwd.starts_with('/'));
         self.with_container(id, |container, _| {
             if container.cancelled.remove(&command.id) {
                 Err(CommandRefusal::Cancelled.into())
             } else if container.commands >= MAX_COMMANDS {
                 Err(CommandRefusal::TooMany.into())
+            } else if container.marker_below_mount.is_some() && !is_absolute {
+                Err(CommandRefusal::Hidden.into())
             } else if command.cwd.as_deref() == Some("missing")
                 || command.cwd.is_none() && container.kind_of(command.dir.as_str()).is_none()
             {

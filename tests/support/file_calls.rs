@@ -44,6 +44,9 @@ impl<S: Scheduler> Container<S> {
         let dir = call.dir.as_str();
         let place = |path: &str| if path.is_empty() { dir.to_owned() } else { format!("{dir}/{path}") };
         let path = place(call.path.as_str());
+        if self.marker_below_mount.is_some() {
+            return Err(FileRefusal::Hidden);
+        }
         let creates = matches!(call.action, FileAction::Write { if_match: None, .. } | FileAction::MakeDirectory);
         if creates && call.has_dir && self.kind_of(dir).is_none() {
             return Err(FileRefusal::NoDirectory);

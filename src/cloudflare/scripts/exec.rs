@@ -10,7 +10,7 @@
 use base64ct::{Base64, Encoding};
 
 use super::required_container::check_container;
-use super::{FILE_NAMES, shell_quote};
+use super::{COMPARE_MOUNTS, FILE_NAMES, READ_MARKER, dir_vars, shell_quote};
 use crate::model::Directory;
 use crate::model::exec_call::{CommandInput, ContainerCommand, MAX_COMMANDS, Program};
 use crate::model::required_container::RequiredContainer;
@@ -92,7 +92,7 @@ for our_output in 3 4; do echo "{LINE}$our_encoding" >&$our_output; done
 say() {{ echo "{LINE}$*" >&3; }}
 refuse() {{ say "$@"; exit; }}
 our_refusal=$({FILE_NAMES}{check}); [ -z "$our_refusal" ] || refuse "$our_refusal"
-our_file={COMMANDS}.{id} our_waited=0
+{shown}our_file={COMMANDS}.{id} our_waited=0
 {input}set -C; echo $$ >"$our_file" || {{ rm -f "$our_file"; refuse cancelled; }}; set +C
 trap 'rm -f "$our_file" "$our_file.out" "$our_file.err"' EXIT; trap 'refuse cancelled' TERM
 acquire() {{
@@ -120,10 +120,20 @@ case $our_code in 124 | 137 | 143)
 esac
 {AWAIT_READERS}say exit $our_code $our_over"#,
         check = check_container(required),
+        shown = cwd.as_deref().filter(|cwd| cwd.starts_with('/')).map_or_else(|| check_shown(dir), |_| String::new()),
         enter = enter(dir, cwd.as_deref().unwrap_or(".")),
         input = open_input(stdin),
         words = words(program, env.iter()),
         report = report_missing(program, env.contains_key("PATH")),
+    )
+}
+
+/// Returns the commands that refuse to run where the directory does not show its files. A command with an absolute working directory
+/// runs, because it may unmount what hides them.
+fn check_shown(dir: &Directory) -> String {
+    format!(
+        "if ({FILE_NAMES}{READ_MARKER}{}\n{COMPARE_MOUNTS}has_other_mounts); then refuse hidden; fi\n",
+        dir_vars(dir)
     )
 }
 

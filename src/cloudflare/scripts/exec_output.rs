@@ -55,6 +55,7 @@ fn read_line(line: &str) -> Option<CommandEvent> {
         ["started"] => CommandEvent::Started,
         ["exit", code, over] => CommandEvent::Ended { exit_code: code.parse().ok()?, timed_out: *over == "1" },
         ["busy"] => CommandEvent::Refused(CommandRefusal::TooMany.into()),
+        ["hidden"] => CommandEvent::Refused(CommandRefusal::Hidden.into()),
         ["directory"] => CommandEvent::Refused(CommandRefusal::NoDirectory.into()),
         ["cancelled"] => CommandEvent::Refused(CommandRefusal::Cancelled.into()),
         _ => CommandEvent::Refused(Refusal::Container(read_container_refusal(line)?)),
@@ -184,6 +185,7 @@ mod tests {
             ("young 123", Refusal::Container(ContainerRefusal::TooYoung { age_millis: 1230 })),
             ("other", Refusal::Container(ContainerRefusal::OtherContainer)),
             ("busy", CommandRefusal::TooMany.into()),
+            ("hidden", CommandRefusal::Hidden.into()),
             ("directory", CommandRefusal::NoDirectory.into()),
             ("cancelled", CommandRefusal::Cancelled.into()),
         ] {

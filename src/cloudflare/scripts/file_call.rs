@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use base64ct::{Base64, Encoding};
 
-use super::{FILE_NAMES, dir_vars, file_walk, shell_quote};
+use super::{COMPARE_MOUNTS, FILE_NAMES, READ_MARKER, dir_vars, file_walk, shell_quote};
 use crate::cloudflare::prelude::PRELUDE;
 use crate::model::exec_call::{CommandInput, ContainerCommand, Program};
 use crate::model::file_call::{FileAction, FileCall, FileInput};
@@ -108,7 +108,8 @@ fn file_script(call: &FileCall) -> String {
         FileAction::Hash { paths, limit } => file_walk::hash(paths, *limit),
     };
     format!(
-        "{PRELUDE}{FILE_NAMES}{dir} at= sum= create={create} has_dir={has_dir}\n{FUNCTIONS}enter; go {path}\n{work}",
+        "{PRELUDE}{FILE_NAMES}{READ_MARKER}{dir}\n{COMPARE_MOUNTS}{FUNCTIONS}if has_other_mounts; then no hidden; fi
+at= sum= create={create} has_dir={has_dir}\nenter; go {path}\n{work}",
         dir = dir_vars(&call.dir),
         create = if creates { "1" } else { "" },
         has_dir = if call.has_dir { "1" } else { "" },

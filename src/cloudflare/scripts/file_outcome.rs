@@ -37,6 +37,7 @@ pub(crate) fn read_file_outcome(output: &[u8], call: &FileCall) -> Option<Result
         // Only a write that expects a file creates no directories.
         b"missing" if is_write => FileRefusal::Changed,
         b"missing" => FileRefusal::NotFound,
+        b"hidden" => FileRefusal::Hidden,
         b"gone" => FileRefusal::NoDirectory,
         b"directory" => FileRefusal::NotADirectory,
         b"new-directory" => FileRefusal::NewPathBlocked,

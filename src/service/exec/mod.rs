@@ -141,6 +141,7 @@ pub(super) fn refusal_error(
 ) -> Error {
     match refusal {
         CommandRefusal::TooMany => Error::too_many_commands(id, MAX_COMMANDS),
+        CommandRefusal::Hidden => Error::unmounted_directory(dir),
         CommandRefusal::NoDirectory if workspace.is_some() && cwd.is_none() => Error::directory_missing(dir),
         CommandRefusal::NoDirectory => Error::cwd_not_found(id, workspace, cwd.unwrap_or(dir.as_str())),
         CommandRefusal::Cancelled => Error::exec_cancelled(),

@@ -202,6 +202,7 @@ pub(super) fn error_of(
     let to = if let FileAction::Move { to, .. } = action { to } else { path };
     match refusal {
         FileRefusal::Command(refusal) => refusal_error(&refusal, id, None, (dir, None)),
+        FileRefusal::Hidden => Error::unmounted_directory(dir),
         FileRefusal::NoDirectory => Error::directory_missing(dir),
         FileRefusal::NotFound => Error::sandbox_file_not_found(id, dir, path),
         FileRefusal::NotADirectory => Error::sandbox_file_not_a_directory(id, dir, path),

@@ -91,3 +91,20 @@ fn start_asks_what_becomes_of_hidden_files() {
     assert_eq!((&started["how"], &started["mayHaveLost"]), (&json!("adopted"), &json!(true)));
     fixture.stop_workspace(WORKSPACE).unwrap();
 }
+
+#[test]
+fn commands_and_calls_for_files_do_not_use_what_hides_the_files() {
+    let fixture = with_hidden_files();
+    for (operation, options) in [
+        (Operation::Exec, json!({ "name": WORKSPACE, "command": "true" })),
+        (Operation::Exec, json!({ "name": WORKSPACE, "command": "true", "cwd": "src" })),
+        (Operation::StartCommand, json!({ "name": WORKSPACE, "command": "true" })),
+        (Operation::ListFiles, json!({ "name": WORKSPACE, "path": "" })),
+        (Operation::WriteFile, json!({ "name": WORKSPACE, "path": "a.txt", "content": "lost" })),
+    ] {
+        let error = fixture.run(operation, &options).expect_code(Code::InvalidDirectory);
+        assert!(error.remediation().contains("`umount /workspace` with `cwd: \"/\"`"), "{error}");
+    }
+    let unmount = json!({ "name": WORKSPACE, "command": "umount /workspace", "cwd": "/" });
+    fixture.run(Operation::Exec, &unmount).unwrap();
+}

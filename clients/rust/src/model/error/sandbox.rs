@@ -176,9 +176,10 @@ impl Error {
                 dir.as_str()
             ),
             format!(
-                "If a file system hides the files, unmount it: the command `umount {}` with `cwd: \"/\"`. Otherwise go back to a \
-                 snapshot. Files that were written since a mounted restore are in the upper directory of the overlay, in the \
-                 container. To continue with what is in the directory now, start the workspace with `onDiverged: \"adopt\"`.",
+                "If a file system hides the files, unmount it: the command `umount {}` with `cwd: \"/\"`, by the id of the sandbox \
+                 if its workspace does not start. Otherwise go back to a snapshot. Files that were written since a mounted \
+                 restore are in the upper directory of the overlay, in the container. To continue with what is in the \
+                 directory now, start the workspace with `onDiverged: \"adopt\"`.",
                 dir.as_str()
             ),
         )
