@@ -121,6 +121,14 @@ function isWithoutTrace({ running, workspace, problem, snapshots }: TreeSandbox)
   return running === false && !workspace && !problem && snapshots.length === 0;
 }
 
+/** The number of characters at the end of a name that a row always shows: `-8ap51un6` of a sandbox, `-143740-2` of a snapshot. */
+const END = 9;
+
+/** Returns where the end of a name begins that a narrow row keeps. A short name, or one that is not plain text, has none. */
+export function endOf(name: string): number {
+  return name.length > 2 * END && /^[ -~]+$/.test(name) ? name.length - END : name.length;
+}
+
 /** What it means that a snapshot is partial. */
 export const PARTIAL = 'It leaves out files: no start restores it by itself';
 

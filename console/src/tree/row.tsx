@@ -6,7 +6,14 @@ import { count, size } from '../format.ts';
 import { Badge, type BadgeProps } from '../ui/badge.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { CAUSES } from './causes.ts';
-import { PARTIAL, STATE_LABELS, type LineageNode, type SandboxNode, type SnapshotNode } from './nodes.ts';
+import {
+  endOf,
+  PARTIAL,
+  STATE_LABELS,
+  type LineageNode,
+  type SandboxNode,
+  type SnapshotNode,
+} from './nodes.ts';
 
 /** The content of a row, and its position in the tree. */
 export interface RowProps {
@@ -121,7 +128,7 @@ function SandboxContent({
           tone={isFormer ? 'plain' : 'accent'}
           icon="workspace"
           text={isFormer ? `former sandbox of ${workspace.name}` : workspace.name}
-          short={isFormer ? 'former' : workspace.name}
+          short={isFormer ? 'former' : undefined}
         />
       )}
       {problem && <RowBadge tone="bad" icon="warning" text="problem" />}
@@ -152,7 +159,7 @@ function SnapshotContent({
           text={stateLabel}
         />
       )}
-      {sign && <RowBadge {...sign} short={sign.text} />}
+      {sign && <RowBadge {...sign} />}
       {base && <RowBadge icon="branch" text={`delta of ${base}`} short="delta" />}
       {partial && (
         <Badge title={PARTIAL}>
@@ -160,14 +167,8 @@ function SnapshotContent({
         </Badge>
       )}
       {pinned && <RowBadge tone="accent" icon="pin" text="pinned" />}
-      {dependents.length > 0 && (
-        <RowBadge
-          icon="dependent"
-          text={count(dependents.length, 'dependent')}
-          short={`${dependents.length}`}
-        />
-      )}
-      {expiry && <RowBadge icon="time" text={expiry} short={expiry.replace(/^expires (in )?/, '')} />}
+      {dependents.length > 0 && <RowBadge icon="dependent" text={count(dependents.length, 'dependent')} />}
+      {expiry && <RowBadge icon="time" text={expiry} />}
     </Content>
   );
 }
@@ -189,35 +190,35 @@ function Content({
   age?: string | undefined;
   children: ComponentChildren;
 }) {
+  const end = endOf(name);
   return (
-    <span class="room">
-      <span class="face">
-        <span class="unseen">
-          {kind} <bdi>{name}</bdi>
-        </span>
-        <bdi class="name" aria-hidden="true" title={name} style={{ '--length': name.length }}>
-          {inherited > 0 && <span class="inherited">{name.slice(0, inherited)}</span>}
-          <span class="own">
-            <span>{name.slice(inherited)}</span>
-          </span>
-        </bdi>
-        <span class="signs">{children}</span>
-        <span class="size">{size}</span>
-        <span class="age">{age}</span>
+    <span class="face">
+      <span class="unseen">
+        {kind} <bdi>{name}</bdi>
       </span>
+      <bdi class="name" aria-hidden="true" title={name} style={{ '--length': name.length }}>
+        <span class="head">
+          {inherited > 0 && <span class="inherited">{name.slice(0, inherited)}</span>}
+          <b>{name.slice(inherited, end)}</b>
+        </span>
+        <span class="tail">{name.slice(end)}</span>
+      </bdi>
+      <span class="signs">{children}</span>
+      <span class="size">{size}</span>
+      <span class="age">{age}</span>
     </span>
   );
 }
 
-/** A badge of a row. A narrow row shows only the icon and `short`; screen readers always read `text`. */
+/** A badge of a row. A narrow tree shows `short` if there is one; screen readers always read `text`. */
 function RowBadge({
   text,
   short,
   ...style
-}: { text: string; short?: string } & Omit<BadgeProps, 'children'>) {
+}: { text: string; short?: string | undefined } & Omit<BadgeProps, 'children'>) {
   return (
     <Badge title={text} {...style}>
-      <bdi class="long">{text}</bdi>
+      <bdi class={short && 'long'}>{text}</bdi>
       {short && (
         <bdi class="short" aria-hidden="true">
           {short}

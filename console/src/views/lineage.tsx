@@ -210,7 +210,7 @@ function Legend({ children }: { children: ComponentChildren }) {
   return (
     <p class="legend">
       <span class="row sandbox">
-        <span class="shape" /> sandbox
+        <span class="shape" /> sandbox, filled while it runs
       </span>
       <span class="row snapshot">
         <span class="shape" /> snapshot of the sandbox above it
