@@ -1,7 +1,7 @@
 // Tests of the pages at the widths of phones, tablets and screens.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 
 import type { Tree, TreeSandbox } from '../../client/src/index.ts';
 import { ConsoleFixture, type Tab } from './browser.ts';
@@ -86,3 +86,23 @@ for (const width of [320, 360, 768, 1024, 1440])
       assert.ok(head && head.width > 40, `${head?.width} pixels of the beginning`);
     });
   });
+
+describe('the buttons of a workspace', () => {
+  before(() => fixture.createWorkspaces('wide', ['desk']));
+
+  for (const width of [320, 360, 768])
+    test(`have no row with only the deletion at ${width} pixels`, async () => {
+      await using tab = await fixture.signedIn('#/workspaces/wide/desk', {
+        viewport: { width, height: 800 },
+      });
+      const tops = await Promise.all(
+        ['Fork desk…', 'Promote to desk…', 'Delete desk…'].map(
+          async (name) => (await tab.button(name).boundingBox())?.y,
+        ),
+      );
+      assert.equal(new Set(tops).size, 1, tops.join(' '));
+      const first = await tab.link('Files and commands').boundingBox();
+      const fork = await tab.button('Fork desk…').boundingBox();
+      assert.equal(fork?.x, first?.x);
+    });
+});

@@ -6,12 +6,13 @@ import { unreachable } from '../../../client/src/failures.ts';
 import type { Health as Report } from '../../../client/src/index.ts';
 import { useLive, type ReadOptions } from '../live.ts';
 import { client, connectionFailure } from '../session.ts';
-import { Badge } from '../ui/badge.tsx';
+import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { CheckBadge } from '../ui/check-badge.tsx';
 import { CodeText } from '../ui/code-text.tsx';
+import type { IconName } from '../ui/icons.tsx';
 import { count } from '../format.ts';
 
 /** Milliseconds between health checks. */
@@ -43,32 +44,24 @@ export function Health({ isSignedIn }: { isSignedIn: boolean }) {
   );
 }
 
-/** The health in two words. A check without a result counts as a warning if it has a code. */
+/** The health in two words. On a phone, only screen readers read them. */
 function HealthBadge({ report, isUnknown }: { report: Report | undefined; isUnknown: boolean }) {
-  if (isUnknown)
-    return (
-      <Badge tone="bad" icon="warning">
-        Health unknown
-      </Badge>
-    );
-  if (!report) return <Badge icon="time">Health…</Badge>;
-  const failed = report.checks.filter(({ ok }) => ok === false).length;
-  if (!report.ok)
-    return (
-      <Badge tone="bad" icon="warning">
-        {count(Math.max(failed, 1), 'problem')}
-      </Badge>
-    );
-  const warnings = report.checks.filter(({ ok, code }) => ok === undefined && code !== undefined).length;
-  return warnings > 0 ? (
-    <Badge tone="busy" icon="warning">
-      {count(warnings, 'warning')}
-    </Badge>
-  ) : (
-    <Badge tone="good" icon="check">
-      Healthy
+  const [tone, icon, text] = summary(report, isUnknown);
+  return (
+    <Badge tone={tone} icon={icon} title={text}>
+      <span class="word">{text}</span>
     </Badge>
   );
+}
+
+/** Summarizes the health. A check without a result counts as a warning if it has a code. */
+function summary(report: Report | undefined, isUnknown: boolean): [Tone, IconName, string] {
+  if (isUnknown) return ['bad', 'warning', 'Health unknown'];
+  if (!report) return ['plain', 'time', 'Health…'];
+  const failed = report.checks.filter(({ ok }) => ok === false).length;
+  if (!report.ok) return ['bad', 'warning', count(Math.max(failed, 1), 'problem')];
+  const warnings = report.checks.filter(({ ok, code }) => ok === undefined && code !== undefined).length;
+  return warnings > 0 ? ['busy', 'warning', count(warnings, 'warning')] : ['good', 'check', 'Healthy'];
 }
 
 function Checks({ of }: { of: Report }) {

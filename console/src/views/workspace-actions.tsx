@@ -122,32 +122,34 @@ export function WorkspaceButtons({
           Check
         </Button>
       )}
-      <Button
-        needs="workspaces/fork"
-        variant="quiet"
-        label={`Fork ${name}…`}
-        onClick={() => openDialog('fork')}
-      >
-        Fork…
-      </Button>
-      {canCheck && (
+      <div class="buttons">
         <Button
-          needs="workspaces/promote"
+          needs="workspaces/fork"
           variant="quiet"
-          label={`Promote to ${name}…`}
-          onClick={() => openDialog('promote')}
+          label={`Fork ${name}…`}
+          onClick={() => openDialog('fork')}
         >
-          Promote…
+          Fork…
         </Button>
-      )}
-      <Button
-        needs="workspaces/delete"
-        variant="quiet"
-        label={`Delete ${name}…`}
-        onClick={() => openDialog('delete')}
-      >
-        Delete…
-      </Button>
+        {canCheck && (
+          <Button
+            needs="workspaces/promote"
+            variant="quiet"
+            label={`Promote to ${name}…`}
+            onClick={() => openDialog('promote')}
+          >
+            Promote…
+          </Button>
+        )}
+        <Button
+          needs="workspaces/delete"
+          variant="quiet"
+          label={`Delete ${name}…`}
+          onClick={() => openDialog('delete')}
+        >
+          Delete…
+        </Button>
+      </div>
       {dialog === 'snapshot' && workspace && <SnapshotOf workspace={workspace} onClose={close} />}
       {dialog === 'fork' && <ForkWorkspace address={address} onClose={close} />}
       {dialog === 'promote' && <Promote address={address} onClose={close} />}
